@@ -1,0 +1,50 @@
+"""SlotRecord: what one slot is, whatever source it came from."""
+
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import Any
+
+from chain.units import Slot, UnixTimestamp
+
+
+class Form(IntFlag):
+    """Which optional fields the node that wrote a block was young enough to write.
+
+    Nodes added fields over the years. A block that was read from an old node's answer is
+    served as that node wrote it; one from a source without such marks as today's node would.
+    """
+
+    LOADED_ADDRESSES = 1  # `loadedAddresses` stands in meta (since 1.10)
+    STACK_HEIGHT = 2  # instructions carry `stackHeight`, parsed account keys `source` (since 1.14)
+    TOP_STACK_HEIGHT = 4  # ... and it is 1, not null, on top-level instructions (since 3.1)
+
+
+CURRENT_FORM = Form.LOADED_ADDRESSES | Form.STACK_HEIGHT | Form.TOP_STACK_HEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRecord:
+    """One transaction of a block: its wire bytes, and its status meta as the standard node's
+    JSON has it (`err`, `fee`, `preBalances`, `logMessages`, …), or None where the source had none.
+    """
+
+    wire: bytes
+    meta: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRecord:
+    """A produced slot: block_time in Unix seconds, blockhashes as base58, rewards as the standard
+    node's JSON has them; None where the source does not tell.
+    """
+
+    slot: Slot
+    parent_slot: Slot
+    blockhash: str
+    previous_blockhash: str
+    block_time: UnixTimestamp | None
+    block_height: int | None
+    transactions: list[TransactionRecord]
+    rewards: list[dict[str, Any]] | None = None
+    reward_partitions: int | None = None
+    form: Form = field(default=CURRENT_FORM)

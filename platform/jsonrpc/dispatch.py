@@ -1,0 +1,143 @@
+"""Body bytes → requests → methods → answer bytes."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from jsonrpc.errors import InternalError, InvalidRequest, MethodNotFound, ParseError, RpcError
+from jsonrpc.methods import MethodTable
+from jsonrpc.wire import Encoded, encode
+
+log = logging.getLogger(__name__)
+
+# Tells what became of one call: method name (or "" when the request was unreadable), error or None.
+Observer = Callable[[str, RpcError | None], None]
+
+
+class _Envelope(msgspec.Struct):
+    jsonrpc: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    method: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    params: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of a body: the id as the bytes that came, to be echoed as they are."""
+
+    id: bytes
+    method: str
+    params: bytes
+    error: RpcError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """A body's calls, in order; `batch` tells whether they came as an array."""
+
+    items: list[Request]
+    batch: bool
+
+
+_read_envelope = msgspec.json.Decoder(_Envelope).decode
+_read_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_read_text = msgspec.json.Decoder(str).decode
+_NULL = b"null"
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
+
+
+def read(body: bytes, *, max_batch: int) -> Requests:
+    """The calls of a body. What is wrong with a single call stands in its `error`; raises
+    ParseError or InvalidRequest when the whole body cannot be read.
+    """
+    try:
+        str(body, "utf-8")  # raw members keep their bytes: refuse bad UTF-8 up front
+        text = body.strip(b" \t\r\n")
+        if text[:1] != b"[":
+            return Requests([_read_one(text)], batch=False)
+        members = _read_array(text)
+    except _UNREADABLE as error:
+        raise ParseError(str(error)[:200]) from None
+    if not members:
+        raise InvalidRequest("an empty batch")
+    if len(members) > max_batch:
+        raise InvalidRequest(
+            f"a batch of {len(members)} calls is above the maximum of {max_batch}",
+            maximum=max_batch,
+            found=len(members),
+        )
+    return Requests([_read_one(bytes(member)) for member in members], batch=True)
+
+
+def _read_one(text: bytes) -> Request:
+    try:
+        envelope = _read_envelope(text)
+    except msgspec.ValidationError:
+        return Request(_NULL, "", b"", InvalidRequest("expected an object"))
+    identity = b"" if envelope.id is msgspec.UNSET else bytes(envelope.id)
+    if not identity or not _is_id(identity):
+        problem = "`id` is missing or null" if identity in (b"", _NULL) else "bad `id`"
+        error = InvalidRequest(f"{problem}; expected a string or an integer")
+        return Request(_NULL, "", b"", error)
+    if envelope.jsonrpc is msgspec.UNSET or bytes(envelope.jsonrpc) != b'"2.0"':
+        return Request(identity, "", b"", InvalidRequest('`jsonrpc` must be "2.0"'))
+    try:
+        name = _read_text(b"" if envelope.method is msgspec.UNSET else envelope.method)
+    except _UNREADABLE:
+        return Request(identity, "", b"", InvalidRequest("`method` must be a string"))
+    params = b"[]" if envelope.params is msgspec.UNSET else bytes(envelope.params)
+    return Request(identity, name, b"[]" if params == _NULL else params)
+
+
+def _is_id(raw: bytes) -> bool:
+    if raw[:1] == b'"':
+        try:
+            _read_text(raw)
+        except _UNREADABLE:
+            return False
+        return True
+    return raw.lstrip(b"-").isdigit() and len(raw) <= 64
+
+
+def answer(requests: Requests, methods: MethodTable, call: Any, observe: Observer) -> list[bytes]:
+    """The chunks of the answer's body, ready to be sent one after the other."""
+    if not requests.batch:
+        return _answer_one(requests.items[0], methods, call, observe)
+    chunks = [b"["]
+    for position, request in enumerate(requests.items):
+        if position:
+            chunks.append(b",")
+        chunks += _answer_one(request, methods, call, observe)
+    chunks.append(b"]")
+    return chunks
+
+
+def _answer_one(
+    request: Request, methods: MethodTable, call: Any, observe: Observer
+) -> list[bytes]:
+    try:
+        if request.error is not None:
+            raise request.error
+        method = methods.get(request.method)
+        if method is None:
+            raise MethodNotFound(request.method[:100])
+        result = method.function(call, *method.params.read(request.params))
+        body = result.chunks if isinstance(result, Encoded) else (encode(result),)
+    except RpcError as error:
+        observe(request.method, error)
+        return [failure(error, request.id)]
+    except Exception:
+        log.exception("unexpected error in %s", request.method)
+        internal = InternalError()
+        observe(request.method, internal)
+        return [failure(internal, request.id)]
+    observe(request.method, None)
+    return [b'{"jsonrpc":"2.0","id":' + request.id + b',"result":', *body, b"}"]
+
+
+def failure(error: RpcError, identity: bytes = _NULL) -> bytes:
+    """A whole JSON-RPC answer that carries an error."""
+    return b'{"jsonrpc":"2.0","id":' + identity + b',"error":' + encode(error.as_object()) + b"}"

@@ -1,0 +1,69 @@
+"""RpcError and the five standard errors: what a JSON-RPC call can answer instead of a result."""
+
+from typing import Any, ClassVar
+
+
+class RpcError(Exception):
+    """A refusal with a code, a text and data; `data.reason` is a stable snake_case word.
+
+    Subclasses set `code` and `reason`; what a caller can act on goes into `data`.
+    """
+
+    code: ClassVar[int] = -32603
+    reason: ClassVar[str] = "internal_error"
+
+    def __init__(self, message: str, *, data: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data = {"reason": self.reason, **(data or {})}
+
+    def as_object(self) -> dict[str, Any]:
+        """The `error` member of the answer: `{code, message, data}`."""
+        return {"code": self.code, "message": self.message, "data": self.data}
+
+
+class ParseError(RpcError):
+    """The body is not JSON."""
+
+    code = -32700
+    reason = "parse_error"
+
+    def __init__(self, found: str) -> None:
+        super().__init__("Parse error", data={"found": found})
+
+
+class InvalidRequest(RpcError):
+    """The body is JSON but no JSON-RPC 2.0 call: the text says what was expected and found."""
+
+    code = -32600
+    reason = "invalid_request"
+
+    def __init__(self, text: str, **data: Any) -> None:
+        super().__init__(f"Invalid request: {text}", data=data)
+
+
+class MethodNotFound(RpcError):
+    """No such method on this path."""
+
+    code = -32601
+    reason = "method_not_found"
+
+    def __init__(self, method: str) -> None:
+        super().__init__("Method not found", data={"method": method})
+
+
+class InvalidParams(RpcError):
+    """The params do not fit the method; the texts are the standard node's."""
+
+    code = -32602
+    reason = "invalid_params"
+
+    def __init__(self, message: str, **data: Any) -> None:
+        super().__init__(message, data=data)
+
+
+class InternalError(RpcError):
+    """Our fault: logged with its traceback, answered without detail."""
+
+    def __init__(self) -> None:
+        super().__init__("Internal error")
