@@ -1,0 +1,72 @@
+"""Bytes as text: base58 and base64, both ways."""
+
+import binascii
+
+from solders.signature import Signature
+
+# 58**86 < 2**504, so any 86 base58 digits fit a 64-byte signature, whose text form solders makes
+# and reads in native code. Longer data is cut into leaves of 86 digits.
+_LEAF_DIGITS = 86
+_LEAF = 58**_LEAF_DIGITS
+# Two leaves' worth put in front fills the 64th byte exactly, which is what a signature must have.
+_LEAF_FILL = 2 * _LEAF
+_LEAF_FILL_DIGIT = "3"
+_PADDING = bytes(64)
+
+
+def b58encode(data: bytes) -> str:
+    """Base58 (Bitcoin's alphabet) of bytes of any length; every leading zero byte is a `1`."""
+    size = len(data)
+    if size <= 64:
+        return str(Signature(_PADDING[size:] + data))[64 - size :]
+    digits = data.lstrip(b"\0")
+    zeros = size - len(digits)
+    # 504 bits are a leaf's worth; one leaf too many only costs leading digits, cut off again.
+    leaves = len(digits) // 63 + 1
+    return "1" * zeros + _digits(int.from_bytes(digits), leaves).lstrip("1")
+
+
+def b58decode(text: str) -> bytes:
+    """The bytes that base58 text stands for; ValueError where a character is not of base58."""
+    digits = text.lstrip("1")
+    zeros = len(text) - len(digits)
+    if not digits:
+        return bytes(zeros)
+    value = _value(digits)
+    return bytes(zeros) + value.to_bytes((value.bit_length() + 7) // 8)
+
+
+def b64encode(data: bytes) -> str:
+    """Standard base64 with padding."""
+    return binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
+def b64decode(text: str) -> bytes:
+    """The bytes of standard base64; ValueError on anything but its one canonical form."""
+    data = binascii.a2b_base64(text, strict_mode=True)
+    # The last symbol may carry bits that belong to no byte: the standard node refuses them.
+    if b64encode(data) != text:
+        raise ValueError("not canonical base64")
+    return data
+
+
+def _digits(value: int, leaves: int) -> str:
+    if leaves == 1:
+        leaf = str(Signature(value.to_bytes(64))).lstrip("1")
+        return leaf.rjust(_LEAF_DIGITS, "1")
+    low = leaves // 2
+    above, below = divmod(value, _LEAF**low)
+    return _digits(above, leaves - low) + _digits(below, low)
+
+
+def _value(digits: str) -> int:
+    if len(digits) <= _LEAF_DIGITS:
+        filled = _LEAF_FILL_DIGIT + digits.rjust(_LEAF_DIGITS, "1")
+        try:
+            leaf = bytes(Signature.from_string(filled))
+        except ValueError:
+            raise ValueError("not base58") from None
+        return int.from_bytes(leaf) - _LEAF_FILL
+    low = (len(digits) // _LEAF_DIGITS + 1) // 2
+    split = len(digits) - low * _LEAF_DIGITS
+    return _value(digits[:split]) * _LEAF**low + _value(digits[split:])
