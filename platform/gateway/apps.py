@@ -1,0 +1,7 @@
+"""The gateway app: it has system checks and no tables."""
+
+from django.apps import AppConfig
+
+
+class GatewayConfig(AppConfig):
+    name = "gateway"

@@ -1,0 +1,62 @@
+"""Host name → Host: which tier's door a request came through."""
+
+import enum
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+
+class Kind(enum.StrEnum):
+    """RPC and QOS are the tier hosts; ALL_IN_ONE serves every operation at the key's own tier."""
+
+    RPC = "rpc"
+    QOS = "qos"
+    ALL_IN_ONE = "all-in-one"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One door. `label` is `{tier}.{kind}` on tier hosts; `rank` is the least tier rank of a key
+    that may use it (0: any key, and none).
+    """
+
+    kind: Kind
+    tier: str | None = None
+    label: str = ""
+    rank: int = 0
+
+
+# A tier host's rank is the default rank of the tier of that name: a key opens what is not above it.
+RANKS = {"public": 0, "lite": 0, "basic": 10, "ultra": 20, "elite": 30, "epic": 40}
+RPC_TIERS = ("basic", "ultra", "elite", "epic")
+QOS_TIERS = ("basic", "ultra", "elite")
+
+# The sets an endpoint's terms name; the all-in-one host serves everything and stands in none.
+PUBLIC = frozenset({"public.rpc"})
+ARCHIVE = frozenset(f"{tier}.rpc" for tier in RPC_TIERS)
+LEDGER = PUBLIC | ARCHIVE
+LANDING = ARCHIVE | frozenset(f"{tier}.qos" for tier in QOS_TIERS)
+EVERY = PUBLIC | LANDING
+
+ALL_IN_ONE = Host(Kind.ALL_IN_ONE)
+# `lite` is a host we know and on which nothing is served yet: its paths answer 404, not its name.
+_TIER_HOSTS = {
+    label: Host(Kind(label.partition(".")[2]), label.partition(".")[0], label, rank)
+    for label, rank in [(label, RANKS[label.partition(".")[0]]) for label in EVERY | {"lite.rpc"}]
+}
+
+
+def host_of(header: str) -> Host | None:
+    """The Host that a `Host:` header names (port and case do not matter), or None."""
+    name, _port = split_domain_port(header)
+    if not name:
+        return None
+    domain = settings.DOMAIN.lower()
+    label = name.removesuffix("." + domain)
+    if label != name:
+        if label in _TIER_HOSTS:
+            return _TIER_HOSTS[label]
+        if label.endswith((".rpc", ".qos")) or label in ("rpc", "qos"):
+            return None  # a misspelt tier must not become the all-in-one host by a wildcard
+    return ALL_IN_ONE if validate_host(name, settings.ALLOWED_HOSTS) else None

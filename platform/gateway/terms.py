@@ -1,0 +1,28 @@
+"""Terms: what an endpoint asks of a host, a caller and its quota, as data in the area's urls."""
+
+import enum
+from collections.abc import Set
+from dataclasses import dataclass
+
+from gateway.hosts import EVERY
+
+
+class Face(enum.Enum):
+    """How a refusal looks: a JSON-RPC error object, `{"error": word, …}`, or one line of text."""
+
+    JSON_RPC = "json-rpc"
+    WORD = "word"
+    PLAIN_TEXT = "plain-text"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`scope` is the key's right that the endpoint asks for, `hosts` the tier hosts that serve it
+    (gateway.hosts has the sets), `quota` the bucket that a call takes from beside `requests`.
+    """
+
+    scope: str
+    hosts: Set[str] = EVERY
+    key_required: bool = False
+    quota: str = "requests"
+    face: Face = Face.JSON_RPC
