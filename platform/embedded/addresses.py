@@ -1,0 +1,100 @@
+"""Where the embedded servers of a run directory listen, told without starting anything."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+# sockaddr_un holds 108 bytes with its closing zero; PostgreSQL appends "/.s.PGSQL.5432".
+_SOCKET_PATH_MAX = 107
+_POSTGRES_SOCKET = ".s.PGSQL.5432"
+_VALKEY_SOCKET = "valkey.sock"
+
+# Spelled out, not tempfile.gettempdir(): every process must find the same place, whatever its
+# TMPDIR says.
+SHORT_PLACES = Path("/tmp")
+
+
+class BadDatabaseUrl(ValueError):
+    """DATABASE_URL is not a postgresql:// URL that names a database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The two servers of one run directory, as their clients write them."""
+
+    database_url: str
+    redis_url: str
+
+
+def postgres_folder(run_dir: Path) -> Path:
+    """PostgreSQL's data and its socket."""
+    return run_dir / "postgres"
+
+
+def valkey_folder(run_dir: Path) -> Path:
+    """Valkey's data and its socket."""
+    return run_dir / "valkey"
+
+
+def short_name(run_dir: Path) -> Path:
+    """A path of 30 characters that stands for the run directory; the servers make it a link."""
+    digest = hashlib.sha256(os.fsencode(_absolute(run_dir))).hexdigest()[:12]
+    return SHORT_PLACES / f"tidemark-{digest}"
+
+
+def needs_short_name(run_dir: Path) -> bool:
+    """Is the run directory too deep for a socket path?"""
+    longest = postgres_folder(_absolute(run_dir)) / _POSTGRES_SOCKET
+    return len(os.fsencode(longest)) > _SOCKET_PATH_MAX
+
+
+def embedded_addresses(run_dir: Path) -> Addresses:
+    """The servers' addresses: the same in every process and for every user; starts nothing."""
+    seen_as = short_name(run_dir) if needs_short_name(run_dir) else _absolute(run_dir)
+    socket_folder = quote(str(postgres_folder(seen_as)), safe="/")
+    socket = quote(str(valkey_folder(seen_as) / _VALKEY_SOCKET), safe="/")
+    return Addresses(
+        database_url=f"postgresql://tidemark@/tidemark?host={socket_folder}",
+        redis_url=f"unix://{socket}?db=0",
+    )
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """Django's DATABASES entry for a postgresql:// URL: host and port, or a unix socket's folder as
+    `?host=/folder`; other query items (sslmode, …) are libpq options. Raises BadDatabaseUrl.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgresql", "postgres"}:
+        raise BadDatabaseUrl(
+            f"expected postgresql://user:password@host:port/name, found {_hide(url)}"
+        )
+    name = unquote(parts.path.removeprefix("/"))
+    if not name or "/" in name:
+        raise BadDatabaseUrl(f"names no database: {_hide(url)}")
+    try:
+        port = parts.port
+    except ValueError:
+        raise BadDatabaseUrl(f"the port is not a number of 0 to 65535: {_hide(url)}") from None
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": options.pop("user", "") or unquote(parts.username or ""),
+        "PASSWORD": options.pop("password", "") or unquote(parts.password or ""),
+        "HOST": options.pop("host", "") or unquote(parts.hostname or ""),
+        "PORT": options.pop("port", "") or str(port or ""),
+        "OPTIONS": options,
+    }
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would ask the disk)
+
+
+def _hide(url: str) -> str:
+    """The URL without what stands before @: it may be a password."""
+    scheme, slashes, rest = url.partition("://")
+    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"
