@@ -1,24 +1,40 @@
 """Every setting, once, each with its reason. What differs between installations is environment."""
 
+import os
 from pathlib import Path
 
+from django.urls import reverse_lazy
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
 from config import env
+from config.secret_key import kept_secret_key
 from embedded.addresses import database_settings, embedded_addresses
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Where the embedded servers keep their data; DATABASE_URL and REDIS_URL replace them.
+# Where the embedded servers keep their data, with what must outlive a restart: the secret key, the
+# credentials of the first run, beat's schedule.
 RUN_DIR = Path(env.text("TIDEMARK_RUN_DIR", str(ROOT / ".run")))
-_embedded = embedded_addresses(RUN_DIR)
-DATABASE_URL = env.text("DATABASE_URL", _embedded.database_url)
-REDIS_URL = env.text("REDIS_URL", _embedded.redis_url)
+
+# --- the service ----------------------------------------------------------------------------------
+
+# Tier hosts are {tier}.rpc.DOMAIN and {tier}.qos.DOMAIN.
+DOMAIN = env.text("DOMAIN", "localhost")
+# JSON-RPC calls in one body, and its bytes: a transaction of 1,232 bytes in base64 is 1.7 KB, so
+# that 256 KiB hold a hundred of them; both bound the work one request can ask for.
+MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
+MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
+
+# --- Django ---------------------------------------------------------------------------------------
 
 DEBUG = env.boolean("DEBUG", False)
-DOMAIN = env.text("DOMAIN", "localhost")
+SECRET_KEY = os.environ.get("SECRET_KEY", "") or kept_secret_key(RUN_DIR)
+# [::1] and 127.0.0.1 so that a fresh `make run` answers whatever "localhost" resolves to.
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f".{DOMAIN}"])
 
 INSTALLED_APPS = [
-    "unfold",
+    "unfold",  # before the admin, whose templates it replaces
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -33,13 +49,209 @@ INSTALLED_APPS = [
     "config",
 ]
 
-MIDDLEWARE: list[str] = [
+# Every request pays for what stands here (all of Django's: 48 µs, more than the view of a cheap
+# call), so sessions, sign-in, CSRF and static files stand behind AdminMiddleware.
+MIDDLEWARE = [
     "gateway.middleware.HostMiddleware",
+    "config.middleware.AdminMiddleware",
+]
+ADMIN_PATHS = ("/admin/", "/static/")
+ADMIN_MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+APPEND_SLASH = False  # an RPC path is what it is; a redirect would drop the body
+USE_I18N = False  # one language; the translation machinery costs each admin page
 USE_TZ = True
 TIME_ZONE = "UTC"
-APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- PostgreSQL -----------------------------------------------------------------------------------
+
+_embedded = embedded_addresses(RUN_DIR)
+DATABASE_URL = env.text("DATABASE_URL", _embedded.database_url)
+# A statement gives up before the client does, and a lock before the statement, so that the error
+# says what it was waiting for. 0: no limit (the supervisor's migrations).
+STATEMENT_TIMEOUT_MS = env.integer("STATEMENT_TIMEOUT_MS", 15_000)
+LOCK_TIMEOUT_MS = env.integer("LOCK_TIMEOUT_MS", 5_000)
+if 0 < STATEMENT_TIMEOUT_MS <= LOCK_TIMEOUT_MS:
+    raise env.BadEnvironment(
+        f"LOCK_TIMEOUT_MS={LOCK_TIMEOUT_MS}: expected less than STATEMENT_TIMEOUT_MS"
+        f" ({STATEMENT_TIMEOUT_MS})"
+    )
+
+_database = database_settings(DATABASE_URL)
+_database["OPTIONS"] = {
+    "application_name": "tidemark",
+    "connect_timeout": "5",
+    **_database["OPTIONS"],
+    "options": " ".join(
+        [
+            f"-c statement_timeout={STATEMENT_TIMEOUT_MS}",
+            f"-c lock_timeout={LOCK_TIMEOUT_MS}",
+            _database["OPTIONS"].get("options", ""),
+        ]
+    ).strip(),
+}
+# A new connection costs 2.3 ms, a query 0.1: each thread keeps its own for ten minutes. A health
+# check would put a round trip before every request; a connection that broke is replaced by the next
+# one instead.
+_database["CONN_MAX_AGE"] = 600
+_database["CONN_HEALTH_CHECKS"] = False
+DATABASES = {"default": _database}
+
+# --- Redis ----------------------------------------------------------------------------------------
+
+REDIS_URL = env.text("REDIS_URL", _embedded.redis_url)
+# For django-ratelimit: fixed windows per address, counted in one place for all processes. redis-py
+# retries for 4 s by default; a request cannot wait that long for a limit.
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "cache",
+        "OPTIONS": {
+            "SOCKET_CONNECT_TIMEOUT": 0.5,
+            "SOCKET_TIMEOUT": 0.5,
+            "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
+        },
+    }
+}
+
+# --- the doors ------------------------------------------------------------------------------------
+
+# Endpoints name their own policies (gateway.endpoint); a default that applied elsewhere would be
+# one that nobody chose.
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_THROTTLE_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+}
+# Django's own limit guards request.body; ours answers first, in the caller's own form.
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(MAX_BODY * 2, 2_621_440)
+
+# --- Celery ---------------------------------------------------------------------------------------
+
+# kombu spells unix sockets its own way: redis+socket:///path?virtual_host=0.
+CELERY_BROKER_URL = REDIS_URL
+if REDIS_URL.startswith("unix://"):
+    CELERY_BROKER_URL = "redis+socket" + REDIS_URL.removeprefix("unix").replace(
+        "db=", "virtual_host="
+    )
+CELERY_TASK_IGNORE_RESULT = True  # what a task did stands in the database
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = True  # a killed worker's task comes back; tasks are safe to run twice
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TIME_LIMIT = 240
+CELERY_TASK_SOFT_TIME_LIMIT = 210
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 1_000
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Above the time limit, or a long task runs twice; with kombu's own intervals a killed worker's
+    # task would wait 100 s.
+    "visibility_timeout": 300,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+CELERY_TIMEZONE = "UTC"
+# How long a SIGTERM waits for the running task, so that stopping is a matter of seconds.
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3.0
+CELERY_BEAT_SCHEDULE_FILENAME = str(RUN_DIR / "beat-schedule")
+
+# --- the admin ------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+# Served from the packages they came with: nothing to collect, nothing to forget after an upgrade.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_MAX_AGE = 3_600
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = reverse_lazy("admin:login")
+
+# Behind a proxy that ends TLS and sets X-Forwarded-Proto itself; plain HTTP is for one machine.
+BEHIND_HTTPS = env.boolean("BEHIND_HTTPS", False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_HTTPS else None
+SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_HTTPS else 0
+SESSION_COOKIE_SECURE = BEHIND_HTTPS
+CSRF_COOKIE_SECURE = BEHIND_HTTPS
+SESSION_COOKIE_NAME = "tidemark_session"  # other services on this host name keep their own
+CSRF_COOKIE_NAME = "tidemark_csrf"
+SESSION_COOKIE_AGE = 12 * 3_600  # a working day: the admin can issue keys
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_TRUSTED_ORIGINS = env.names("CSRF_TRUSTED_ORIGINS", [])
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+UNFOLD = {
+    "SITE_TITLE": "Tidemark",
+    "SITE_HEADER": "Tidemark",
+    "SITE_SYMBOL": "waves",
+    "SITE_URL": None,
+    "SHOW_VIEW_ON_SITE": False,
+}
+
+# --- logs and checks ------------------------------------------------------------------------------
+
+LOG_LEVEL = env.text("LOG_LEVEL", "INFO").upper()
+if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
+    raise env.BadEnvironment(
+        f"LOG_LEVEL={LOG_LEVEL!r}: expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
+    )
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    # No time: whoever collects standard error (our supervisor, systemd, a container) adds it.
+    "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        # A client's 4xx is not our event; 5xx come as ERROR with their traceback.
+        "django.request": {"level": "ERROR"},
+        "django.server": {"level": "WARNING"},
+        "django": {"handlers": [], "propagate": True, "level": "INFO"},
+    },
+}
+
+# W001 knows no backend but memcached's and Django's own; django-redis counts atomically.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]

@@ -1,0 +1,26 @@
+"""The Celery app and its beat: every clock of the service."""
+
+import os
+
+from celery import Celery
+from celery.signals import setup_logging
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("tidemark")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+# Each entry expires with its own period: after a pause of the workers one run makes up for all.
+app.conf.beat_schedule = {
+    "roll-up-usage": {
+        "task": "access.tasks.roll_up_usage",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
+}
+
+
+@setup_logging.connect
+def _log_as_django_does(**_: object) -> None:
+    """A receiver here makes Celery leave logging alone: settings.LOGGING holds everywhere."""

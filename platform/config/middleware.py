@@ -1,0 +1,54 @@
+"""The admin's middleware, run for the admin's paths alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.core.handlers.exception import convert_exception_to_response
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class AdminMiddleware:
+    """Puts settings.ADMIN_MIDDLEWARE around requests below settings.ADMIN_PATHS; any other request
+    passes straight through, which saves an RPC call about 50 µs.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._paths: tuple[str, ...] = settings.ADMIN_PATHS
+        self._straight = get_response
+        self._view_hooks: list[Callable[..., HttpResponseBase | None]] = []
+        # As Django's own handler chains them: innermost first, each guarded by itself.
+        chain = get_response
+        for name in reversed(settings.ADMIN_MIDDLEWARE):
+            try:
+                layer = import_string(name)(chain)
+            except MiddlewareNotUsed:
+                continue
+            if hasattr(layer, "process_view"):
+                self._view_hooks.insert(0, layer.process_view)
+            for unsupported in ("process_exception", "process_template_response"):
+                if hasattr(layer, unsupported):
+                    raise TypeError(f"{name} needs {unsupported}, which AdminMiddleware lacks")
+            chain = convert_exception_to_response(layer)
+        self._dressed = chain
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(self._paths):
+            return self._dressed(request)
+        return self._straight(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
+    ) -> HttpResponseBase | None:
+        """The layers' own view hooks; CSRF protection is one of them."""
+        if request.path_info.startswith(self._paths):
+            for hook in self._view_hooks:
+                response = hook(request, view, args, kwargs)
+                if response is not None:
+                    return response
+        return None

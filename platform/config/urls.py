@@ -1,0 +1,8 @@
+"""Paths → the areas' doors and the admin."""
+
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+]
