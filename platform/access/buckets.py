@@ -1,0 +1,136 @@
+"""A caller's token buckets: one script, one round trip for all of a request, exact over processes.
+
+A bucket is one number in Redis: the moment (microseconds of Redis' clock) at which it is full
+again. A call of more than the burst passes when the bucket is full and puts it into debt, so that
+a batch can always be served and the long-term rate still holds.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from access import local_buckets, script_socket
+from access.callers import Caller
+from access.redis_client import NAMESPACE
+
+GENERATION_KEY = f"{NAMESPACE}generation"
+
+_SCRIPT = """
+local clock = redis.call('TIME')
+local now = (clock[1] - 1700000000) * 1000000 + clock[2]
+local count = #KEYS - 1
+local cost = tonumber(ARGV[2 * count + 1])
+local refused, wait = 0, 0
+local full_at, per_token, burst = {}, {}, {}
+for i = 1, count do
+  per_token[i] = 1000000 / ARGV[2 * i - 1]
+  burst[i] = tonumber(ARGV[2 * i])
+  full_at[i] = math.max(tonumber(redis.call('GET', KEYS[i]) or now), now)
+  local missing = math.min(cost, burst[i]) * per_token[i] + full_at[i] - now - burst[i] * per_token[i]
+  if missing > 0.5 and missing > wait then
+    refused, wait = i, missing
+  end
+end
+local answer = {tonumber(redis.call('GET', KEYS[count + 1]) or 0), refused, math.ceil(wait / 1000)}
+for i = 1, count do
+  if refused == 0 then
+    full_at[i] = full_at[i] + cost * per_token[i]
+    redis.call('SET', KEYS[i], string.format('%.2f', full_at[i]),
+               'PX', math.ceil((full_at[i] - now) / 1000) + 1)
+  end
+  answer[3 + i] = math.floor(burst[i] - (full_at[i] - now) / per_token[i] + 0.000001)
+end
+return answer
+"""
+_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a request's tokens, told for the bucket that matters most.
+
+    `reset_seconds` is when that bucket is full again, `retry_seconds` (0 when taken) when it is
+    worth trying again, `generation` the key tables' (None: Redis was away, the local guard spoke).
+    """
+
+    allowed: bool
+    quota: str
+    limit: int
+    remaining: int
+    reset_seconds: int
+    retry_seconds: int
+    generation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The buckets of one kind of request of one caller, with the command up to its cost."""
+
+    names: list[str]
+    buckets: list[tuple[str, float, int]]
+    by_digest: bytes
+    by_text: bytes
+
+
+@lru_cache(maxsize=8192)
+def plan_of(caller: Caller, quota: str) -> Plan | None:
+    """What a request takes from: the caller's `requests` bucket and the one of the quota; None
+    when neither has a limit.
+    """
+    names = [name for name in dict.fromkeys(("requests", quota)) if name in caller.quotas]
+    if not names:
+        return None
+    holder = "anonymous" if caller.key_id is None else str(caller.key_id)
+    buckets = [
+        (f"{NAMESPACE}bucket:{holder}:{name}", caller.quotas[name].rate, caller.quotas[name].burst)
+        for name in names
+    ]
+    words: list[str | float] = [len(buckets) + 1, *(key for key, _, _ in buckets), GENERATION_KEY]
+    for _key, rate, burst in buckets:
+        words += [rate, burst]
+    return Plan(
+        names,
+        buckets,
+        script_socket.command("EVALSHA", _SHA1, *words, 0),
+        script_socket.command("EVAL", _SCRIPT, *words, 0),
+    )
+
+
+def take(plan: Plan, cost: int = 1) -> Taken:
+    """Takes `cost` tokens from every bucket of the plan, or from none. Never raises for Redis."""
+    try:
+        try:
+            answer = script_socket.ask(_with_cost(plan.by_digest, cost))
+        except script_socket.ScriptUnknown:
+            answer = script_socket.ask(_with_cost(plan.by_text, cost))
+        generation, refused, retry_ms, *remaining = answer
+    except script_socket.RedisAway:
+        refused, wait, remaining = local_buckets.take(plan.buckets, cost)
+        return _taken(plan, refused, wait, remaining, None)
+    return _taken(plan, refused, retry_ms / 1000, remaining, generation)
+
+
+def _with_cost(message: bytes, cost: int) -> bytes:
+    text = b"%d" % cost
+    return b"%b$%d\r\n%b\r\n" % (message[:-_ZERO_LENGTH], len(text), text)
+
+
+_ZERO_LENGTH = len(b"$1\r\n0\r\n")
+
+
+def _taken(
+    plan: Plan, refused: int, retry: float, remaining: list[int], generation: int | None
+) -> Taken:
+    shown = refused - 1 if refused else remaining.index(min(remaining))
+    _key, rate, burst = plan.buckets[shown]
+    left = remaining[shown]
+    return Taken(
+        not refused,
+        plan.names[shown],
+        burst,
+        left if left > 0 else 0,
+        math.ceil((burst - left) / rate),
+        max(1, math.ceil(retry)) if refused else 0,
+        generation,
+    )

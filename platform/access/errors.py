@@ -1,0 +1,68 @@
+"""What access refuses: a caller's key, or an administrator's order."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from jsonrpc.errors import RpcError
+
+
+class KeyRefused(RpcError):
+    """The key that came cannot be used: HTTP 401."""
+
+    code = -32003
+    status: ClassVar[int] = 401
+    reason = "key_refused"
+
+
+class KeyMalformed(KeyRefused):
+    """Not an API key of this service: a typo, or the key of another one."""
+
+    reason = "key_malformed"
+
+    def __init__(self) -> None:
+        super().__init__("Malformed API key: its form or its checksum is wrong")
+
+
+class KeyUnknown(KeyRefused):
+    """No key with this text was ever issued, or it was deleted."""
+
+    reason = "key_unknown"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown API key")
+
+
+class KeyRevoked(KeyRefused):
+    """The key was revoked, for good."""
+
+    reason = "key_revoked"
+
+    def __init__(self) -> None:
+        super().__init__("This API key was revoked")
+
+
+class KeyExpired(KeyRefused):
+    """The key's time is over; after a rotation, the new key is the one to use."""
+
+    reason = "key_expired"
+
+    def __init__(self, expired_at: datetime) -> None:
+        super().__init__(
+            "This API key has expired", data={"expiredAt": int(expired_at.timestamp())}
+        )
+
+
+class OrderRefused(Exception):
+    """An administrator's order that makes no sense; the text says why."""
+
+
+class KeyIsRevoked(OrderRefused):
+    """A revoked key cannot come back: issue another one."""
+
+
+class UnknownScope(OrderRefused):
+    """A scope that is none of access.callers.SCOPES."""
+
+
+class BadNetwork(OrderRefused):
+    """A CIDR list's item that is no network."""

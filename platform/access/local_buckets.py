@@ -1,0 +1,44 @@
+"""Token buckets of this process alone: the guard that holds while Redis is away."""
+
+import threading
+import time
+
+# More keys than this within one outage are an attack: the oldest are forgotten, each then has a
+# full bucket once more, and memory stays bounded.
+MAX_BUCKETS = 20_000
+
+_lock = threading.Lock()
+_full_at: dict[str, float] = {}
+
+
+def take(buckets: "list[tuple[str, float, int]]", cost: int) -> tuple[int, float, list[int]]:
+    """All or nothing from (name, rate, burst) buckets. Gives the refusing bucket's number from 1
+    (0: taken), the seconds to wait, and what remains in each.
+    """
+    now = time.monotonic()
+    refused, wait = 0, 0.0
+    found = []
+    with _lock:
+        for number, (name, rate, burst) in enumerate(buckets, 1):
+            full_at = max(_full_at.get(name, now), now)
+            missing = min(cost, burst) - (burst - (full_at - now) * rate)
+            if missing > 1e-9 and missing / rate > wait:
+                refused, wait = number, missing / rate
+            found.append(full_at)
+        if not refused:
+            for position, (name, rate, _burst) in enumerate(buckets):
+                found[position] += cost / rate
+                _full_at.pop(name, None)  # so that the dict's order is that of last use
+                _full_at[name] = found[position]
+            while len(_full_at) > MAX_BUCKETS:
+                del _full_at[next(iter(_full_at))]
+    remaining = [
+        int(burst - (full_at - now) * rate + 1e-9)
+        for full_at, (_name, rate, burst) in zip(found, buckets, strict=True)
+    ]
+    return refused, wait, remaining
+
+
+def forget() -> None:
+    with _lock:
+        _full_at.clear()

@@ -1,0 +1,180 @@
+"""Customers, tiers, API keys (digest only) and usage per minute."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+
+from access.callers import SCOPES
+from access.networks import read_network
+
+
+def all_scopes() -> list[str]:
+    return list(SCOPES)
+
+
+def validate_network(text: str) -> None:
+    try:
+        read_network(text)
+    except ValueError as error:
+        raise ValidationError(str(error)) from None
+
+
+class Customer(models.Model):
+    """Who holds keys: a person, a team or an installation."""
+
+    name = models.CharField(max_length=100, unique=True)
+    email = models.EmailField(blank=True)
+    notes = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _rate(what: str) -> "models.FloatField[float | None, float | None]":
+    return models.FloatField(
+        null=True, blank=True, help_text=f"{what} per second; empty is unlimited"
+    )
+
+
+def _burst(what: str, default: int) -> "models.PositiveIntegerField[int, int]":
+    return models.PositiveIntegerField(
+        default=default,
+        validators=[MinValueValidator(1)],
+        help_text=f"{what} that may come at once after a pause",
+    )
+
+
+class Tier(models.Model):
+    """A class of service and its limits. Keyless callers have the one named `anonymous`."""
+
+    name = models.SlugField(max_length=30, unique=True)
+    rank = models.PositiveSmallIntegerField(
+        help_text="opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40"
+    )
+    requests_per_second = _rate("calls")
+    requests_burst = _burst("calls", 10)
+    bundles_per_second = _rate("bundles")
+    bundles_burst = _burst("bundles", 5)
+    tip_fetches_per_second = _rate("tip-address fetches")
+    tip_fetches_burst = _burst("tip-address fetches", 20)
+    tip_fetches_daily_cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="tip-address fetches a UTC day; empty is no cap"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["rank", "name"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(**{f"{name}_per_second__isnull": True})
+                | Q(**{f"{name}_per_second__gt": 0, f"{name}_per_second__lte": 1_000_000}),
+                name=f"tier_{name}_rate_is_positive",
+            )
+            for name in ("requests", "bundles", "tip_fetches")
+        ] + [
+            models.CheckConstraint(
+                condition=Q(**{f"{name}_burst__gte": 1}), name=f"tier_{name}_burst_is_positive"
+            )
+            for name in ("requests", "bundles", "tip_fetches")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ApiKey(models.Model):
+    """One key. Its secret was shown when it was issued; only the digest is here."""
+
+    customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="keys")
+    tier = models.ForeignKey(Tier, on_delete=models.PROTECT, related_name="keys")
+    name = models.CharField(max_length=100)
+    environment = models.CharField(max_length=30, blank=True)
+    notes = models.TextField(blank=True)
+    shown_prefix = models.CharField(max_length=12, editable=False)
+    last_four = models.CharField(max_length=4, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    scopes = ArrayField(
+        models.CharField(max_length=20, choices=[(scope, scope) for scope in SCOPES]),
+        default=all_scopes,
+        blank=True,
+    )
+    networks = ArrayField(
+        models.CharField(max_length=50, validators=[validate_network]),
+        default=list,
+        blank=True,
+        help_text="CIDR list: addresses that may use the key; empty is any address",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    suspended_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_address = models.GenericIPAddressField(null=True, blank=True, editable=False)
+    rotated_from = models.OneToOneField(
+        "self",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="rotated_to",
+    )
+
+    class Meta:
+        verbose_name = "API key"
+        ordering: ClassVar = ["-created_at", "-pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(scopes__contained_by=list(SCOPES)), name="api_key_scopes_are_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(rotated_from__isnull=True) | ~Q(rotated_from=F("pk")),
+                name="api_key_is_not_its_own_successor",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.shown_prefix}…{self.last_four})"
+
+
+class UsageMinute(models.Model):
+    """Calls of one key (null: callers without a key) to one method with one outcome in a minute."""
+
+    key = models.ForeignKey(
+        ApiKey, null=True, blank=True, on_delete=models.CASCADE, related_name="usage"
+    )
+    method = models.CharField(max_length=60)
+    status = models.CharField(max_length=60, help_text="`ok`, or the refusal's reason")
+    minute = models.DateTimeField()
+    calls = models.PositiveBigIntegerField()
+    microseconds = models.PositiveBigIntegerField(default=0, help_text="spent on these calls")
+
+    class Meta:
+        ordering: ClassVar = ["-minute"]
+        indexes: ClassVar = [models.Index(fields=["minute"], name="usage_by_minute")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["key", "method", "status", "minute"],
+                name="one_usage_row_per_key_method_status_minute",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.minute:%Y-%m-%d %H:%M} {self.method} {self.status}: {self.calls}"
+
+
+class UsageClaim(models.Model):
+    """A batch of counters that is in UsageMinute already: what makes the roll-up happen once."""
+
+    name = models.CharField(max_length=64, primary_key=True)
+    claimed_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,155 @@
+"""Just enough of Redis' protocol to run a script that answers integers: one socket a thread.
+
+A general client spends several times the script's own cost on pools, locks and reply types; this
+call stands in every request's way, so it sends ready-made bytes and reads a list of integers.
+"""
+
+import os
+import socket
+import ssl
+import struct
+import threading
+import time
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.conf import settings
+
+from access.redis_client import TIMEOUT_SECONDS
+
+# After a failure nobody waits for Redis again before this has passed.
+AWAY_SECONDS = 1.0
+_TIMEVAL = struct.pack("ll", int(TIMEOUT_SECONDS), int(TIMEOUT_SECONDS % 1 * 1_000_000))
+
+
+class RedisAway(Exception):
+    """Redis did not answer, or answered that it cannot."""
+
+
+class ScriptUnknown(Exception):
+    """Redis does not have the script of this digest (it was restarted): send the text."""
+
+
+class _Threads(threading.local):
+    connection: socket.socket | None = None
+
+
+_threads = _Threads()
+_away_until = 0.0
+
+
+def command(*words: str | bytes | int | float) -> bytes:
+    """The words as one command on the wire."""
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        text = word if isinstance(word, bytes) else str(word).encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(text), text))
+    return b"".join(parts)
+
+
+def ask(message: bytes) -> list[int]:
+    """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
+    away) or ScriptUnknown.
+    """
+    global _away_until
+    if _away_until and time.monotonic() < _away_until:
+        raise RedisAway("Redis did not answer a moment ago")
+    connection = _threads.connection
+    try:
+        if connection is not None:
+            try:
+                reply = _exchange(connection, message)
+            except (BrokenPipeError, ConnectionError):
+                connection.close()  # the server closed it while it lay idle, or was restarted
+                connection = None
+        if connection is None:
+            _threads.connection = None
+            connection = _connect()
+            reply = _exchange(connection, message)
+            _threads.connection = connection
+    except (OSError, RedisAway) as error:
+        if connection is not None:
+            connection.close()
+        _threads.connection = None
+        _away_until = time.monotonic() + AWAY_SECONDS
+        raise RedisAway(str(error) or type(error).__name__) from None
+    if reply[:1] == b"*":
+        return [int(line[1:]) for line in reply.split(b"\r\n")[1:-1]]
+    if reply.startswith(b"-NOSCRIPT"):
+        raise ScriptUnknown
+    if reply[:1] == b"-":
+        _away_until = time.monotonic() + AWAY_SECONDS
+        raise RedisAway(reply.decode("utf-8", "replace").strip())
+    return []
+
+
+def forget() -> None:
+    """Drops what is known of Redis: the thread's connection and that it was away."""
+    global _away_until
+    _away_until = 0.0
+    if _threads.connection is not None:
+        _threads.connection.close()
+        _threads.connection = None
+
+
+def _after_fork() -> None:
+    # A child that spoke on its parent's socket would mix up both their answers.
+    global _threads
+    _threads = _Threads()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _exchange(connection: socket.socket, message: bytes) -> bytes:
+    connection.sendall(message)
+    reply = connection.recv(4096)
+    while not _is_whole(reply):
+        more = connection.recv(4096)
+        if not more:
+            raise ConnectionResetError("Redis closed the connection")
+        reply += more
+    return reply
+
+
+def _is_whole(reply: bytes) -> bool:
+    if reply[-2:] != b"\r\n":
+        return False
+    if reply[:1] != b"*":
+        return True
+    return reply.count(b"\r\n") == int(reply[1 : reply.index(b"\r\n")]) + 1
+
+
+def _connect() -> socket.socket:
+    url = urlsplit(settings.REDIS_URL)
+    query = parse_qs(url.query)
+    if url.scheme == "unix":
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(TIMEOUT_SECONDS)
+        connection.connect(unquote(url.path))
+        database = "0"
+    else:
+        host = url.hostname or "localhost"
+        connection = socket.create_connection((host, url.port or 6379), TIMEOUT_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if url.scheme == "rediss":
+            connection = ssl.create_default_context().wrap_socket(connection, server_hostname=host)
+        database = url.path.strip("/") or "0"
+    username = unquote(url.username or "") or query.get("username", [""])[0]
+    password = unquote(url.password or "") or query.get("password", [""])[0]
+    if password:
+        _greet(connection, "AUTH", *([username] if username else []), password)
+    database = query.get("db", [database])[0]
+    if database != "0":
+        _greet(connection, "SELECT", database)
+    if url.scheme != "rediss":
+        # The kernel keeps the time limit: a Python timeout would poll before every read and write.
+        connection.settimeout(None)
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL)
+    return connection
+
+
+def _greet(connection: socket.socket, *words: str) -> None:
+    reply = _exchange(connection, command(*words))
+    if reply[:1] == b"-":
+        raise RedisAway(f"{words[0]}: {reply.decode('utf-8', 'replace').strip()}")

@@ -1,0 +1,165 @@
+"""Keys: identify a caller by one; issue, rotate, suspend, resume and revoke them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+
+from django.db import transaction
+
+from access import key_cache, key_text, store
+from access.callers import SCOPES, Caller
+from access.errors import (
+    BadNetwork,
+    KeyExpired,
+    KeyIsRevoked,
+    KeyMalformed,
+    KeyRevoked,
+    KeyUnknown,
+    OrderRefused,
+    UnknownScope,
+)
+from access.models import ApiKey, Customer, Tier
+from access.networks import read_network
+from access.services.tiers import quotas_of
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A new key with its secret: the only time that the secret is to be had."""
+
+    key: ApiKey
+    secret: str
+
+
+def identify(secret: str, *, now: datetime) -> Caller:
+    """The caller who holds the key, suspended ones too (their Caller says so). Raises KeyRefused."""
+    digest = key_text.digest_of(secret)
+    found = key_cache.find(digest, lambda: _read(secret, digest))
+    if not isinstance(found, Caller):
+        raise found()
+    if found.expires_at is not None and found.expires_at <= now:
+        raise KeyExpired(found.expires_at)
+    return found
+
+
+def _read(secret: str, digest: bytes) -> key_cache.Found:
+    if not key_text.is_well_formed(secret):
+        raise KeyMalformed
+    key = store.key_by_digest(digest)
+    if key is None:
+        return KeyUnknown
+    return KeyRevoked if key.revoked_at is not None else caller_of(key)
+
+
+def caller_of(key: ApiKey) -> Caller:
+    return Caller(
+        key_id=key.pk,
+        tier=key.tier.name,
+        rank=key.tier.rank,
+        scopes=frozenset(key.scopes),
+        networks=tuple(ip_network(text, strict=False) for text in key.networks),
+        quotas=quotas_of(key.tier),
+        suspended=key.suspended_at is not None,
+        expires_at=key.expires_at,
+        tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
+    )
+
+
+def issue_key(
+    customer: Customer,
+    *,
+    tier: Tier,
+    name: str,
+    environment: str = "",
+    notes: str = "",
+    scopes: Sequence[str] = SCOPES,
+    networks: Sequence[str] = (),
+    expires_at: datetime | None = None,
+    rotated_from: ApiKey | None = None,
+) -> IssuedKey:
+    """A new key. Raises UnknownScope and BadNetwork."""
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
+    new = key_text.new_key()
+    key = ApiKey.objects.create(
+        customer=customer,
+        tier=tier,
+        name=name,
+        environment=environment,
+        notes=notes,
+        scopes=list(scopes),
+        networks=_networks(networks),
+        expires_at=expires_at,
+        rotated_from=rotated_from,
+        shown_prefix=new.shown_prefix,
+        last_four=new.last_four,
+        digest=new.digest,
+    )
+    return IssuedKey(key, new.secret)
+
+
+def _networks(texts: Sequence[str]) -> list[str]:
+    try:
+        return [str(read_network(text)) for text in texts]
+    except ValueError as error:
+        raise BadNetwork(str(error)) from None
+
+
+@transaction.atomic
+def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
+    """A successor with the same rights and the old key's own expiry; the old key works for the
+    overlap (0: not at all) and never longer than it would have. Raises KeyIsRevoked.
+    """
+    if overlap < timedelta(0):
+        raise OrderRefused("an overlap cannot be negative")
+    old = store.lock_key(key_id)
+    if old.revoked_at is not None:
+        raise KeyIsRevoked(f"{old} was revoked: issue a new key instead")
+    if ApiKey.objects.filter(rotated_from=old).exists():
+        raise OrderRefused(f"{old} was rotated before: rotate its successor")
+    issued = issue_key(
+        old.customer,
+        tier=old.tier,
+        name=old.name,
+        environment=old.environment,
+        notes=old.notes,
+        scopes=old.scopes,
+        networks=old.networks,
+        expires_at=old.expires_at,
+        rotated_from=old,
+    )
+    if old.suspended_at is not None:
+        issued.key.suspended_at = old.suspended_at  # rotating is no way out of a suspension
+        issued.key.save(update_fields=["suspended_at"])
+    end = now + overlap
+    old.expires_at = end if old.expires_at is None else min(end, old.expires_at)
+    old.save(update_fields=["expires_at"])
+    return issued
+
+
+@transaction.atomic
+def suspend_key(key_id: int, *, now: datetime) -> None:
+    """The key answers 403 until it is resumed. Suspending twice changes nothing."""
+    key = store.lock_key(key_id)
+    if key.suspended_at is None:
+        key.suspended_at = now
+        key.save(update_fields=["suspended_at"])
+
+
+@transaction.atomic
+def resume_key(key_id: int) -> None:
+    key = store.lock_key(key_id)
+    if key.suspended_at is not None:
+        key.suspended_at = None
+        key.save(update_fields=["suspended_at"])
+
+
+@transaction.atomic
+def revoke_key(key_id: int, *, now: datetime) -> None:
+    """The key answers 401 for good. Revoking twice keeps the first moment."""
+    key = store.lock_key(key_id)
+    if key.revoked_at is None:
+        key.revoked_at = now
+        key.save(update_fields=["revoked_at"])

@@ -1,0 +1,122 @@
+"""Counting calls in this process and handing the counts to Redis about once a second."""
+
+import atexit
+import logging
+import multiprocessing.util
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+
+import redis
+
+from access.redis_client import NAMESPACE, client
+
+log = logging.getLogger(__name__)
+
+LIVE_KEY = f"{NAMESPACE}usage:live"
+FLUSH_SECONDS = 1.0
+# Distinct counters held while Redis is away; beyond that new ones are dropped and told of.
+MAX_COUNTERS = 50_000
+_REMEMBER_SECONDS = 3600
+
+# A batch whose answer got lost is sent again under the same name and then changes nothing.
+_SCRIPT = """
+if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[1]) then return 0 end
+local calls = tonumber(ARGV[2])
+for i = 3, 2 + 2 * calls, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 3 + 2 * calls, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+return 1
+"""
+
+_Counter = tuple[int | None, str, str, int]  # key_id, method, status, minute (Unix minutes)
+
+_lock = threading.Lock()
+_flushing = threading.Lock()
+_counts: dict[_Counter, list[int]] = {}
+_used: dict[int, tuple[int, str]] = {}
+_unsent: list[tuple[str, list[str | int]]] = []
+_thread: threading.Thread | None = None
+
+
+def count(
+    key_id: int | None, method: str, status: str, *, seconds: float, microseconds: int, address: str
+) -> None:
+    """Counts one call: `seconds` is the Unix time, `microseconds` what the call took."""
+    counter = (key_id, method, status, int(seconds) // 60)
+    with _lock:
+        cell = _counts.get(counter)
+        if cell is not None:
+            cell[0] += 1
+            cell[1] += microseconds
+        elif len(_counts) < MAX_COUNTERS:
+            _counts[counter] = [1, microseconds]
+        if key_id is not None:
+            _used[key_id] = (int(seconds), address)
+    if _thread is None:
+        _start()
+
+
+def flush() -> bool:
+    """Sends what was counted; False when Redis was away and the counts wait for the next time."""
+    with _flushing:
+        _gather()
+        try:
+            while _unsent:
+                name, words = _unsent[0]
+                client().eval(_SCRIPT, 2, LIVE_KEY, f"{NAMESPACE}usage:sent:{name}", *words)
+                del _unsent[0]
+        except redis.RedisError:
+            return False
+    return True
+
+
+def _gather() -> None:
+    """What was counted since, as the next batch to send."""
+    global _counts, _used
+    with _lock:
+        if not _counts or sum(len(words) for _, words in _unsent) > 4 * MAX_COUNTERS:
+            return
+        if len(_counts) >= MAX_COUNTERS:
+            log.error("usage of more than %s counters a second was dropped", MAX_COUNTERS)
+        counts, used = _counts, _used
+        _counts, _used = {}, {}
+    words: list[str | int] = [_REMEMBER_SECONDS, 2 * len(counts)]
+    for (key_id, method, status, minute), (calls, microseconds) in counts.items():
+        field = f"{minute}|{'' if key_id is None else key_id}|{method}|{status}"
+        words += [f"calls|{field}", calls, f"spent|{field}", microseconds]
+    for key_id, (seconds, address) in used.items():
+        words += [f"used|{key_id}", f"{seconds}|{address}"]
+    _unsent.append((secrets.token_hex(12), words))
+
+
+def _start() -> None:
+    global _thread
+    with _lock:
+        if _thread is not None:
+            return
+        _thread = threading.Thread(target=_run, name="usage", daemon=True)
+        _thread.start()
+    atexit.register(flush)
+    # A worker started by multiprocessing leaves without atexit; its finalizers do run.
+    multiprocessing.util.Finalize(None, flush, exitpriority=100)
+
+
+def _run(sleep: Callable[[float], None] = time.sleep) -> None:
+    while True:
+        sleep(FLUSH_SECONDS)
+        try:
+            flush()
+        except Exception:
+            log.exception("usage could not be flushed")
+
+
+def _after_fork() -> None:
+    # What the parent counted is the parent's to send; its thread and its locks are not here.
+    global _lock, _flushing, _counts, _used, _unsent, _thread
+    _lock, _flushing = threading.Lock(), threading.Lock()
+    _counts, _used, _unsent, _thread = {}, {}, [], None
+
+
+os.register_at_fork(after_in_child=_after_fork)
