@@ -1,0 +1,162 @@
+"""TransactionError: the validator's bincode form, turned into the standard node's JSON."""
+
+from typing import Any
+
+# Both enums only ever grow at the end: a variant's index is its number in the stored bytes.
+_TRANSACTION_ERRORS = (
+    "AccountInUse",
+    "AccountLoadedTwice",
+    "AccountNotFound",
+    "ProgramAccountNotFound",
+    "InsufficientFundsForFee",
+    "InvalidAccountForFee",
+    "AlreadyProcessed",
+    "BlockhashNotFound",
+    "InstructionError",
+    "CallChainTooDeep",
+    "MissingSignatureForFee",
+    "InvalidAccountIndex",
+    "SignatureFailure",
+    "InvalidProgramForExecution",
+    "SanitizeFailure",
+    "ClusterMaintenance",
+    "AccountBorrowOutstanding",
+    "WouldExceedMaxBlockCostLimit",
+    "UnsupportedVersion",
+    "InvalidWritableAccount",
+    "WouldExceedMaxAccountCostLimit",
+    "WouldExceedAccountDataBlockLimit",
+    "TooManyAccountLocks",
+    "AddressLookupTableNotFound",
+    "InvalidAddressLookupTableOwner",
+    "InvalidAddressLookupTableData",
+    "InvalidAddressLookupTableIndex",
+    "InvalidRentPayingAccount",
+    "WouldExceedMaxVoteCostLimit",
+    "WouldExceedAccountDataTotalLimit",
+    "DuplicateInstruction",
+    "InsufficientFundsForRent",
+    "MaxLoadedAccountsDataSizeExceeded",
+    "InvalidLoadedAccountsDataSizeLimit",
+    "ResanitizationNeeded",
+    "ProgramExecutionTemporarilyRestricted",
+    "UnbalancedTransaction",
+    "ProgramCacheHitMaxLimit",
+    "CommitCancelled",
+)
+_INSTRUCTION_ERRORS = (
+    "GenericError",
+    "InvalidArgument",
+    "InvalidInstructionData",
+    "InvalidAccountData",
+    "AccountDataTooSmall",
+    "InsufficientFunds",
+    "IncorrectProgramId",
+    "MissingRequiredSignature",
+    "AccountAlreadyInitialized",
+    "UninitializedAccount",
+    "UnbalancedInstruction",
+    "ModifiedProgramId",
+    "ExternalAccountLamportSpend",
+    "ExternalAccountDataModified",
+    "ReadonlyLamportChange",
+    "ReadonlyDataModified",
+    "DuplicateAccountIndex",
+    "ExecutableModified",
+    "RentEpochModified",
+    "NotEnoughAccountKeys",
+    "AccountDataSizeChanged",
+    "AccountNotExecutable",
+    "AccountBorrowFailed",
+    "AccountBorrowOutstanding",
+    "DuplicateAccountOutOfSync",
+    "Custom",
+    "InvalidError",
+    "ExecutableDataModified",
+    "ExecutableLamportChange",
+    "ExecutableAccountNotRentExempt",
+    "UnsupportedProgramId",
+    "CallDepth",
+    "MissingAccount",
+    "ReentrancyNotAllowed",
+    "MaxSeedLengthExceeded",
+    "InvalidSeeds",
+    "InvalidRealloc",
+    "ComputationalBudgetExceeded",
+    "PrivilegeEscalation",
+    "ProgramEnvironmentSetupFailure",
+    "ProgramFailedToComplete",
+    "ProgramFailedToCompile",
+    "Immutable",
+    "IncorrectAuthority",
+    "BorshIoError",
+    "AccountNotRentExempt",
+    "InvalidAccountOwner",
+    "ArithmeticOverflow",
+    "UnsupportedSysvar",
+    "IllegalOwner",
+    "MaxAccountsDataAllocationsExceeded",
+    "MaxAccountsExceeded",
+    "MaxInstructionTraceLengthExceeded",
+    "BuiltinProgramsMustConsumeComputeUnits",
+    "BailOut",
+)
+_WITH_ACCOUNT_INDEX = {"InsufficientFundsForRent", "ProgramExecutionTemporarilyRestricted"}
+
+
+class UnknownTransactionError(ValueError):
+    """The bytes are no TransactionError known here; the text says why."""
+
+
+def transaction_error_json(data: bytes) -> str | dict[str, Any]:
+    """`err` as the standard node's JSON has it; UnknownTransactionError for any other bytes."""
+    name = _variant(data, 0, _TRANSACTION_ERRORS)
+    if name == "InstructionError":
+        index = _byte(data, 4)
+        return {name: [index, _instruction_error(data[5:])]}
+    if name == "DuplicateInstruction":
+        value, end = _byte(data, 4), 5
+        answer: str | dict[str, Any] = {name: value}
+    elif name in _WITH_ACCOUNT_INDEX:
+        value, end = _byte(data, 4), 5
+        answer = {name: {"account_index": value}}
+    else:
+        answer, end = name, 4
+    _ends_at(data, end)
+    return answer
+
+
+def _instruction_error(data: bytes) -> str | dict[str, Any]:
+    name = _variant(data, 0, _INSTRUCTION_ERRORS)
+    if name == "Custom":
+        _ends_at(data, 8)
+        return {name: int.from_bytes(data[4:8], "little")}
+    if name == "BorshIoError" and len(data) > 4:
+        # Before 3.0 a text followed; today's node drops it and names the variant alone.
+        _ends_at(data, 12 + int.from_bytes(data[4:12], "little"))
+        return name
+    _ends_at(data, 4)
+    return name
+
+
+def _variant(data: bytes, start: int, names: tuple[str, ...]) -> str:
+    number = data[start : start + 4]
+    if len(number) < 4:
+        raise UnknownTransactionError("the error ends too early")
+    index = int.from_bytes(number, "little")
+    if index >= len(names):
+        raise UnknownTransactionError(f"no error has the number {index}")
+    return names[index]
+
+
+def _byte(data: bytes, at: int) -> int:
+    if at >= len(data):
+        raise UnknownTransactionError("the error ends too early")
+    return data[at]
+
+
+def _ends_at(data: bytes, end: int) -> None:
+    if len(data) != end:
+        raise UnknownTransactionError(
+            "the error ends too early" if len(data) < end else "bytes follow the error"
+        )

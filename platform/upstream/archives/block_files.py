@@ -1,0 +1,129 @@
+"""A file of blocks, whatever its format and compression, read block by block."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from chain.blocks import SlotRecord
+from upstream.archives.compression import ByteStream, plain
+from upstream.archives.confirmed_block import bare_block, contained_block
+from upstream.archives.containers import DBIN_MAGIC, dbin_messages, is_tar, tar_members
+from upstream.archives.errors import BadBlockFile, Unreadable
+from upstream.archives.getblock_json import json_block
+
+GETBLOCK_JSON = "getBlock json"
+CONFIRMED_BLOCK = "ConfirmedBlock protobuf"
+DBIN = "dbin"
+TAR = "tar of block files"
+LARGEST_BLOCK = 512 * 1024 * 1024
+_TAR_HEADER = 512
+_WHITESPACE = b" \t\r\n"
+
+
+def open_block_file(
+    path: Path, *, slot: int | None = None, largest_block: int = LARGEST_BLOCK
+) -> "BlockFile":
+    """The blocks of a file: getBlock JSON, ConfirmedBlock protobuf, dbin or a tar of these; plain,
+    gzip or zstd; told by content.
+
+    `slot` is for a file of one block that does not say its slot itself. A block of more than
+    `largest_block` bytes unpacked is refused. BadBlockFile for content, OSError for the path.
+    """
+    return BlockFile(path, slot=slot, largest_block=largest_block)
+
+
+class BlockFile:
+    """An open file of blocks; iterate once, close or use as a context manager.
+
+    `format` is one of this module's constants, `warnings` grows with what was taken for granted.
+    """
+
+    def __init__(self, path: Path, *, slot: int | None, largest_block: int) -> None:
+        self.path = path
+        self.warnings: list[str] = []
+        self.size = path.stat().st_size
+        self._slot = slot
+        self._largest_block = largest_block
+        self._file = path.open("rb")
+        try:
+            self._stream = plain(self._file)
+            self.format = _format(self._stream)
+            if slot is not None and self.format in (DBIN, TAR):
+                raise Unreadable("", f"slot {slot} is given, but the file can hold many blocks")
+        except Unreadable as fault:
+            self.close()
+            raise BadBlockFile(path, fault.place, fault.reason) from None
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file taken so far, of `size` in all; packed bytes where it is packed."""
+        return self.size if self._file.closed else self._file.tell()
+
+    def __iter__(self) -> Iterator[SlotRecord]:
+        try:
+            yield from self._blocks(self._stream, self.format, self.path.name)
+        except Unreadable as fault:
+            raise BadBlockFile(self.path, fault.place, fault.reason) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; twice does no harm."""
+        self._file.close()
+
+    def _blocks(self, stream: ByteStream, kind: str, name: str) -> Iterator[SlotRecord]:
+        if kind == TAR:
+            for member_name, member in tar_members(stream):
+                try:
+                    inner = plain(member)
+                    inner_kind = _format(inner)
+                    if inner_kind == TAR:
+                        raise Unreadable("", "a tar inside a tar is not read")
+                    yield from self._blocks(inner, inner_kind, member_name)
+                except Unreadable as fault:
+                    raise fault.inside(f"member {member_name}") from None
+        elif kind == DBIN:
+            for number, message in enumerate(dbin_messages(stream, self._largest_block), 1):
+                yield contained_block(message, number)
+        else:
+            read = json_block if kind == GETBLOCK_JSON else bare_block
+            data = stream.read_all(self._largest_block)
+            record, guessed = read(data, told=self._slot, name=name)
+            if guessed:
+                self.warnings.append(
+                    f"{name}: the slot is not told; taken as parentSlot + 1 = {record.slot}. "
+                    "Pass --slot if it is another."
+                )
+            yield record
+
+
+def _format(stream: ByteStream) -> str:
+    start = stream.peek(_TAR_HEADER)
+    if not start:
+        raise Unreadable("", "the file is empty")
+    if start.startswith(DBIN_MAGIC):
+        return DBIN
+    if is_tar(start):
+        return TAR
+    first = start.lstrip(_WHITESPACE)[:1]
+    if first in (b"{", b"["):
+        return GETBLOCK_JSON
+    # ConfirmedBlock begins with field 1, a text of 32 to 44 base58 characters.
+    if start[0] == 0x0A and len(start) > 1 and 32 <= start[1] <= 44:
+        return CONFIRMED_BLOCK
+    raise Unreadable(
+        "", "neither getBlock JSON nor ConfirmedBlock protobuf, dbin or a tar of these"
+    )

@@ -1,0 +1,154 @@
+"""Stored blocks in protobuf (ConfirmedBlock), bare or inside a dbin message → SlotRecord."""
+
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
+from chain.transactions import (
+    BadTransaction,
+    Config,
+    Header,
+    Instruction,
+    Lookup,
+    Wire,
+    encode_wire,
+    sanitize,
+)
+from chain.units import Slot, UnixTimestamp
+from upstream.archives import checks, schema
+from upstream.archives.errors import Unreadable
+from upstream.archives.slots import slot_of
+from upstream.archives.status_meta import meta_json, reward_json, was_recorded
+
+_SOLANA_PAYLOAD = 3
+
+
+def block_message(data: bytes) -> Any:
+    """The ConfirmedBlock in these bytes; Unreadable if there is none."""
+    try:
+        block = schema.ConfirmedBlock.FromString(data)
+    except DecodeError:
+        raise Unreadable("", "the protobuf data is damaged or ends too early") from None
+    if not block.blockhash:
+        raise Unreadable("blockhash", "missing")
+    return block
+
+
+def contained_block(message: bytes, number: int) -> SlotRecord:
+    """The block in a dbin message; `number` counts from 1 and is only told in errors."""
+    try:
+        outer = schema.ContainedBlock.FromString(message)
+    except DecodeError:
+        raise Unreadable(f"block {number}", "the dbin message is damaged") from None
+    place = f"block {number} (slot {outer.number})"
+    try:
+        if outer.payload_kind != _SOLANA_PAYLOAD:
+            raise Unreadable("", f"payload kind {outer.payload_kind} is not Solana's")
+        block = block_message(outer.payload)
+        if not block.HasField("slot") or block.slot != outer.number:
+            inner = block.slot if block.HasField("slot") else "no slot"
+            raise Unreadable("", f"the block inside says {inner}")
+        if outer.id != block.blockhash:
+            raise Unreadable("", f"its id is {outer.id} but the blockhash {block.blockhash}")
+        return slot_record(block, Slot(outer.number))
+    except Unreadable as fault:
+        raise fault.inside(place) from None
+
+
+def bare_block(data: bytes, *, told: int | None, name: str) -> tuple[SlotRecord, bool]:
+    """The block of a file with nothing around it, and whether its slot was only guessed."""
+    block = block_message(data)
+    if block.HasField("slot"):
+        if told not in (None, block.slot):
+            raise Unreadable("slot", f"the block says {block.slot}, not {told}")
+        return slot_record(block, Slot(block.slot)), False
+    slot, guessed = slot_of(Slot(block.parent_slot), told=told, name=name)
+    return slot_record(block, slot), guessed
+
+
+def slot_record(block: Any, slot: Slot) -> SlotRecord:
+    """A ConfirmedBlock message as SlotRecord; Unreadable with the place of what is wrong."""
+    if block.parent_slot >= slot and slot != 0:
+        raise Unreadable("parentSlot", f"{block.parent_slot} is not before slot {slot}")
+    transactions = []
+    for index, confirmed in enumerate(block.transactions):
+        try:
+            transactions.append(_transaction_record(confirmed))
+        except (Unreadable, BadTransaction) as fault:
+            raise _at_transaction(fault, index) from None
+    return SlotRecord(
+        slot=slot,
+        parent_slot=Slot(block.parent_slot),
+        blockhash=checks.blockhash(block.blockhash, "blockhash"),
+        previous_blockhash=checks.blockhash(block.previous_blockhash, "previousBlockhash"),
+        block_time=(
+            UnixTimestamp(block.block_time.timestamp) if block.HasField("block_time") else None
+        ),
+        block_height=(block.block_height.block_height if block.HasField("block_height") else None),
+        transactions=transactions,
+        rewards=[reward_json(each) for each in block.rewards],
+        reward_partitions=(
+            block.num_partitions.num_partitions if block.HasField("num_partitions") else None
+        ),
+        form=CURRENT_FORM,
+    )
+
+
+def _at_transaction(fault: Unreadable | BadTransaction, index: int) -> Unreadable:
+    inside = "transaction." if isinstance(fault, BadTransaction) and fault.place else ""
+    place = f".{inside}{fault.place}" if fault.place else ""
+    return Unreadable(f"transactions[{index}]{place}", fault.reason)
+
+
+def _transaction_record(confirmed: Any) -> TransactionRecord:
+    wire = _wire(confirmed.transaction)
+    sanitize(wire)
+    meta = None
+    if confirmed.HasField("meta") and was_recorded(confirmed.meta):
+        meta = meta_json(confirmed.meta)
+        checks.meta_fits(meta, wire)
+    return TransactionRecord(encode_wire(wire), meta)
+
+
+def _wire(transaction: Any) -> Wire:
+    message = transaction.message
+    header = message.header
+    return Wire(
+        signatures=list(transaction.signatures),
+        version=_version(message),
+        header=Header(
+            header.num_required_signatures,
+            header.num_readonly_signed_accounts,
+            header.num_readonly_unsigned_accounts,
+        ),
+        account_keys=list(message.account_keys),
+        recent_blockhash=message.recent_blockhash,
+        instructions=[
+            Instruction(each.program_id_index, each.accounts, each.data)
+            for each in message.instructions
+        ],
+        lookups=[
+            Lookup(each.account_key, each.writable_indexes, each.readonly_indexes)
+            for each in message.address_table_lookups
+        ],
+        config=_config(message.config) if message.HasField("config") else None,
+    )
+
+
+def _version(message: Any) -> Any:
+    if not message.versioned:
+        if message.address_table_lookups:
+            raise BadTransaction("a legacy message has lookups", "message.addressTableLookups")
+        return "legacy"
+    # Only version 1 has in-line settings, and it has them always, be they empty.
+    if message.HasField("config"):
+        if message.address_table_lookups:
+            raise BadTransaction("version 1 has no lookups", "message.addressTableLookups")
+        return 1
+    return 0
+
+
+def _config(config: Any) -> Config:
+    names = ("priority_fee", "compute_unit_limit", "loaded_accounts_data_size_limit", "heap_size")
+    return Config(*(getattr(config, name) if config.HasField(name) else None for name in names))

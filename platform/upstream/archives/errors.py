@@ -1,0 +1,29 @@
+"""What a reader of block files refuses, with the place and the reason."""
+
+from pathlib import Path
+
+
+class BadBlockFile(Exception):
+    """The file cannot be read as blocks: one sentence of path, place and reason.
+
+    `place` leads to the fault, outermost first: `block 3 (slot 55065002), transactions[17].meta`.
+    """
+
+    def __init__(self, path: Path, place: str, reason: str) -> None:
+        super().__init__(": ".join(part for part in (str(path), place, reason) if part))
+        self.path = path
+        self.place = place
+        self.reason = reason
+
+
+class Unreadable(Exception):
+    """A fault somewhere inside a file; whoever knows the surroundings puts them before `place`."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.place = place
+        self.reason = reason
+
+    def inside(self, surroundings: str) -> "Unreadable":
+        """The same fault, told from further out."""
+        return Unreadable(", ".join(filter(None, (surroundings, self.place))), self.reason)

@@ -1,0 +1,31 @@
+"""Which slot a block is of, where the block itself does not tell."""
+
+import re
+from pathlib import PurePath
+
+from chain.units import U64_MAX, Slot
+from upstream.archives.errors import Unreadable
+
+# Further from its parent than this, a number in a file's name means something else.
+_LONGEST_GAP = 10_000
+# `base64` and `base58` in a name are encodings.
+_NUMBER = re.compile(r"(?<!base)(?<![0-9])[0-9]+")
+
+
+def slot_of(parent_slot: Slot, *, told: int | None, name: str) -> tuple[Slot, bool]:
+    """The slot, and whether it was only guessed as the one after the parent.
+
+    What the caller told counts first, then a number in the file's name that lies a little above
+    the parent's, if there is exactly one.
+    """
+    if told is not None:
+        if not parent_slot < told <= U64_MAX:
+            raise Unreadable("", f"slot {told} is not after the block's parentSlot {parent_slot}")
+        return Slot(told), False
+    numbers = {int(digits) for digits in _NUMBER.findall(PurePath(name).name) if len(digits) < 21}
+    plausible = [each for each in numbers if parent_slot < each <= parent_slot + _LONGEST_GAP]
+    if len(plausible) == 1:
+        return Slot(plausible[0]), False
+    if parent_slot == U64_MAX:
+        raise Unreadable("parentSlot", "no slot can follow this one")
+    return Slot(parent_slot + 1), True
