@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 # sockaddr_un holds 108 bytes with its closing zero; PostgreSQL appends "/.s.PGSQL.5432".
 _SOCKET_PATH_MAX = 107
-_POSTGRES_SOCKET = ".s.PGSQL.5432"
+_POSTGRES_SOCKET = ".s.PGSQL.5432"  # the port is said below: PGPORT may name another
 _VALKEY_SOCKET = "valkey.sock"
 
 # Spelled out, not tempfile.gettempdir(): every process must find the same place, whatever its
@@ -57,7 +57,7 @@ def embedded_addresses(run_dir: Path) -> Addresses:
     socket_folder = quote(str(postgres_folder(seen_as)), safe="/")
     socket = quote(str(valkey_folder(seen_as) / _VALKEY_SOCKET), safe="/")
     return Addresses(
-        database_url=f"postgresql://tidemark@/tidemark?host={socket_folder}",
+        database_url=f"postgresql://tidemark@/tidemark?host={socket_folder}&port=5432",
         redis_url=f"unix://{socket}?db=0",
     )
 

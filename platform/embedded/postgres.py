@@ -1,0 +1,181 @@
+"""PostgreSQL of one run directory."""
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from embedded.addresses import database_settings, embedded_addresses, postgres_folder
+from embedded.machine import a_quarter_of_memory_mib
+from embedded.owner import Owner, private_folder, stepping_down
+from embedded.processes import end, running_in, start_server, stop_child, wait_until
+from embedded.programs import Programs
+
+# SIGINT: fast shutdown, which ends sessions and writes a checkpoint; SIGQUIT leaves that to
+# recovery at the next start.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
+
+# Replaying the log after a crash may take a while on a slow disk; dying is noticed at once.
+_START_SECONDS = 300.0
+
+# A plain "." would be turned into the absolute path, which the account may be unable to enter.
+_WORKING_DIRECTORY = "/proc/self/cwd"
+
+
+class PostgresFailed(Exception):
+    """PostgreSQL did not start; the text says why and where its log is."""
+
+
+def start_postgres(
+    run_dir: Path, programs: Programs, owner: Owner | None, *, durable: bool
+) -> subprocess.Popen[bytes]:
+    """PostgreSQL, ready, with role and database `tidemark`. `durable` False turns fsync off, for
+    tests. Ends what a killed starter left behind; raises PostgresFailed.
+    """
+    folder = postgres_folder(run_dir)
+    data = folder / "data"
+    private_folder(folder, owner)
+    _end_the_left_behind(data)
+    if not data.exists():
+        _create(folder, data, programs, owner, durable=durable)
+    log_path = folder / "postgres.log"
+    with log_path.open("ab") as log:
+        process = start_server(
+            [
+                programs.postgres,
+                "-D",
+                _seen_from_inside(data, owner),
+                "-k",
+                "..",
+                *_options(durable),
+            ],
+            folder=data,
+            owner=owner,
+            log=log,
+            stop_signal=STOP_SIGNALS[0],
+            environment=_environment(),
+        )
+    try:
+        ready = wait_until(lambda: _answers(run_dir), process, seconds=_START_SECONDS)
+        if not ready:
+            raise PostgresFailed(f"PostgreSQL did not start: {_last_line(log_path)} ({log_path})")
+        _create_role_and_database(run_dir)
+    except BaseException:
+        stop_child(process, *STOP_SIGNALS)
+        raise
+    return process
+
+
+def _create(
+    folder: Path, data: Path, programs: Programs, owner: Owner | None, *, durable: bool
+) -> None:
+    """A new cluster, whole or not at all: made under another name first."""
+    draft = folder / "data.new"
+    if draft.exists():
+        shutil.rmtree(draft)
+    private_folder(draft, owner)
+    command = [
+        str(programs.initdb),
+        f"--pgdata={_seen_from_inside(draft, owner)}",
+        "--username=postgres",
+        "--auth=trust",  # the socket's folder is the lock: mode 700
+        "--encoding=UTF8",
+        "--locale-provider=builtin",  # the same order of texts on every machine
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+        "--no-instructions",
+    ]
+    if not durable:
+        command.append("--no-sync")
+    answer = subprocess.run(
+        command,
+        cwd=draft,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        **stepping_down(owner),
+    )
+    if answer.returncode != 0:
+        raise PostgresFailed(f"initdb failed in {draft}: {answer.stderr.strip()}")
+    draft.rename(data)
+
+
+def _seen_from_inside(data: Path, owner: Owner | None) -> str:
+    return str(data.absolute()) if owner is None else _WORKING_DIRECTORY
+
+
+def _options(durable: bool) -> list[str]:
+    options = {
+        "listen_addresses": "",
+        "unix_socket_permissions": "0700",
+        "shared_buffers": f"{a_quarter_of_memory_mib()}MB",
+        "max_connections": "100",
+        "max_wal_size": "4GB",
+        "max_locks_per_transaction": "1024",  # a query may touch many partitions
+        "jit": "off",  # it costs more than it saves in queries of milliseconds
+        "synchronous_commit": "off",  # the last 0.6 s may be lost in a crash; the chain is re-read
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        "log_line_prefix": "%m [%p] %a ",
+        "fsync": "on" if durable else "off",
+        "full_page_writes": "on" if durable else "off",
+    }
+    return [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+
+
+def _environment() -> dict[str, str]:
+    # Nothing of ours: a PGDATA or PGPORT of the user's would speak to the server too.
+    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _connect(run_dir: Path, *, database: str, role: str) -> psycopg.Connection:
+    address = database_settings(embedded_addresses(run_dir).database_url)
+    return psycopg.connect(
+        host=address["HOST"],
+        port=address["PORT"],
+        dbname=database,
+        user=role,
+        connect_timeout=5,
+        autocommit=True,
+        options="-c statement_timeout=0",
+    )
+
+
+def _answers(run_dir: Path) -> bool:
+    try:
+        _connect(run_dir, database="postgres", role="postgres").close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _create_role_and_database(run_dir: Path) -> None:
+    """At every start, since the first may have been cut short. The role is no superuser; it may
+    create databases, for the tests.
+    """
+    name = sql.Identifier("tidemark")
+    with _connect(run_dir, database="postgres", role="postgres") as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'tidemark'").fetchone():
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEDB").format(name))
+        if not connection.execute(
+            "SELECT 1 FROM pg_database WHERE datname = 'tidemark'"
+        ).fetchone():
+            connection.execute(sql.SQL("CREATE DATABASE {0} OWNER {0}").format(name))
+
+
+def _end_the_left_behind(data: Path) -> None:
+    """A server whose starter was killed still holds the data; one that was killed left a pid file
+    whose number another process may have by now, which PostgreSQL would take for itself.
+    """
+    end(running_in(data, "postgres"), *STOP_SIGNALS)
+    (data / "postmaster.pid").unlink(missing_ok=True)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    telling = [line for line in lines[-50:] if "FATAL" in line or "PANIC" in line]
+    return (telling or lines or ["it said nothing"])[-1]

@@ -1,0 +1,111 @@
+"""Starting, finding and ending server processes."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from embedded.owner import Owner, stepping_down
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def dies_with_parent(signum: int) -> Callable[[], None] | None:
+    """For subprocess's preexec_fn: the child gets the signal when its starter dies, even by
+    SIGKILL. Linux alone has it; elsewhere the next start ends what was left behind.
+    """
+    if _libc is None:
+        return None
+    prctl, parent = _libc.prctl, os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signum)
+        if os.getppid() != parent:  # it died in between
+            os.kill(os.getpid(), signum)
+
+    return ask
+
+
+def start_server(
+    command: Sequence[str | Path],
+    *,
+    folder: Path,
+    owner: Owner | None,
+    log: IO[bytes],
+    stop_signal: int,
+    environment: Mapping[str, str],
+) -> subprocess.Popen[bytes]:
+    """A server with `folder` as its working directory, in a session of its own so that Ctrl-C
+    reaches only us; we tell it when to stop.
+    """
+    return subprocess.Popen(
+        command,
+        cwd=folder,  # entered before the account changes: it may lie where that cannot go
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        preexec_fn=dies_with_parent(stop_signal),
+        **stepping_down(owner),
+    )
+
+
+def running_in(folder: Path, name: str) -> list[psutil.Process]:
+    """Processes of that name whose working directory is `folder`. Only this tells that a number in
+    a pid file is still who it was.
+    """
+    place = os.path.realpath(folder)
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.name() == name and process.cwd() == place:
+                found.append(process)
+    return found
+
+
+def end(processes: Iterable[psutil.Process], *signals: int, patience: float = 10.0) -> None:
+    """Ends processes by each signal in turn, `patience` seconds each, by SIGKILL at last."""
+    left = list(processes)
+    for signum in (*signals, signal.SIGKILL):
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(signum)
+        _gone, left = psutil.wait_procs(left, timeout=patience)
+        if not left:
+            return
+
+
+def stop_child(process: subprocess.Popen[bytes], *signals: int, patience: float = 10.0) -> None:
+    """Ends a child of ours by each signal in turn, by SIGKILL at last, and reaps it."""
+    for signum in (*signals, signal.SIGKILL):
+        if process.poll() is None:
+            process.send_signal(signum)
+        try:
+            process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+
+
+def wait_until(
+    ready: Callable[[], bool], process: subprocess.Popen[bytes], *, seconds: float
+) -> bool:
+    """True as soon as the server is ready, False when it died or the time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            return False
+        if ready():
+            return True
+        time.sleep(0.02)
+    return False

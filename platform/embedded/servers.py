@@ -1,0 +1,136 @@
+"""The embedded servers of one run directory: start, watch, stop."""
+
+import contextlib
+import fcntl
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from embedded.addresses import needs_short_name, postgres_folder, short_name
+from embedded.owner import server_owner
+from embedded.postgres import STOP_SIGNALS as POSTGRES_STOP_SIGNALS
+from embedded.postgres import start_postgres
+from embedded.processes import stop_child
+from embedded.programs import find_programs
+from embedded.valkey import STOP_SIGNALS as VALKEY_STOP_SIGNALS
+from embedded.valkey import start_valkey
+
+_LOG_BYTES = 10_000_000
+
+
+class RunDirTaken(Exception):
+    """Another process runs in this run directory."""
+
+
+class ShortNameTaken(Exception):
+    """The run directory's stand-in in the temporary folder belongs to someone else."""
+
+
+@dataclass(slots=True)
+class Server:
+    """One running server and how it is started again."""
+
+    name: str
+    start: Callable[[], subprocess.Popen[bytes]]
+    stop_signals: tuple[int, ...]
+    process: subprocess.Popen[bytes]
+
+
+@dataclass(slots=True)
+class Servers:
+    """What start_servers started; hold it, and give it to stop_servers."""
+
+    run_dir: Path
+    running: list[Server] = field(default_factory=list)
+
+
+def hold_run_dir(run_dir: Path) -> IO[str]:
+    """Takes the run directory for this process as long as the file is open. Raises RunDirTaken."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(run_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    file = os.fdopen(descriptor, "r+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = file.read().strip()
+        file.close()
+        raise RunDirTaken(
+            f"{run_dir} is in use by process {holder or 'unknown'}: stop that run first,"
+            " or name another folder by TIDEMARK_RUN_DIR"
+        ) from None
+    file.truncate()
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file
+
+
+def start_servers(
+    run_dir: Path, *, postgres: bool = True, valkey: bool = True, durable: bool = True
+) -> Servers:
+    """The servers, ready at embedded_addresses(run_dir). The caller holds the run directory. Leaves
+    none running when it raises: NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, ShortNameTaken.
+    """
+    run_dir = run_dir.absolute()
+    run_dir.mkdir(parents=True, exist_ok=True)
+    owner = server_owner(postgres_folder(run_dir))
+    programs = find_programs(run_dir, owner)
+    keep_short_name(run_dir)
+    _shorten_logs(run_dir)
+    servers = Servers(run_dir)
+    plan: list[tuple[str, Callable[[], subprocess.Popen[bytes]], tuple[int, ...]]] = []
+    if postgres:
+        plan.append(
+            (
+                "postgres",
+                lambda: start_postgres(run_dir, programs, owner, durable=durable),
+                POSTGRES_STOP_SIGNALS,
+            )
+        )
+    if valkey:
+        plan.append(
+            (
+                "valkey",
+                lambda: start_valkey(run_dir, programs, owner, durable=durable),
+                VALKEY_STOP_SIGNALS,
+            )
+        )
+    try:
+        for name, start, stop_signals in plan:
+            servers.running.append(Server(name, start, stop_signals, start()))
+    except BaseException:
+        stop_servers(servers)
+        raise
+    return servers
+
+
+def stop_servers(servers: Servers) -> None:
+    """Stops them cleanly, the last started first; SIGKILL for one that does not listen."""
+    while servers.running:
+        server = servers.running.pop()
+        stop_child(server.process, *server.stop_signals)
+    if needs_short_name(servers.run_dir):
+        with contextlib.suppress(OSError):
+            short_name(servers.run_dir).unlink()
+
+
+def keep_short_name(run_dir: Path) -> None:
+    """Makes the short link to a deep run directory, again when a cleaner of the temporary folder
+    took it. Raises ShortNameTaken.
+    """
+    if not needs_short_name(run_dir):
+        return
+    link = short_name(run_dir)
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(run_dir, target_is_directory=True)
+    found = link.lstat()
+    if found.st_uid != os.geteuid() or not link.is_symlink() or link.readlink() != run_dir:
+        raise ShortNameTaken(f"{link} is not our link to {run_dir}: remove it")
+
+
+def _shorten_logs(run_dir: Path) -> None:
+    for log in run_dir.glob("*/*.log"):
+        if log.stat().st_size > _LOG_BYTES:
+            log.replace(log.with_suffix(".log.1"))

@@ -1,0 +1,84 @@
+"""Valkey of one run directory."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from embedded.addresses import embedded_addresses, valkey_folder
+from embedded.machine import a_quarter_of_memory_mib
+from embedded.owner import Owner, private_folder
+from embedded.processes import end, running_in, start_server, stop_child, wait_until
+from embedded.programs import Programs
+
+STOP_SIGNALS = (signal.SIGTERM,)
+
+_START_SECONDS = 60.0  # reading the append-only file after a long run
+
+
+class ValkeyFailed(Exception):
+    """Valkey did not start; the text says why and where its log is."""
+
+
+def start_valkey(
+    run_dir: Path, programs: Programs, owner: Owner | None, *, durable: bool
+) -> subprocess.Popen[bytes]:
+    """Valkey, ready, on its socket alone. `durable` False keeps nothing on disk, for tests. Ends
+    what a killed starter left behind; raises ValkeyFailed.
+    """
+    folder = valkey_folder(run_dir)
+    private_folder(folder, owner)
+    end(running_in(folder, "valkey-server"), *STOP_SIGNALS)
+    log_path = folder / "valkey.log"
+    with log_path.open("ab") as log:
+        process = start_server(
+            [programs.valkey, *_options(durable)],
+            folder=folder,
+            owner=owner,
+            log=log,
+            stop_signal=STOP_SIGNALS[0],
+            environment={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+        )
+    try:
+        if not wait_until(lambda: _answers(run_dir), process, seconds=_START_SECONDS):
+            raise ValkeyFailed(f"Valkey did not start: {_last_line(log_path)} ({log_path})")
+    except BaseException:
+        stop_child(process, *STOP_SIGNALS)
+        raise
+    return process
+
+
+def _options(durable: bool) -> list[str]:
+    options = {
+        "--port": "0",
+        "--unixsocket": "valkey.sock",
+        "--unixsocketperm": "700",
+        "--dir": ".",
+        "--databases": "64",  # one for each parallel test worker
+        "--save": "",
+        "--appendonly": "yes" if durable else "no",
+        "--appendfsync": "everysec",
+        # Tasks and counters must not be evicted: better a write that fails aloud.
+        "--maxmemory-policy": "noeviction",
+        "--maxmemory": f"{a_quarter_of_memory_mib()}mb",
+    }
+    return [part for pair in options.items() for part in pair]
+
+
+def _answers(run_dir: Path) -> bool:
+    # No retries of redis-py's: it would wait for seconds between them.
+    url = embedded_addresses(run_dir).redis_url
+    with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=5) as client:
+        try:
+            client.ping()
+        except redis.RedisError:  # not there yet, or still loading
+            return False
+    return True
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    return (lines or ["it said nothing"])[-1]
