@@ -1,13 +1,14 @@
 """Bytes as text: base58 and base64, both ways."""
 
 import binascii
+from functools import lru_cache
 
 from solders.signature import Signature
 
 # 58**86 < 2**504, so any 86 base58 digits fit a 64-byte signature, whose text form solders makes
 # and reads in native code. Longer data is cut into leaves of 86 digits.
 _LEAF_DIGITS = 86
-_LEAF = 58**_LEAF_DIGITS
+_LEAF: int = 58**_LEAF_DIGITS
 # Two leaves' worth put in front fills the 64th byte exactly, which is what a signature must have.
 _LEAF_FILL = 2 * _LEAF
 _LEAF_FILL_DIGIT = "3"
@@ -55,7 +56,7 @@ def _digits(value: int, leaves: int) -> str:
         leaf = str(Signature(value.to_bytes(64))).lstrip("1")
         return leaf.rjust(_LEAF_DIGITS, "1")
     low = leaves // 2
-    above, below = divmod(value, _LEAF**low)
+    above, below = divmod(value, _leaves(low))
     return _digits(above, leaves - low) + _digits(below, low)
 
 
@@ -69,4 +70,11 @@ def _value(digits: str) -> int:
         return int.from_bytes(leaf) - _LEAF_FILL
     low = (len(digits) // _LEAF_DIGITS + 1) // 2
     split = len(digits) - low * _LEAF_DIGITS
-    return _value(digits[:split]) * _LEAF**low + _value(digits[split:])
+    return _value(digits[:split]) * _leaves(low) + _value(digits[split:])
+
+
+# Few counts occur: halving makes no more than two a level.
+@lru_cache(maxsize=32)
+def _leaves(count: int) -> int:
+    power: int = _LEAF**count
+    return power

@@ -1,0 +1,1 @@
+"""What the standard node's jsonParsed encoding makes of instructions."""

@@ -1,0 +1,63 @@
+"""parse_instruction: one instruction as the standard node's jsonParsed encoding shows it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from chain.parsed.associated_token import parse_associated_token
+from chain.parsed.cursor import UnreadableError
+from chain.parsed.layouts import Typed
+from chain.parsed.loaders import parse_bpf_loader, parse_bpf_upgradeable_loader
+from chain.parsed.lookup_table import parse_lookup_table
+from chain.parsed.memo import parse_memo
+from chain.parsed.stake import parse_stake
+from chain.parsed.system import parse_system
+from chain.parsed.token import parse_token
+from chain.parsed.vote import parse_vote
+
+_MEMO = "spl-memo"
+
+_PROGRAMS: dict[str, tuple[str, Callable[[list[str], bytes], Typed | str]]] = {
+    "11111111111111111111111111111111": ("system", parse_system),
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": ("spl-token", parse_token),
+    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": ("spl-token", parse_token),
+    "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL": (
+        "spl-associated-token-account",
+        parse_associated_token,
+    ),
+    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo": (_MEMO, parse_memo),
+    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr": (_MEMO, parse_memo),
+    "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH": (_MEMO, parse_memo),
+    "Vote111111111111111111111111111111111111111": ("vote", parse_vote),
+    "Stake11111111111111111111111111111111111111": ("stake", parse_stake),
+    "BPFLoader2111111111111111111111111111111111": ("bpf-loader", parse_bpf_loader),
+    "BPFLoaderUpgradeab1e11111111111111111111111": (
+        "bpf-upgradeable-loader",
+        parse_bpf_upgradeable_loader,
+    ),
+    "AddressLookupTab1e1111111111111111111111111": ("address-lookup-table", parse_lookup_table),
+}
+
+
+def parse_instruction(program_id: str, accounts: list[str], data: bytes) -> dict[str, Any] | None:
+    """`{"program": "spl-token", "parsed": {"info": {…}, "type": …}}`; a memo's `parsed` is text.
+
+    `program_id` and `accounts` are base58, addresses from lookup tables resolved. None where the
+    node would not parse the instruction: an unknown program, too few accounts, unreadable data.
+    `info` has its keys sorted, as the node has them.
+    """
+    known = _PROGRAMS.get(program_id)
+    if known is None:
+        return None
+    program, parse = known
+    if not accounts and program is not _MEMO:
+        return None
+    try:
+        parsed = parse(accounts, data)
+    except UnreadableError:
+        return None
+    if isinstance(parsed, str):
+        return {"program": program, "parsed": parsed}
+    name, info = parsed
+    if info is None:
+        return {"program": program, "parsed": {"type": name}}
+    return {"program": program, "parsed": {"info": dict(sorted(info.items())), "type": name}}

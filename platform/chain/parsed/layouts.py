@@ -1,0 +1,71 @@
+"""Layout: an instruction whose accounts and data stand in fixed places."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chain.parsed.cursor import Cursor, UnreadableError
+
+Info = dict[str, Any]
+# The `type` of a parsed instruction and its `info`, which one instruction has not.
+Typed = tuple[str, Info | None]
+Reader = Callable[[Cursor], Any]
+Parser = Callable[[list[str], Cursor], Typed]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How to read one instruction: its `type`, the names of its accounts in order (all must be
+    there, more may follow), its data fields in order (a None name is read and not shown), and,
+    for tokens, the names of the authority that follows the accounts (single, multisig).
+    """
+
+    type: str
+    accounts: tuple[str, ...]
+    fields: tuple[tuple[str | None, Reader], ...] = ()
+    authority: tuple[str, str] | None = None
+    exact: bool = False  # the data must end after the fields
+
+    def __call__(self, accounts: list[str], cursor: Cursor) -> Typed:
+        names = self.accounts
+        if len(accounts) < len(names) + (self.authority is not None):
+            raise UnreadableError
+        info: Info = dict(zip(names, accounts, strict=False))
+        for name, read in self.fields:
+            value = read(cursor)
+            if name is not None:
+                info[name] = value
+        if self.exact:
+            cursor.end()
+        if self.authority is not None:
+            put_authority(info, accounts, len(names), self.authority)
+        return self.type, info
+
+
+def variant(parsers: Mapping[int, Parser], tag: int) -> Parser:
+    """The parser of the variant; UnreadableError where the program has no such variant."""
+    parser = parsers.get(tag)
+    if parser is None:
+        raise UnreadableError
+    return parser
+
+
+def at_least(accounts: list[str], count: int) -> None:
+    """UnreadableError where there are fewer accounts."""
+    if len(accounts) < count:
+        raise UnreadableError
+
+
+def or_multisig(name: str) -> tuple[str, str]:
+    """An authority's name when one key signs, and its name when it is a multisig account."""
+    return name, "multisig" + name[0].upper() + name[1:]
+
+
+def put_authority(info: Info, accounts: list[str], at: int, names: tuple[str, str]) -> None:
+    """Adds the authority that stands at `at`; whoever stands behind it signs for a multisig."""
+    single, multisig = names
+    if len(accounts) > at + 1:
+        info[multisig] = accounts[at]
+        info["signers"] = accounts[at + 1 :]
+    elif len(accounts) > at:
+        info[single] = accounts[at]
