@@ -1,4 +1,4 @@
-"""A method's annotations become readers of its params array, with the standard node's error words."""
+"""A method's annotations become readers of its params, in the standard node's error words."""
 
 import enum
 import inspect
@@ -130,7 +130,9 @@ def _words(text: str, place: Any, kind: Any) -> str:
     if text.startswith(("Invalid param: ", "Invalid params: ")):
         return text
     if text.startswith("Object missing required field "):
-        return f"Invalid params: missing field {text.removeprefix('Object missing required field ')}"
+        return (
+            f"Invalid params: missing field {text.removeprefix('Object missing required field ')}"
+        )
     if text.startswith("Invalid enum value"):
         variants = [f"`{member.value}`" for member in _enum_of(kind) or ()]
         return f"Invalid params: unknown variant `{place}`, expected one of {', '.join(variants)}"

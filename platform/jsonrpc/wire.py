@@ -1,4 +1,4 @@
-"""Results to JSON bytes: msgspec structs in camelCase, solders' nouns as base58, stored JSON as it is."""
+"""Results to JSON bytes: structs in camelCase, keys as base58, stored JSON as it is."""
 
 from typing import Any
 

@@ -1,0 +1,72 @@
+"""How a block's transactions are stored: JSON texts in compressed frames, so that the whole block
+is a fetch, a decompression and a copy, and one transaction the same with a single frame.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import zstandard
+
+# Text per frame. Larger frames compress better and cost more to read one transaction from:
+# docs/decisions/ledger-storage.md has the figures.
+FRAME_TEXT = 128 * 1024
+LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one transaction's text stands: frame number, offset and length in the frame's text."""
+
+    frame: int
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Compressed frames one after the other, and the end offset of each."""
+
+    data: bytes
+    frames: list[int]
+    places: list[Place]
+
+
+def pack(texts: Iterable[bytes]) -> Body:
+    """The body of a block from its transactions' JSON texts, in order."""
+    compressor = zstandard.ZstdCompressor(level=LEVEL)
+    pieces: list[bytes] = []
+    frames: list[int] = []
+    places: list[Place] = []
+    pending: list[bytes] = []
+    start = end = 0
+
+    def close_frame() -> None:
+        nonlocal end, start
+        pieces.append(compressor.compress(b",".join(pending)))
+        end += len(pieces[-1])
+        frames.append(end)
+        pending.clear()
+        start = 0
+
+    for text in texts:
+        places.append(Place(len(frames), start, len(text)))
+        pending.append(text)
+        start += len(text) + 1
+        if start >= FRAME_TEXT:
+            close_frame()
+    if pending:
+        close_frame()
+    return Body(b"".join(pieces), frames, places)
+
+
+def unpack(data: bytes, frames: Sequence[int]) -> bytes:
+    """All texts of a body, joined by commas: the inside of a JSON array."""
+    decompress = zstandard.ZstdDecompressor().decompress
+    starts = [0, *frames[:-1]]
+    view = memoryview(data)
+    return b",".join(decompress(view[start:end]) for start, end in zip(starts, frames, strict=True))
+
+
+def unpack_one(frame: bytes, start: int, length: int) -> bytes:
+    """One transaction's text from its compressed frame."""
+    return zstandard.ZstdDecompressor().decompress(frame)[start : start + length]

@@ -1,0 +1,180 @@
+"""What the ledger can refuse: the standard node's codes and texts, each with a reason."""
+
+from chain.units import Slot
+from jsonrpc.errors import InvalidParams, RpcError
+
+
+class BlockCleanedUp(RpcError):
+    """The slot lies below the first stored block."""
+
+    code = -32001
+    reason = "block_cleaned_up"
+
+    def __init__(self, slot: Slot, first_available: Slot) -> None:
+        super().__init__(
+            f"Block {slot} cleaned up, does not exist on node."
+            f" First available block: {first_available}",
+            data={"slot": slot, "firstAvailableBlock": first_available},
+        )
+
+
+class BlockNotAvailable(RpcError):
+    """The slot lies above the newest stored block."""
+
+    code = -32004
+    reason = "block_not_available"
+
+    def __init__(self, slot: Slot, newest: Slot | None) -> None:
+        super().__init__(
+            f"Block not available for slot {slot}", data={"slot": slot, "newestSlot": newest}
+        )
+
+
+class SlotSkipped(RpcError):
+    """The leader made no block: a later block's parent link proves it."""
+
+    code = -32007
+    reason = "slot_skipped"
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__(
+            f"Slot {slot} was skipped, or missing due to ledger jump to recent snapshot",
+            data={"slot": slot},
+        )
+
+
+class SlotMissing(RpcError):
+    """The ledger has no block for the slot, and nothing proves that there was none."""
+
+    code = -32009
+    reason = "slot_missing"
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__(
+            f"Slot {slot} was skipped, or missing in long-term storage", data={"slot": slot}
+        )
+
+
+class LedgerEmpty(RpcError):
+    """No block is stored yet."""
+
+    code = -32011
+    reason = "ledger_empty"
+
+    def __init__(self) -> None:
+        super().__init__("Transaction history is not available from this node")
+
+
+class UnsupportedTransactionVersion(RpcError):
+    """A versioned transaction was met, and the caller did not say that it can read one."""
+
+    code = -32015
+    reason = "unsupported_transaction_version"
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"Transaction version ({version}) is not supported by the requesting client. Please"
+            " try the request again with the following configuration parameter:"
+            f' "maxSupportedTransactionVersion": {version}',
+            data={"found": version},
+        )
+
+
+class MinContextSlotNotReached(RpcError):
+    """The ledger's newest slot is below the caller's `minContextSlot`."""
+
+    code = -32016
+    reason = "min_context_slot_not_reached"
+
+    def __init__(self, newest: Slot, required: Slot) -> None:
+        super().__init__(
+            "Minimum context slot has not been reached",
+            data={"contextSlot": newest, "required": required},
+        )
+
+
+class FilterTransactionNotFound(RpcError):
+    """The transaction that `before` or `until` names is not in the ledger."""
+
+    code = -32020
+    reason = "filter_transaction_not_found"
+
+    def __init__(self, name: str, signature: str) -> None:
+        super().__init__(
+            f"Transaction {signature}, given as `{name}`, was not found",
+            data={"parameter": name, "signature": signature},
+        )
+
+
+class CommitmentUnsupported(InvalidParams):
+    """The ledger holds finalized blocks: a commitment below `confirmed` is refused."""
+
+    reason = "commitment_unsupported"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Method does not support commitment below `confirmed`",
+            required="confirmed",
+            found="processed",
+        )
+
+
+class LimitInvalid(InvalidParams):
+    """A limit outside its range."""
+
+    reason = "limit_invalid"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(f"Invalid limit; max {maximum}", maximum=maximum, found=found)
+
+
+class RangeTooLarge(InvalidParams):
+    """A range of slots, or a count of them, above the maximum."""
+
+    reason = "range_too_large"
+
+    def __init__(self, what: str, found: int, maximum: int) -> None:
+        super().__init__(f"{what} too large; max {maximum}", maximum=maximum, found=found)
+
+
+class TooManySignatures(InvalidParams):
+    """More signatures in one call than are answered."""
+
+    reason = "too_many_signatures"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(f"Too many inputs provided; max {maximum}", maximum=maximum, found=found)
+
+
+class BadPaginationToken(InvalidParams):
+    """A token that this method did not give, or that belongs to other filters."""
+
+    reason = "bad_pagination_token"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"Invalid pagination token: {text}")
+
+
+class FilterUnsupported(InvalidParams):
+    """A value that the standard has but this method does not serve."""
+
+    reason = "filter_unsupported"
+
+    def __init__(self, name: str, found: str, expected: str) -> None:
+        super().__init__(
+            f"Invalid params: {name} `{found}` is not supported, expected one of: {expected}",
+            parameter=name,
+            found=found,
+        )
+
+
+class BlockConflict(Exception):
+    """A block to be recorded differs from the one that the ledger has for its slot."""
+
+    def __init__(self, slot: Slot, stored: str, found: str) -> None:
+        super().__init__(f"slot {slot} holds {stored} already; the file has {found}")
+        self.slot = slot
+
+
+class BadBlock(Exception):
+    """A block that cannot be recorded; the text names the slot and the place."""

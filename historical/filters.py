@@ -1,0 +1,80 @@
+"""The filters of getTransactionsForAddress: pure comparisons of what a caller asked for."""
+
+from enum import Enum
+
+import msgspec
+
+from jsonrpc.params import U64, Config
+
+
+class Outcome(Enum):
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class SlotFilter(Config, frozen=True, kw_only=True):
+    gte: U64 | None = None
+    gt: U64 | None = None
+    lte: U64 | None = None
+    lt: U64 | None = None
+
+
+class TimeFilter(Config, frozen=True, kw_only=True):
+    """Unix seconds."""
+
+    gte: int | None = None
+    gt: int | None = None
+    lte: int | None = None
+    lt: int | None = None
+    eq: int | None = None
+
+
+class SignatureFilter(Config, frozen=True, kw_only=True):
+    """Compares base58 strings, not places in time."""
+
+    gte: str | None = None
+    gt: str | None = None
+    lte: str | None = None
+    lt: str | None = None
+
+
+class Filters(Config, frozen=True, kw_only=True):
+    """All members must hold."""
+
+    slot: SlotFilter | None = None
+    block_time: TimeFilter | None = None
+    signature: SignatureFilter | None = None
+    status: Outcome | None = None
+    token_accounts: str | None = None
+
+
+def slot_range(wanted: SlotFilter | None) -> tuple[int, int | None]:
+    """Lowest and highest slot that can match, both inclusive; None is no upper end."""
+    if wanted is None:
+        return 0, None
+    low = max(wanted.gte or 0, 0 if wanted.gt is None else wanted.gt + 1)
+    ends = [wanted.lte, None if wanted.lt is None else wanted.lt - 1]
+    told = [end for end in ends if end is not None]
+    return low, min(told) if told else None
+
+
+def time_matches(wanted: TimeFilter | None, time: int | None) -> bool:
+    """A transaction without a block time matches no time filter."""
+    return wanted is None or (time is not None and _within(wanted, time))
+
+
+def signature_matches(wanted: SignatureFilter | None, signature: str) -> bool:
+    return wanted is None or _within(wanted, signature)
+
+
+def status_matches(wanted: Outcome | None, err: str | None) -> bool:
+    return wanted is None or (wanted is Outcome.SUCCESS) == (err is None)
+
+
+def _within(wanted: msgspec.Struct, value: int | str) -> bool:
+    bounds = msgspec.structs.asdict(wanted)
+    tests = {
+        "gte": value.__ge__, "gt": value.__gt__, "lte": value.__le__, "lt": value.__lt__,
+        "eq": value.__eq__,
+    }  # fmt: skip
+    return all(tests[name](bound) for name, bound in bounds.items() if bound is not None)

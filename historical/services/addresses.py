@@ -1,0 +1,77 @@
+"""The transactions that an address occurs in."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import msgspec
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from chain.encodings import b58encode
+from historical.errors import FilterTransactionNotFound, LimitInvalid
+from historical.places import HIGHEST, LOWEST, Place, newest_first
+from historical.results import AddressSignature
+from historical.segments import digest
+from historical.store import addresses as store
+from historical.store import transactions as transaction_store
+from historical.store.transactions import ListedRow
+
+MAX_LIMIT = 1000
+
+
+def signatures_for_address(
+    address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
+) -> list[AddressSignature]:
+    """Newest first, strictly between the two transactions; raises LimitInvalid and
+    FilterTransactionNotFound.
+    """
+    require_limit(limit, MAX_LIMIT)
+    below = HIGHEST if before is None else _place("before", before)
+    above = LOWEST if until is None else _place("until", until)
+    read = partial(store.entries_below, digest(bytes(address)))
+    places = list(islice(newest_first(read, below=below, above=above), limit))
+    return [AddressSignature(**listed_fields(row)) for row in listed(places)]
+
+
+def require_limit(found: int, maximum: int) -> None:
+    """Raises LimitInvalid outside 1..maximum."""
+    if not 1 <= found <= maximum:
+        raise LimitInvalid(found, maximum)
+
+
+def listed(places: list[Place]) -> list[ListedRow]:
+    return (
+        transaction_store.listed([(place.slot, place.position) for place in places])
+        if places
+        else []
+    )
+
+
+def listed_fields(row: ListedRow) -> dict[str, Any]:
+    """The members that every list of transactions shows."""
+    return {
+        "signature": b58encode(row.signature),
+        "slot": row.slot,
+        "err": _raw(row.err),
+        "memo": _raw(row.memo),
+        "block_time": row.block_time,
+    }
+
+
+def _raw(json: str | None) -> msgspec.Raw:
+    return msgspec.Raw(b"null" if json is None else json.encode())
+
+
+def _place(name: str, signature: Signature) -> Place:
+    found = transaction_store.place_of(bytes(signature))
+    if found is None:
+        raise FilterTransactionNotFound(name, str(signature))
+    return Place(*found)
+
+
+def batches(places: Iterator[Place], size: int) -> Iterator[list[Place]]:
+    """The places in lists of a size, the last one shorter."""
+    while batch := list(islice(places, size)):
+        yield batch

@@ -1,0 +1,123 @@
+"""Whole blocks, and which slots hold one."""
+
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from solders.hash import Hash
+
+from chain.blocks import Form
+from chain.commitment import TransactionDetails, TransactionEncoding
+from chain.encodings import b58encode
+from chain.units import I64_MAX, UnixTimestamp
+from historical import bodies, rendering
+from historical.body_cache import BodyCache
+from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
+from historical.services.bounds import why_no_block
+from historical.store import blocks as store
+from historical.store import transactions as transaction_store
+from historical.store.blocks import BlockRow
+from jsonrpc.wire import Encoded
+
+MAX_SLOTS = 500_000
+
+_cache = BodyCache(settings.LEDGER_CACHE_BYTES)
+_encode = msgspec.json.Encoder().encode
+
+
+def block(
+    slot: int,
+    *,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    max_version: int | None,
+) -> Encoded:
+    """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
+    UnsupportedTransactionVersion.
+    """
+    row = store.block(slot) if slot <= I64_MAX else None
+    if row is None:
+        raise why_no_block(slot)
+    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
+        require_version(row.newest_version, max_version)
+        text = _cache.get(
+            (slot, row.blockhash, encoding, details, rewards, max_version is None),
+            lambda: _transactions(row, encoding, details, rewards, max_version is not None),
+        )
+        return Encoded(_header(row, rewards) + b',"transactions":[', text, b"]}")
+    if details is TransactionDetails.SIGNATURES:
+        signatures = [b58encode(raw) for raw in transaction_store.signatures_of(slot)]
+        return Encoded(_header(row, rewards) + b',"signatures":', _encode(signatures), b"}")
+    return Encoded(_header(row, rewards) + b"}")
+
+
+def block_time(slot: int) -> UnixTimestamp | None:
+    """The block's estimated production time, None where its source had none."""
+    row = store.block(slot) if slot <= I64_MAX else None
+    if row is None:
+        raise why_no_block(slot)
+    return None if row.block_time is None else UnixTimestamp(row.block_time)
+
+
+def slots_between(first: int, last: int | None) -> list[int]:
+    """Slots that hold a block, both ends inclusive; without an end, MAX_SLOTS from the first."""
+    if last is None:
+        last = first + MAX_SLOTS
+    if last < first:
+        return []
+    if last - first > MAX_SLOTS:
+        raise RangeTooLarge("Slot range", last - first, MAX_SLOTS)
+    return store.slots_between(min(first, I64_MAX), min(last, I64_MAX), MAX_SLOTS + 1)
+
+
+def slots_from(first: int, limit: int) -> list[int]:
+    """The next slots that hold a block, skipped ones left out."""
+    if limit > MAX_SLOTS:
+        raise RangeTooLarge("Limit", limit, MAX_SLOTS)
+    return store.slots_between(min(first, I64_MAX), I64_MAX, limit)
+
+
+def require_version(found: int, maximum: int | None) -> None:
+    """Raises UnsupportedTransactionVersion when the caller cannot read the version."""
+    if found > (-1 if maximum is None else maximum):
+        raise UnsupportedTransactionVersion(found)
+
+
+def _transactions(
+    row: BlockRow,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    versions: bool,
+) -> bytes:
+    stored = store.body(row.slot)
+    if stored is None:
+        raise why_no_block(row.slot)
+    texts = bodies.unpack(*stored)
+    form = Form(row.form)
+    if details is TransactionDetails.ACCOUNTS:
+        single = rendering.split(texts)
+        texts = b",".join(rendering.render_accounts(text, form, rewards=rewards) for text in single)
+    else:
+        if not rewards:
+            texts = rendering.without_rewards(texts)
+        if encoding is not TransactionEncoding.JSON:
+            single = rendering.split(texts)
+            texts = b",".join(rendering.render(text, encoding, form) for text in single)
+    return texts if versions else rendering.without_version(texts)
+
+
+def _header(row: BlockRow, rewards: bool) -> bytes:
+    members: dict[str, Any] = {
+        "blockHeight": row.block_height,
+        "blockTime": row.block_time,
+        "blockhash": str(Hash.from_bytes(row.blockhash)),
+        "parentSlot": row.parent_slot,
+        "previousBlockhash": str(Hash.from_bytes(row.previous_blockhash)),
+    }
+    if rewards and row.rewards is not None:
+        members["rewards"] = msgspec.Raw(row.rewards)
+        if row.reward_partitions is not None:
+            members["numRewardPartitions"] = row.reward_partitions
+    return _encode(members)[:-1]

@@ -1,0 +1,62 @@
+"""Single transactions, and the statuses of signatures."""
+
+import msgspec
+from solders.signature import Signature
+
+from chain.blocks import Form
+from chain.commitment import TransactionEncoding
+from historical import bodies, rendering
+from historical.errors import TooManySignatures
+from historical.results import SignatureStatus
+from historical.services.blocks import require_version
+from historical.store import transactions as store
+from historical.store.transactions import TransactionRow
+from jsonrpc.wire import Encoded
+
+MAX_SIGNATURES = 256
+
+_LEGACY = b'"legacy"'
+
+
+def transaction(
+    signature: Signature, *, encoding: TransactionEncoding, max_version: int | None
+) -> Encoded | None:
+    """A transaction as the standard node's getTransaction gives it; None when the ledger does not
+    have it; raises UnsupportedTransactionVersion.
+    """
+    row = store.transaction(bytes(signature))
+    return None if row is None else entry(row, encoding=encoding, max_version=max_version)
+
+
+def entry(
+    row: TransactionRow, *, encoding: TransactionEncoding, max_version: int | None
+) -> Encoded:
+    """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
+    callers that name the newest version they can read.
+    """
+    text = bodies.unpack_one(row.frame, row.start, row.length)
+    version = text[text.rindex(b":") + 1 : -1]
+    require_version(-1 if version == _LEGACY else int(version), max_version)
+    text = rendering.render(text, encoding, Form(row.form))
+    if max_version is None:
+        text = rendering.without_version(text)
+    time = b"null" if row.block_time is None else b"%d" % row.block_time
+    place = b'{"blockTime":%b,"slot":%d,"transactionIndex":%d,' % (time, row.slot, row.position)
+    return Encoded(place, text[1:])
+
+
+def signature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:
+    """One status per signature, in order; None where the ledger does not have it."""
+    if len(signatures) > MAX_SIGNATURES:
+        raise TooManySignatures(len(signatures), MAX_SIGNATURES)
+    known = store.statuses([bytes(signature) for signature in signatures])
+    return [
+        None if (found := known.get(bytes(signature))) is None else _status(*found)
+        for signature in signatures
+    ]
+
+
+def _status(slot: int, err: str | None) -> SignatureStatus:
+    error = msgspec.Raw(b"null" if err is None else err.encode())
+    word = "Ok" if err is None else "Err"
+    return SignatureStatus(slot=slot, err=error, status={word: error})

@@ -1,0 +1,83 @@
+"""Queries on blocks. Raw and prepared where a request waits for them: the ORM costs 0.3 ms each."""
+
+from typing import NamedTuple
+
+from historical.store.connections import fetch_all, fetch_one
+
+
+class BlockRow(NamedTuple):
+    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None."""
+
+    slot: int
+    parent_slot: int
+    blockhash: bytes
+    previous_blockhash: bytes
+    block_time: int | None
+    block_height: int | None
+    transaction_count: int
+    newest_version: int
+    form: int
+    reward_partitions: int | None
+    rewards: bytes | None
+
+
+def block(slot: int) -> BlockRow | None:
+    row = fetch_one(
+        "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
+        " transaction_count, newest_version, form, reward_partitions, rewards"
+        " FROM historical_block WHERE slot = %s",
+        (slot,),
+    )
+    return None if row is None else BlockRow(*row)
+
+
+def body(slot: int) -> tuple[bytes, list[int]] | None:
+    """The compressed body and its frames' end offsets."""
+    row: tuple[bytes, list[int]] | None = fetch_one(
+        "SELECT body, frames FROM historical_block WHERE slot = %s", (slot,)
+    )
+    return row
+
+
+def bounds() -> tuple[int, int] | None:
+    """The lowest and the highest stored slot; None when there is none."""
+    low, high = fetch_one(
+        "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1),"
+        " (SELECT slot FROM historical_block ORDER BY slot DESC LIMIT 1)",
+        (),
+    )
+    return None if low is None else (low, high)
+
+
+def parent_of_next_block(slot: int) -> int | None:
+    """The parent link of the lowest block above the slot."""
+    row = fetch_one(
+        "SELECT parent_slot FROM historical_block WHERE slot > %s ORDER BY slot LIMIT 1", (slot,)
+    )
+    return None if row is None else int(row[0])
+
+
+def slots_between(first: int, last: int, limit: int) -> list[int]:
+    """Slots that hold a block, ascending, both ends inclusive."""
+    rows = fetch_all(
+        "SELECT slot FROM historical_block WHERE slot BETWEEN %s AND %s ORDER BY slot LIMIT %s",
+        (first, last, limit),
+    )
+    return [slot for (slot,) in rows]
+
+
+def slots_in_time(earliest: int | None, latest: int | None) -> tuple[int, int]:
+    """The lowest and the highest slot of blocks made in the time, Unix seconds, both ends
+    inclusive; (0, -1) when there is none.
+    """
+    low, high = fetch_one(
+        "SELECT min(slot), max(slot) FROM historical_block"
+        " WHERE block_time BETWEEN coalesce(%s::bigint, -9223372036854775808)"
+        " AND coalesce(%s::bigint, 9223372036854775807)",
+        (_bounded(earliest), _bounded(latest)),
+    )
+    return (0, -1) if low is None else (low, high)
+
+
+def _bounded(time: int | None) -> int | None:
+    return None if time is None else max(-(2**63), min(time, 2**63 - 1))

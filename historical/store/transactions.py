@@ -1,0 +1,90 @@
+"""Queries on transactions."""
+
+from typing import NamedTuple
+
+from historical.store.connections import fetch_all, fetch_one
+
+
+class TransactionRow(NamedTuple):
+    """One transaction with the compressed frame that holds its text."""
+
+    slot: int
+    position: int
+    start: int
+    length: int
+    block_time: int | None
+    form: int
+    frame: bytes
+
+
+class ListedRow(NamedTuple):
+    """What a list of transactions shows; err is JSON, memo a JSON string."""
+
+    slot: int
+    position: int
+    signature: bytes
+    err: str | None
+    memo: str | None
+    block_time: int | None
+
+
+_WITH_FRAME = (
+    "SELECT t.slot, t.position, t.start, t.length, b.block_time, b.form,"
+    " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
+    " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
+    " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
+)
+
+
+def transaction(signature: bytes) -> TransactionRow | None:
+    row = fetch_one(_WITH_FRAME + " WHERE t.signature = %s LIMIT 1", (signature,))
+    return None if row is None else TransactionRow(*row)
+
+
+def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
+    """The transactions at (slot, position), in the order of the places."""
+    rows = fetch_all(
+        _WITH_FRAME
+        + " JOIN unnest(%s::bigint[], %s::int[]) WITH ORDINALITY AS w(slot, position, n)"
+        " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
+        ([slot for slot, _ in places], [position for _, position in places]),
+    )
+    return [TransactionRow(*row) for row in rows]
+
+
+def place_of(signature: bytes) -> tuple[int, int] | None:
+    """(slot, position) of a transaction."""
+    row: tuple[int, int] | None = fetch_one(
+        "SELECT slot, position FROM historical_transaction WHERE signature = %s LIMIT 1",
+        (signature,),
+    )
+    return row
+
+
+def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
+    """Signature → (slot, err as JSON or None), for those that the ledger holds."""
+    rows = fetch_all(
+        "SELECT signature, slot, err FROM historical_transaction WHERE signature = ANY(%s)",
+        (signatures,),
+    )
+    return {signature: (slot, err) for signature, slot, err in rows}
+
+
+def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
+    """The transactions at (slot, position), in the order of the places."""
+    rows = fetch_all(
+        "SELECT t.slot, t.position, t.signature, t.err, t.memo, b.block_time"
+        " FROM unnest(%s::bigint[], %s::int[]) WITH ORDINALITY AS w(slot, position, n)"
+        " JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
+        " JOIN historical_block b ON b.slot = t.slot ORDER BY w.n",
+        ([slot for slot, _ in places], [position for _, position in places]),
+    )
+    return [ListedRow(*row) for row in rows]
+
+
+def signatures_of(slot: int) -> list[bytes]:
+    """The first signatures of a block's transactions, in order."""
+    rows = fetch_all(
+        "SELECT signature FROM historical_transaction WHERE slot = %s ORDER BY position", (slot,)
+    )
+    return [signature for (signature,) in rows]

@@ -1,0 +1,113 @@
+"""A transaction of a block as the text that is stored: the standard node's `json` encoding."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from chain.blocks import Form, TransactionRecord
+from chain.encodings import b58decode, b58encode
+from chain.transactions import Wire, decode_wire
+
+_MEMO_PROGRAMS = {
+    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
+    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
+}
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionText:
+    """The text, and what the tables keep beside it; addresses are the 32-byte keys it loads."""
+
+    text: bytes
+    signature: bytes
+    version: int
+    err: str | None
+    memo: str | None
+    addresses: list[bytes]
+
+
+def text_of(record: TransactionRecord, form: Form) -> TransactionText:
+    """The stored form of one transaction."""
+    wire = decode_wire(record.wire)
+    keys = [b58encode(key) for key in wire.account_keys]
+    message = message_json(wire, keys, form)
+    text = _encode(
+        {
+            "meta": record.meta,
+            "transaction": {
+                "message": message,
+                "signatures": [b58encode(signature) for signature in wire.signatures],
+            },
+            "version": wire.version,
+        }
+    )
+    meta = record.meta or {}
+    err = meta.get("err")
+    loaded = meta.get("loadedAddresses") or {}
+    return TransactionText(
+        text=text,
+        signature=wire.signatures[0],
+        version=-1 if wire.version == "legacy" else wire.version,
+        err=None if err is None else _encode(err).decode(),
+        memo=_memo(wire, keys),
+        addresses=[*wire.account_keys, *_loaded_keys(loaded)],
+    )
+
+
+def message_json(wire: Wire, keys: list[str], form: Form) -> dict[str, Any]:
+    """The message in the standard node's `json` encoding; keys are its account keys as base58."""
+    required, readonly_signed, readonly_unsigned = wire.header
+    message: dict[str, Any] = {
+        "accountKeys": keys,
+        "header": {
+            "numReadonlySignedAccounts": readonly_signed,
+            "numReadonlyUnsignedAccounts": readonly_unsigned,
+            "numRequiredSignatures": required,
+        },
+        "instructions": [
+            {"accounts": list(accounts), "data": b58encode(data), "programIdIndex": program}
+            for program, accounts, data in wire.instructions
+        ],
+        "recentBlockhash": b58encode(wire.recent_blockhash),
+    }
+    if Form.STACK_HEIGHT in form:
+        height = 1 if Form.TOP_STACK_HEIGHT in form else None
+        for instruction in message["instructions"]:
+            instruction["stackHeight"] = height
+    if wire.version == 0:
+        message["addressTableLookups"] = [
+            {
+                "accountKey": b58encode(table),
+                "readonlyIndexes": list(readonly),
+                "writableIndexes": list(writable),
+            }
+            for table, writable, readonly in wire.lookups
+        ]
+    if wire.config is not None:
+        fee, units, loaded_size, heap = wire.config
+        message["transactionConfig"] = {
+            "priorityFee": fee,
+            "computeUnitLimit": units,
+            "loadedAccountsDataSizeLimit": loaded_size,
+            "heapSize": heap,
+        }
+    return message
+
+
+def _loaded_keys(loaded: dict[str, Any]) -> list[bytes]:
+    return [b58decode(key) for kind in ("writable", "readonly") for key in loaded.get(kind) or ()]
+
+
+def _memo(wire: Wire, keys: list[str]) -> str | None:
+    """The memos of the top-level instructions, as the standard node's lists show them."""
+    memos = []
+    for program, _, data in wire.instructions:
+        if program < len(keys) and keys[program] in _MEMO_PROGRAMS:
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                text = "(unparseable)"
+            memos.append(f"[{len(data)}] {text}")
+    return _encode("; ".join(memos)).decode() if memos else None

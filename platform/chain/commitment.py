@@ -1,0 +1,28 @@
+"""Commitment and transaction encodings as the wire names them."""
+
+from enum import Enum
+
+
+class Commitment(Enum):
+    PROCESSED = "processed"
+    CONFIRMED = "confirmed"
+    FINALIZED = "finalized"
+
+
+class TransactionEncoding(Enum):
+    """How a transaction is written in an answer; `json` is the default everywhere."""
+
+    JSON = "json"
+    JSON_PARSED = "jsonParsed"
+    BASE58 = "base58"
+    BASE64 = "base64"
+    BASE64_ZSTD = "base64+zstd"
+
+
+class TransactionDetails(Enum):
+    """How much of a block's transactions an answer holds."""
+
+    FULL = "full"
+    ACCOUNTS = "accounts"
+    SIGNATURES = "signatures"
+    NONE = "none"

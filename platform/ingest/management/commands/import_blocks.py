@@ -1,0 +1,87 @@
+"""manage.py import_blocks FILE...: real blocks into the ledger."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from ingest.errors import ImportRefused
+from ingest.services import Progress, import_file
+
+_BAR_WIDTH = 30
+_REDRAW_SECONDS = 0.1
+
+
+class Command(BaseCommand):
+    help = (
+        "Import blocks into the ledger: getBlock JSON (json or base64 encoding), ConfirmedBlock"
+        " protobuf, or dbin; plain, gzip or zstd. Importing a file again changes nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parser.add_argument(
+            "--slot",
+            type=int,
+            help="the slot of a single block whose file does not tell it (getBlock JSON, protobuf)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        files: list[Path] = options["files"]
+        if options["slot"] is not None and len(files) > 1:
+            raise CommandError("--slot names one block: give one file with it")
+        refused = 0
+        for path in files:
+            refused += not self._import(path, options["slot"])
+        if refused:
+            raise CommandError(f"{refused} of {len(files)} files were not imported")
+
+    def _import(self, path: Path, slot: int | None) -> bool:
+        started = time.monotonic()
+        bar = _bar(path.name)
+        try:
+            recorded, warnings = import_file(path, slot=slot, now=timezone.now, progress=bar)
+        except ImportRefused as error:
+            _clear()
+            self.stderr.write(self.style.ERROR(f"{error}\n  nothing of this file was imported"))
+            return False
+        _clear()
+        seconds = max(time.monotonic() - started, 1e-6)
+        for warning in warnings:
+            self.stderr.write(self.style.WARNING(f"{path}: {warning}"))
+        slots = (
+            ""
+            if recorded.first_slot is None
+            else f", slots {recorded.first_slot} to {recorded.last_slot}"
+        )
+        self.stdout.write(
+            f"{path}: {recorded.recorded} blocks with {recorded.transactions} transactions"
+            f" imported, {recorded.present} were there already{slots}"
+            f" ({recorded.transactions / seconds:,.0f} transactions/s)"
+        )
+        return True
+
+
+def _bar(name: str) -> Progress:
+    drawn = 0.0
+
+    def draw(position: int, size: int) -> None:
+        nonlocal drawn
+        if not sys.stderr.isatty() or time.monotonic() - drawn < _REDRAW_SECONDS:
+            return
+        drawn = time.monotonic()
+        share = position / size if size else 1.0
+        filled = int(share * _BAR_WIDTH)
+        bar = "#" * filled + "-" * (_BAR_WIDTH - filled)
+        sys.stderr.write(f"\r{name[:40]} [{bar}] {share:4.0%}")
+        sys.stderr.flush()
+
+    return draw
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
