@@ -27,7 +27,8 @@ for i = 1, count do
   per_token[i] = 1000000 / ARGV[2 * i - 1]
   burst[i] = tonumber(ARGV[2 * i])
   full_at[i] = math.max(tonumber(redis.call('GET', KEYS[i]) or now), now)
-  local missing = math.min(cost, burst[i]) * per_token[i] + full_at[i] - now - burst[i] * per_token[i]
+  local needed = math.min(cost, burst[i]) * per_token[i]
+  local missing = needed + full_at[i] - now - burst[i] * per_token[i]
   if missing > 0.5 and missing > wait then
     refused, wait = i, missing
   end
@@ -76,9 +77,11 @@ class Plan:
 @lru_cache(maxsize=8192)
 def plan_of(caller: Caller, quota: str) -> Plan | None:
     """What a request takes from: the caller's `requests` bucket and the one of the quota; None
-    when neither has a limit.
+    when neither has a limit. Keyless callers share the quota's; their requests are counted per
+    address (access.windows).
     """
-    names = [name for name in dict.fromkeys(("requests", quota)) if name in caller.quotas]
+    asked = (quota,) if caller.key_id is None else dict.fromkeys(("requests", quota))
+    names = [name for name in asked if name in caller.quotas]
     if not names:
         return None
     holder = "anonymous" if caller.key_id is None else str(caller.key_id)

@@ -1,17 +1,21 @@
 """What access refuses: a caller's key, or an administrator's order."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jsonrpc.errors import RpcError
 
 
 class KeyRefused(RpcError):
-    """The key that came cannot be used: HTTP 401."""
+    """The key that came cannot be used. `key_id` is set where the key is, or was, one of ours."""
 
     code = -32003
     status: ClassVar[int] = 401
     reason = "key_refused"
+
+    def __init__(self, message: str, *, key_id: int | None = None, **data: Any) -> None:
+        super().__init__(message, data=data)
+        self.key_id = key_id
 
 
 class KeyMalformed(KeyRefused):
@@ -37,8 +41,8 @@ class KeyRevoked(KeyRefused):
 
     reason = "key_revoked"
 
-    def __init__(self) -> None:
-        super().__init__("This API key was revoked")
+    def __init__(self, key_id: int) -> None:
+        super().__init__("This API key was revoked", key_id=key_id)
 
 
 class KeyExpired(KeyRefused):
@@ -46,9 +50,9 @@ class KeyExpired(KeyRefused):
 
     reason = "key_expired"
 
-    def __init__(self, expired_at: datetime) -> None:
+    def __init__(self, key_id: int, expired_at: datetime) -> None:
         super().__init__(
-            "This API key has expired", data={"expiredAt": int(expired_at.timestamp())}
+            "This API key has expired", key_id=key_id, expiredAt=int(expired_at.timestamp())
         )
 
 

@@ -71,7 +71,7 @@ class Tier(models.Model):
 
     class Meta:
         ordering: ClassVar = ["rank", "name"]
-        constraints: ClassVar = [
+        constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
                 condition=Q(**{f"{name}_per_second__isnull": True})
                 | Q(**{f"{name}_per_second__gt": 0, f"{name}_per_second__lte": 1_000_000}),

@@ -38,7 +38,7 @@ def claim(name: str, now: datetime) -> bool:
             " ON CONFLICT DO NOTHING",
             [name, now],
         )
-        return cursor.rowcount == 1
+        return bool(cursor.rowcount == 1)
 
 
 def forget_claims_before(moment: datetime) -> None:

@@ -1,27 +1,52 @@
-"""RpcEndpoint: one path of JSON-RPC methods, from the HTTP request to the answer."""
+"""The endpoints: a request's way in, from the HTTP request to the method's answer."""
 
+import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from access import usage
+from access.buckets import Taken
+from access.callers import Caller
+from gateway.addresses import client_address
+from gateway.answers import Answer
+from gateway.authentication import KeyAuthentication, caller_of
+from gateway.bodies import read_body
+from gateway.compression import MINIMUM, compress
 from gateway.hosts import Host
-from gateway.terms import Terms
+from gateway.permissions import TermsPermission, require, require_served
+from gateway.refusals import NotAllowed, body_of, headers_of, status_of
+from gateway.terms import Face, Terms
+from gateway.throttles import QuotaThrottle, require_taken, still_known, take
+from jsonrpc import dispatch as rpc
+from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
 
-__all__ = ["Call", "RpcEndpoint", "Terms"]
+__all__ = ["Call", "Endpoint", "RpcEndpoint", "Terms"]
+
+log = logging.getLogger(__name__)
+
+Observer = Callable[[str, RpcError | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a method may know of the request: the first argument of every RPC method.
 
-    `caller` is an access.callers.Caller, `address` the client's address as text.
+    `now` is an aware datetime, `address` the client's address as text.
     """
 
-    caller: Any
+    caller: Caller
     host: Host
     now: datetime
     request_id: str
@@ -29,10 +54,160 @@ class Call:
 
 
 class RpcEndpoint(APIView):
-    """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls."""
+    """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls.
+
+    The steps are the functions that Endpoint's policy classes call, called here one after the
+    other: DRF's own walk (its Request, negotiation, two passes over the headers) costs more than
+    all of them.
+    """
 
     methods: MethodTable = MethodTable()
     terms: Terms = Terms(scope="")
 
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        view: Any = super().as_view(**initkwargs)
+        view.terms = initkwargs.get("terms", cls.terms)  # HostMiddleware knows endpoints by it
+        return view
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        raise NotImplementedError  # replaced within the hour: the signatures above are final
+        started = time.perf_counter()
+        meta, terms = request.META, self.terms
+        host: Host = request.host  # type: ignore[attr-defined]
+        identity: str = request.request_id  # type: ignore[attr-defined]
+        address, method = "", ""
+        caller: Caller | None = None
+        taken: Taken | None = None
+        try:
+            require_served(host, terms)
+            if request.method != "POST":
+                raise NotAllowed(request.method or "")
+            address = client_address(meta)
+            now = datetime.now(UTC)
+            caller = caller_of(meta, now=now)
+            require(host, caller, terms, address)
+            body = read_body(request)
+            calls: rpc.Requests | RpcError
+            try:
+                calls = rpc.read(body, max_batch=settings.MAX_BATCH)
+                cost = len(calls.items)
+                method = "batch" if calls.batch else calls.items[0].method
+            except RpcError as error:
+                calls, cost = error, 1
+            taken = take(request, caller, terms.quota, address, cost)
+            if taken is not None:
+                if not still_known(taken):
+                    caller = caller_of(meta, now=now)
+                    require(host, caller, terms, address)
+                require_taken(taken, cost)
+            observe = self._observer(caller, address, started)
+            if isinstance(calls, RpcError):
+                observe("", calls)
+                chunks = [rpc.failure(calls)]
+            else:
+                call = Call(caller, host, now, identity, address)
+                chunks = rpc.answer(calls, self.methods, call, observe)
+            encoding = None
+            accepted = meta.get("HTTP_ACCEPT_ENCODING")
+            if accepted and sum(map(len, chunks)) > MINIMUM:
+                chunks, encoding = compress(chunks, accepted)
+            return Answer(chunks, request_id=identity, encoding=encoding, taken=taken)
+        except RpcError as error:
+            refusal = error
+        except Exception:
+            log.exception("request %s failed", identity)
+            refusal = InternalError()
+        # A revoked or expired key is no caller's any more, but its refusals are still its usage.
+        key_id = getattr(refusal, "key_id", None) if caller is None else caller.key_id
+        self._count(key_id, method, refusal.reason, address, time.perf_counter() - started)
+        content_type, text = body_of(refusal, terms.face)
+        return Answer(
+            [text],
+            request_id=identity,
+            status=status_of(refusal),
+            content_type=content_type,
+            taken=taken,
+            headers=headers_of(refusal),
+        )
+
+    def _observer(self, caller: Caller, address: str, started: float) -> Observer:
+        def observe(method: str, error: RpcError | None) -> None:
+            nonlocal started
+            now = time.perf_counter()
+            reason = "ok" if error is None else error.reason
+            self._count(caller.key_id, method, reason, address, now - started)
+            started = now
+
+        return observe
+
+    def _count(
+        self, key_id: int | None, method: str, status: str, address: str, spent: float
+    ) -> None:
+        """Whatever a caller invents as a method is one word, so that counters stay few."""
+        if self.methods.get(method) is None and method != "batch":
+            method = "unknown" if method else "unreadable"
+        usage.count(
+            key_id,
+            method,
+            status,
+            seconds=time.time(),
+            microseconds=int(spent * 1e6),
+            address=address,
+        )
+
+
+class _NoNegotiation(BaseContentNegotiation):
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class Endpoint(APIView):
+    """A plain GET endpoint with terms: the same steps through DRF's policy lists, the refusals in
+    the face of the terms. The Caller is `request.user`.
+    """
+
+    terms: Terms = Terms(scope="", face=Face.WORD)
+    authentication_classes = [KeyAuthentication]
+    permission_classes = [TermsPermission]
+    throttle_classes = [QuotaThrottle]
+    content_negotiation_class = _NoNegotiation
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        view: Any = super().as_view(**initkwargs)
+        view.terms = initkwargs.get("terms", cls.terms)
+        return view
+
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        raise NotAllowed(request.method or "", "GET")
+
+    def handle_exception(self, exc: Exception) -> Response:
+        request: Any = self.request
+        if not isinstance(exc, RpcError):
+            log.error("request %s failed", request.request_id, exc_info=exc)
+            exc = InternalError()
+        content_type, text = body_of(exc, self.terms.face)
+        return Answer(  # type: ignore[return-value]
+            [text],
+            request_id=request.request_id,
+            status=status_of(exc),
+            content_type=content_type,
+            taken=getattr(request._request, "taken", None),
+            headers=headers_of(exc),
+        )
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(response, Answer):
+            return response
+        final: HttpResponseBase = super().finalize_response(request, response, *args, **kwargs)
+        http_request: Any = request._request
+        taken: Taken | None = getattr(http_request, "taken", None)
+        for name, value in Answer(
+            [], request_id=http_request.request_id, taken=taken
+        ).headers.items():
+            if name not in ("Content-Length", "Content-Type"):
+                final.headers[name] = value
+        return final

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from ipaddress import ip_network
 
 from django.db import transaction
@@ -33,13 +34,13 @@ class IssuedKey:
 
 
 def identify(secret: str, *, now: datetime) -> Caller:
-    """The caller who holds the key, suspended ones too (their Caller says so). Raises KeyRefused."""
+    """The caller who holds the key; of a suspended one the Caller says so. Raises KeyRefused."""
     digest = key_text.digest_of(secret)
     found = key_cache.find(digest, lambda: _read(secret, digest))
     if not isinstance(found, Caller):
         raise found()
-    if found.expires_at is not None and found.expires_at <= now:
-        raise KeyExpired(found.expires_at)
+    if found.key_id is not None and found.expires_at is not None and found.expires_at <= now:
+        raise KeyExpired(found.key_id, found.expires_at)
     return found
 
 
@@ -49,7 +50,7 @@ def _read(secret: str, digest: bytes) -> key_cache.Found:
     key = store.key_by_digest(digest)
     if key is None:
         return KeyUnknown
-    return KeyRevoked if key.revoked_at is not None else caller_of(key)
+    return caller_of(key) if key.revoked_at is None else partial(KeyRevoked, key.pk)
 
 
 def caller_of(key: ApiKey) -> Caller:

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from django.db import transaction
 
@@ -32,9 +33,9 @@ def roll_up_usage(*, now: datetime) -> int:
     redis = client()
     redis.eval(_CLAIM, 3, LIVE_KEY, CLAIMS_KEY, f"{NAMESPACE}usage:claim:{secrets.token_hex(12)}")
     rows = 0
-    names: set[bytes] = redis.smembers(CLAIMS_KEY)
+    names = cast(set[bytes], redis.smembers(CLAIMS_KEY))
     for name in sorted(names):
-        fields: Mapping[bytes, bytes] = redis.hgetall(name.decode())
+        fields = cast(dict[bytes, bytes], redis.hgetall(name.decode()))
         with transaction.atomic():
             if fields and store.claim(name.decode(), now):
                 counts = _counts(fields)

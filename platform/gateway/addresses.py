@@ -1,0 +1,36 @@
+"""The client's address: the peer's, or what a trusted proxy says."""
+
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any
+
+from django.conf import settings
+
+from access.networks import contains, read_network
+
+
+def client_address(meta: dict[str, Any]) -> str:
+    """The address as text; empty when the server knows none (a unix socket without a proxy).
+
+    `X-Forwarded-For` counts only when the peer is one of TRUSTED_PROXIES, and only back to the
+    last address that is not: what stands before it, the client may have written itself.
+    """
+    peer: str = meta.get("REMOTE_ADDR") or ""
+    forwarded = meta.get("HTTP_X_FORWARDED_FOR")
+    if not forwarded or not _is_trusted(peer):
+        return peer
+    found = peer
+    for text in reversed(forwarded.split(",")):
+        try:
+            found = str(ip_address(text.strip()))
+        except ValueError:
+            return found
+        if not _is_trusted(found):
+            return found
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _is_trusted(address: str) -> bool:
+    proxies = getattr(settings, "TRUSTED_PROXIES", ())
+    return contains(tuple(read_network(proxy) for proxy in proxies), address)

@@ -1,0 +1,64 @@
+"""System checks: what in the settings would make the gateway refuse everybody, or nobody."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+from access.networks import read_network
+
+
+@register
+def check_gateway(
+    app_configs: Sequence[AppConfig] | None = None, **_options: Any
+) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    if not settings.DOMAIN or settings.DOMAIN != settings.DOMAIN.strip(".").lower():
+        found.append(
+            Error(
+                f"DOMAIN={settings.DOMAIN!r} is no lower-case host name",
+                hint="For hosts like basic.rpc.example.com write DOMAIN=example.com",
+                id="gateway.E001",
+            )
+        )
+    for proxy in getattr(settings, "TRUSTED_PROXIES", ()):
+        try:
+            network = read_network(proxy)
+        except ValueError as problem:
+            found.append(
+                Error(
+                    f"TRUSTED_PROXIES: {problem}",
+                    hint="Write a comma-separated list like 10.0.0.0/8,192.168.1.2",
+                    id="gateway.E002",
+                )
+            )
+            continue
+        if network.prefixlen == 0:
+            found.append(
+                Warning(
+                    f"TRUSTED_PROXIES={proxy} lets every client write its own address",
+                    hint="Name the proxies' addresses alone",
+                    id="gateway.W001",
+                )
+            )
+    first = next(iter(settings.MIDDLEWARE), None)
+    if first != "gateway.middleware.HostMiddleware":
+        found.append(
+            Error(
+                "gateway.middleware.HostMiddleware is not the first middleware",
+                hint="It names the Host, gives every answer its id and calls the endpoints",
+                id="gateway.E003",
+            )
+        )
+    backend = settings.CACHES.get("default", {}).get("BACKEND", "")
+    if "redis" not in backend:
+        found.append(
+            Error(
+                f"CACHES['default'] is {backend or 'absent'}: not shared by the processes",
+                hint="Keyless callers are counted there: use django_redis.cache.RedisCache",
+                id="gateway.E004",
+            )
+        )
+    return found

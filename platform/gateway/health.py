@@ -1,0 +1,71 @@
+"""GET /healthz (this process answers) and /readyz (what it needs answers too, and how far behind)."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+
+from access.redis_client import client
+
+log = logging.getLogger(__name__)
+
+# What the check found, to be shown; it raises when the service cannot serve.
+Check = Callable[[], dict[str, Any]]
+
+
+class NotReady(Exception):
+    """What a check raises with a text that may be shown to whoever asks."""
+
+
+_checks: dict[str, Check] = {}
+
+
+def add_check(name: str, check: Check) -> None:
+    """An area's own check, added in its AppConfig.ready: say `ledger`, with the latest block and
+    its age.
+    """
+    _checks[name] = check
+
+
+def _database() -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return {}
+
+
+def _redis() -> dict[str, Any]:
+    client().ping()
+    return {}
+
+
+add_check("database", _database)
+add_check("redis", _redis)
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"status": "ok"})
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when every check passes, else 503 with the failed ones and why."""
+    checks: dict[str, Any] = {}
+    ready = True
+    for name, check in _checks.items():
+        started = time.perf_counter()
+        try:
+            found = {"ok": True, **check()}
+        except NotReady as problem:
+            found = {"ok": False, "why": str(problem)}
+        except Exception as problem:
+            # The class alone: the text of a driver's error has addresses and user names in it.
+            log.warning("check %s failed: %s", name, problem)
+            found = {"ok": False, "why": type(problem).__name__}
+            if name == "database":
+                connection.close()  # or every later request of this thread would find it broken
+        ready = ready and bool(found["ok"])
+        checks[name] = {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
+    status = "ok" if ready else "unavailable"
+    return JsonResponse({"status": status, "checks": checks}, status=200 if ready else 503)

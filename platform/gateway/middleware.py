@@ -1,0 +1,105 @@
+"""HostMiddleware: the Host and an id for every request, and the short way to endpoints."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import Resolver404, ResolverMatch, get_resolver
+
+from gateway.answers import Answer
+from gateway.hosts import ALL_IN_ONE, Host, host_of
+from gateway.refusals import HostUnknown, PathNotServed, Refusal, body_of, headers_of
+from gateway.request_ids import request_id
+from gateway.terms import Face
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+_ALLOWED_HEADERS = "authorization, content-type, solana-client, x-request-id"
+_MAX_HOSTS = 1000
+
+
+class HostMiddleware:
+    """Names the Host or answers 404. An endpoint is called straight from here: the middleware
+    behind this one (sessions, sign-in, static files) is the admin's and costs more than a call.
+    On a tier host nothing but endpoints is served.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+        self._hosts: dict[str, Host] = {}
+        self._endpoints: dict[str, ResolverMatch] = {}
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        meta = request.META
+        identity = request_id(meta.get("HTTP_X_REQUEST_ID"))
+        header = meta.get("HTTP_HOST") or meta.get("SERVER_NAME", "")
+        host = self._hosts.get(header) or self._read_host(header)
+        if host is None:
+            return _refuse(HostUnknown(), request, identity)
+        request.host = host  # type: ignore[attr-defined]
+        request.request_id = identity  # type: ignore[attr-defined]
+        match = self._endpoints.get(request.path_info) or self._resolve(request)
+        if match is not None and hasattr(match.func, "terms"):
+            if request.method == "OPTIONS":
+                return _preflight(request, identity)
+            request.resolver_match = match
+            response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+            return response
+        if host is not ALL_IN_ONE:
+            return _refuse(PathNotServed(host.label), request, identity)
+        if match is None and request.method == "POST" and not _is_the_admins(request.path_info):
+            return _refuse(PathNotServed(header[:100]), request, identity)
+        response = self._get_response(request)
+        response.headers["X-Request-Id"] = identity
+        return response
+
+    def _read_host(self, header: str) -> Host | None:
+        host = host_of(header)
+        if host is not None and len(self._hosts) < _MAX_HOSTS:
+            self._hosts[header] = host
+        return host
+
+    def _resolve(self, request: HttpRequest) -> ResolverMatch | None:
+        try:
+            match = get_resolver(getattr(request, "urlconf", None)).resolve(request.path_info)
+        except Resolver404:
+            return None
+        if hasattr(match.func, "terms") and not match.args and not match.kwargs:
+            self._endpoints[request.path_info] = match
+        return match
+
+
+def _is_the_admins(path: str) -> bool:
+    paths: tuple[str, ...] = getattr(settings, "ADMIN_PATHS", ())
+    return path.startswith(tuple(paths))
+
+
+def _refuse(error: Refusal, request: HttpRequest, identity: str) -> Answer:
+    face = Face.JSON_RPC if request.method == "POST" else Face.WORD
+    content_type, body = body_of(error, face)
+    return Answer(
+        [body],
+        request_id=identity,
+        status=error.status,
+        content_type=content_type,
+        headers=headers_of(error),
+    )
+
+
+def _preflight(request: HttpRequest, identity: str) -> Answer:
+    """CORS is open: keys travel in a header of the page's own making, never in cookies."""
+    asked: str = request.META.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
+    plain = (
+        asked.isascii()
+        and asked.replace("-", "").replace("_", "").replace(",", "").replace(" ", "").isalnum()
+    )
+    headers: dict[str, Any] = {
+        "Allow": "GET, POST, OPTIONS",
+        "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+        "Access-Control-Allow-Headers": asked if plain and len(asked) < 500 else _ALLOWED_HEADERS,
+        "Access-Control-Max-Age": "86400",
+        "Vary": "Accept-Encoding, Access-Control-Request-Headers",
+    }
+    return Answer([], request_id=identity, status=204, headers=headers)

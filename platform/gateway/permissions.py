@@ -1,0 +1,56 @@
+"""What an endpoint's terms ask of the host and the caller."""
+
+from typing import cast
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from access.callers import Caller
+from access.networks import contains
+from gateway.addresses import client_address
+from gateway.hosts import ALL_IN_ONE, Host
+from gateway.refusals import (
+    AddressNotAllowed,
+    KeyRequired,
+    KeySuspended,
+    PathNotServed,
+    ScopeMissing,
+    TierTooLow,
+)
+from gateway.terms import Terms
+
+
+def require_served(host: Host, terms: Terms) -> None:
+    """The host serves the endpoint at all. Raises PathNotServed."""
+    if host is not ALL_IN_ONE and host.label not in terms.hosts:
+        raise PathNotServed(host.label)
+
+
+def require(host: Host, caller: Caller, terms: Terms, address: str) -> None:
+    """The caller may use the endpoint on this host from this address. Raises KeyRequired or a
+    Forbidden.
+    """
+    if caller.key_id is None:
+        if terms.key_required:
+            raise KeyRequired
+        return
+    if caller.suspended:
+        raise KeySuspended
+    if caller.networks and not contains(caller.networks, address):
+        raise AddressNotAllowed(address)
+    if terms.scope not in caller.scopes:
+        raise ScopeMissing(terms.scope, sorted(caller.scopes))
+    if caller.rank < host.rank:
+        raise TierTooLow(host.tier or "", caller.tier)
+
+
+class TermsPermission(BasePermission):
+    """require_served and require for DRF views that carry `terms`."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        host, terms = request._request.host, view.terms  # type: ignore[attr-defined]
+        caller = cast(Caller, request.user)
+        require_served(host, terms)
+        require(host, caller, terms, client_address(request.META))
+        return True

@@ -1,0 +1,211 @@
+"""Refusals of a request's way in, and the one place that gives any refusal its face."""
+
+from typing import Any, ClassVar
+
+from access.buckets import Taken
+from gateway.terms import Face
+from jsonrpc.dispatch import failure
+from jsonrpc.errors import RpcError
+from jsonrpc.wire import encode
+
+
+class Refusal(RpcError):
+    """A refusal with an HTTP status of its own. `headers` go with it."""
+
+    status: ClassVar[int] = 400
+    code = -32600
+
+    def headers(self) -> dict[str, str]:
+        return {}
+
+
+class HostUnknown(Refusal):
+    """The Host header names no host of this installation."""
+
+    status = 404
+    reason = "host_unknown"
+
+    def __init__(self) -> None:
+        super().__init__("No such host here")
+
+
+class PathNotServed(Refusal):
+    """This host does not serve this path."""
+
+    status = 404
+    reason = "path_not_served"
+
+    def __init__(self, host: str) -> None:
+        super().__init__("This host does not serve this path", data={"found": host})
+
+
+class NotAllowed(Refusal):
+    """The HTTP method is not the operation's."""
+
+    status = 405
+    reason = "http_method_not_allowed"
+
+    def __init__(self, found: str, allowed: str = "POST") -> None:
+        super().__init__(
+            f"HTTP method not allowed: expected {allowed}",
+            data={"required": allowed, "found": found[:20]},
+        )
+        self.allowed = allowed
+
+    def headers(self) -> dict[str, str]:
+        return {"Allow": f"{self.allowed}, OPTIONS"}
+
+
+class BodyTooLarge(Refusal):
+    """The body is above the maximum."""
+
+    status = 413
+    reason = "body_too_large"
+
+    def __init__(self, maximum: int, found: int | None) -> None:
+        data = {"maximum": maximum} if found is None else {"maximum": maximum, "found": found}
+        super().__init__(f"Body too large: the maximum is {maximum} bytes", data=data)
+
+
+class BodyUnreadable(Refusal):
+    """The connection broke before the body had come."""
+
+    status = 400
+    reason = "body_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__("The body ended before its announced length")
+
+
+class ContentTypeUnsupported(Refusal):
+    """The body is not declared as plain JSON."""
+
+    status = 415
+    reason = "content_type_unsupported"
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "Unsupported content type: expected application/json, not encoded",
+            data={"required": "application/json", "found": found[:100]},
+        )
+
+
+class KeyRequired(Refusal):
+    """The operation asks for an API key and none came."""
+
+    status = 401
+    code = -32003
+    reason = "key_required"
+
+    def __init__(self) -> None:
+        super().__init__("An API key is required: send it in the Authorization header")
+
+
+class Forbidden(Refusal):
+    """The key is good, and may not do this."""
+
+    status = 403
+    code = -32003
+    reason = "forbidden"
+
+
+class KeySuspended(Forbidden):
+    """The key is suspended, until an administrator resumes it."""
+
+    reason = "key_suspended"
+
+    def __init__(self) -> None:
+        super().__init__("This API key is suspended")
+
+
+class AddressNotAllowed(Forbidden):
+    """The caller's address is outside the key's CIDR list."""
+
+    reason = "address_not_allowed"
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "This API key may not be used from this address",
+            data={"required": "an address of the key's CIDR list", "found": found},
+        )
+
+
+class ScopeMissing(Forbidden):
+    """The key's scopes lack the operation."""
+
+    reason = "scope_missing"
+
+    def __init__(self, required: str, found: list[str]) -> None:
+        super().__init__(
+            f"This API key lacks the scope `{required}`",
+            data={"required": required, "found": found},
+        )
+
+
+class TierTooLow(Forbidden):
+    """The host belongs to a tier above the key's."""
+
+    reason = "tier_too_low"
+
+    def __init__(self, required: str, found: str) -> None:
+        super().__init__(
+            f"This host needs a key of tier `{required}` or above",
+            data={"required": required, "found": found},
+        )
+
+
+class TooManyRequests(Refusal):
+    """A limit of the key, or of the keyless caller's address, is reached."""
+
+    status = 429
+    code = -32005
+    reason = "rate_limited"
+
+    def __init__(self, taken: Taken, cost: int) -> None:
+        data = {
+            "quota": taken.quota,
+            "limit": taken.limit,
+            "required": cost,
+            "found": taken.remaining,
+            "retryAfterSeconds": taken.retry_seconds,
+        }
+        super().__init__("Too many requests", data=data)
+        self.retry_seconds = taken.retry_seconds
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.retry_seconds)}
+
+
+class BatchAboveLimit(TooManyRequests):
+    """A keyless batch of more calls than its window ever holds: waiting does not help, splitting
+    does.
+    """
+
+    reason = "batch_above_limit"
+
+
+_CHALLENGE = 'Bearer realm="tidemark"'
+
+
+def status_of(error: RpcError) -> int:
+    """The HTTP status: the refusal's own, 500 for our fault, 200 for errors of a JSON-RPC call."""
+    return getattr(error, "status", 500 if error.code == -32603 else 200)
+
+
+def headers_of(error: RpcError) -> dict[str, str]:
+    headers = error.headers() if isinstance(error, Refusal) else {}
+    if status_of(error) == 401:
+        headers["WWW-Authenticate"] = _CHALLENGE
+    return headers
+
+
+def body_of(error: RpcError, face: Face) -> tuple[str, bytes]:
+    """Content type and body of the refusal, as the endpoint's terms want it."""
+    if face is Face.PLAIN_TEXT:
+        return "text/plain; charset=utf-8", f"{error.message}\n".encode()
+    if face is Face.WORD:
+        details: dict[str, Any] = {k: v for k, v in error.data.items() if k != "reason"}
+        return "application/json", encode(
+            {"error": error.reason, "message": error.message, **details}
+        )
+    return "application/json", failure(error)

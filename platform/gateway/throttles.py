@@ -1,0 +1,71 @@
+"""The caller's quota: taken in one round trip, which also tells whether keys changed meanwhile."""
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+
+from access import buckets, key_cache, windows
+from access.buckets import Taken
+from access.callers import Caller
+from gateway.addresses import client_address
+from gateway.authentication import caller_of
+from gateway.permissions import require
+from gateway.refusals import BatchAboveLimit, TooManyRequests
+from gateway.terms import Terms
+
+_WINDOW = "keyless"
+
+
+def take(
+    request: HttpRequest, caller: Caller, quota: str, address: str, cost: int = 1
+) -> Taken | None:
+    """Takes the request's cost from every limit it stands under; None when there is none. A refusal
+    stands in `allowed`.
+    """
+    taken = None
+    if caller.key_id is None:
+        per_address = caller.quotas.get("requests")
+        if per_address is not None:
+            taken = windows.take(request, _WINDOW, address, per_address, cost)
+            if not taken.allowed or quota == "requests":
+                return taken
+    plan = buckets.plan_of(caller, quota)
+    return taken if plan is None else buckets.take(plan, cost)
+
+
+def require_taken(taken: Taken, cost: int) -> None:
+    """Raises TooManyRequests when the take was refused."""
+    if taken.allowed:
+        return
+    if taken.quota == _WINDOW and cost > taken.limit:
+        raise BatchAboveLimit(taken, cost)
+    raise TooManyRequests(taken, cost)
+
+
+def still_known(taken: Taken | None) -> bool:
+    """False when keys or tiers changed after the caller was identified: do it again."""
+    if taken is None or taken.generation is None:
+        return True
+    return key_cache.confirm(taken.generation)
+
+
+class QuotaThrottle(BaseThrottle):
+    """take for DRF views that carry `terms`; a caller who changed meanwhile is looked at anew."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        terms: Terms = view.terms  # type: ignore[attr-defined]
+        http_request: Any = request._request
+        address = client_address(request.META)
+        taken = take(http_request, cast(Caller, request.user), terms.quota, address)
+        http_request.taken = taken
+        if taken is not None:
+            if not still_known(taken):
+                caller = caller_of(request.META, now=datetime.now(UTC))
+                require(http_request.host, caller, terms, address)
+                request.user = caller  # type: ignore[assignment]
+            require_taken(taken, 1)
+        return True
