@@ -13,7 +13,13 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from config.env import BadEnvironment
+    from embedded.addresses import BadDatabaseUrl
+
+    try:
+        execute_from_command_line(sys.argv)
+    except (BadEnvironment, BadDatabaseUrl) as error:
+        sys.exit(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

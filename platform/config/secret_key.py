@@ -4,12 +4,23 @@ import os
 import secrets
 from pathlib import Path
 
+from config.env import BadEnvironment
+
 
 def kept_secret_key(run_dir: Path) -> str:
-    """The run directory's key, made at the first call (mode 600). Raises OSError when the folder
-    can be neither read nor written.
+    """The run directory's key, made at the first call (mode 600). Raises BadEnvironment when the
+    folder is not this account's to read or write.
     """
-    path = run_dir / "secret_key"
+    try:
+        return _read_or_make(run_dir, run_dir / "secret_key")
+    except OSError as error:
+        raise BadEnvironment(
+            f"cannot use the run directory {run_dir}: {error.strerror} ({error.filename});"
+            " TIDEMARK_RUN_DIR names another, or SECRET_KEY makes this file needless"
+        ) from None
+
+
+def _read_or_make(run_dir: Path, path: Path) -> str:
     try:
         return path.read_text(encoding="ascii")
     except FileNotFoundError:

@@ -26,6 +26,12 @@ DOMAIN = env.text("DOMAIN", "localhost")
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
 
+# The node version whose words the ledger's answers speak (`context.apiVersion`).
+LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.3.0")
+# Texts of whole blocks kept in each web process: a large block is 6 MB, and the newest ones are
+# asked for by many callers at once.
+LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96, minimum=1) * 1_048_576
+
 # --- Django ---------------------------------------------------------------------------------------
 
 DEBUG = env.boolean("DEBUG", False)
@@ -254,4 +260,5 @@ LOGGING = {
 }
 
 # W001 knows no backend but memcached's and Django's own; django-redis counts atomically.
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]
+# The admin's own three look for its middleware in MIDDLEWARE; it stands in ADMIN_MIDDLEWARE.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "admin.E408", "admin.E409", "admin.E410"]

@@ -1,0 +1,33 @@
+# make run   the whole service on this machine        make test   the tests
+.PHONY: run test bench soak check clean environment
+
+# One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
+ARGS ?=
+
+run: environment
+	@exec .venv/bin/python manage.py run $(ARGS)
+
+test: environment
+	@.venv/bin/pytest -q -m "not soak" $(ARGS)
+
+# Long runs, left out of `make test`.
+soak: environment
+	@.venv/bin/pytest -q -m soak $(ARGS)
+
+bench: environment
+	@.venv/bin/python -m benchmarks $(ARGS)
+
+check: environment
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@# The warning it may give: no database is running to compare with, and none is needed.
+	@.venv/bin/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+
+environment:
+	@.ci/environment
+
+# Everything made, but for .run: that is data.
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,228 @@
+"""Runs the Procfile: starts its processes, prints their lines, starts the fallen again."""
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+
+import psutil
+from honcho.colour import get_colours
+from honcho.environ import parse_procfile
+from honcho.printer import Message, Printer
+
+from embedded.processes import dies_with_parent, end
+from embedded.servers import Servers, keep_short_name
+
+# Every process we start carries this with the run directory, and so do its children: it tells the
+# next run what a killed one left behind, where a recorded number may be someone else's by now.
+MARK = "TIDEMARK_SUPERVISED"
+
+_TICK_SECONDS = 0.2
+# Within this time a process ends by itself, or it is killed: tasks come back, requests are short.
+_PATIENCE_SECONDS = 6.0
+_LONGEST_PAUSE_SECONDS = 30.0
+# After so long a process was healthy, and a fall is a new story.
+_SETTLED_SECONDS = 60.0
+_LONGEST_LINE = 65_536
+
+
+@dataclass(slots=True)
+class Program:
+    """One line of the Procfile, and how it fares."""
+
+    name: str
+    command: str
+    colour: str
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    falls: int = 0
+    start_at: float = 0.0
+    pending: bytes = b""
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """What `supervise` keeps track of."""
+
+    root: Path
+    environment: Mapping[str, str]
+    servers: Servers
+    programs: list[Program]
+    printer: Printer
+    selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    stop_asked: int = 0
+
+
+def end_the_left_behind(run_dir: Path) -> int:
+    """Ends what a killed supervisor of this run directory left running; how many there were."""
+    mark, mine = str(run_dir.absolute()), os.getpid()
+    left = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid != mine and process.environ().get(MARK) == mark:
+                left.append(process)
+    end(left, signal.SIGTERM, patience=_PATIENCE_SECONDS)
+    return len(left)
+
+
+def supervise(
+    procfile: Path,
+    *,
+    environment: Mapping[str, str],
+    servers: Servers,
+    on_tick: Callable[[], None],
+) -> None:
+    """Runs every process of the Procfile until SIGINT, SIGTERM or SIGHUP, then ends them. A process
+    that dies is started again after a pause that doubles with each fall. `on_tick` is called a few
+    times a second. The caller stops the servers.
+    """
+    commands = parse_procfile(procfile.read_text(encoding="utf-8")).processes
+    colours = get_colours()
+    programs = [Program(name, command, next(colours)) for name, command in commands.items()]
+    printer = Printer(sys.stdout, width=max(len(p.name) for p in [*programs, _OURSELVES]))
+    environment = {**environment, MARK: str(servers.run_dir.absolute())}
+    supervisor = Supervisor(procfile.parent, environment, servers, programs, printer)
+
+    def ask_to_stop(_signum: int, _frame: FrameType | None) -> None:
+        supervisor.stop_asked += 1
+
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, ask_to_stop)
+    try:
+        while not supervisor.stop_asked:
+            _start_what_is_due(supervisor)
+            _tend_servers(supervisor)
+            on_tick()
+            _relay(supervisor, _TICK_SECONDS)
+            _notice_falls(supervisor)
+        _say(supervisor, "stopping")
+    except BrokenPipeError:
+        # Whoever read our output is gone (make run | head); stop in order, without words.
+        supervisor.printer.output = silence = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stdout = silence
+    finally:
+        _stop_all(supervisor)
+
+
+_OURSELVES = Program("run", "", "")
+
+
+def _say(supervisor: Supervisor, text: str, program: Program = _OURSELVES) -> None:
+    supervisor.printer.write(
+        Message("line", text, datetime.now(), program.name, program.colour or None)
+    )
+
+
+def _start_what_is_due(supervisor: Supervisor) -> None:
+    now = time.monotonic()
+    for program in supervisor.programs:
+        if program.process is None and program.start_at <= now:
+            # exec, so that our signals reach the program and not a shell around it.
+            program.process = subprocess.Popen(
+                ["/bin/sh", "-c", f"exec {program.command}"],
+                cwd=supervisor.root,
+                env=dict(supervisor.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=dies_with_parent(signal.SIGTERM),
+            )
+            program.started_at = now
+            assert program.process.stdout is not None
+            os.set_blocking(program.process.stdout.fileno(), False)
+            supervisor.selector.register(program.process.stdout, selectors.EVENT_READ, program)
+
+
+def _relay(supervisor: Supervisor, seconds: float) -> None:
+    """Prints what the processes wrote, line by line; waits up to `seconds` for something."""
+    if not supervisor.selector.get_map():
+        time.sleep(seconds)
+        return
+    for key, _events in supervisor.selector.select(seconds):
+        program: Program = key.data
+        try:
+            data = os.read(key.fd, _LONGEST_LINE)
+        except BlockingIOError:
+            continue
+        if not data:
+            supervisor.selector.unregister(key.fileobj)
+        *lines, program.pending = (program.pending + data).split(b"\n")
+        if program.pending and (not data or len(program.pending) >= _LONGEST_LINE):
+            lines.append(program.pending)
+            program.pending = b""
+        for line in lines:
+            if line.strip():
+                _say(supervisor, line.decode("utf-8", "replace"), program)
+
+
+def _notice_falls(supervisor: Supervisor) -> None:
+    for program in supervisor.programs:
+        process = program.process
+        if process is None or (status := process.poll()) is None:
+            continue
+        _forget(supervisor, program)
+        now = time.monotonic()
+        program.falls = 1 if now - program.started_at > _SETTLED_SECONDS else program.falls + 1
+        pause = min(_LONGEST_PAUSE_SECONDS, 2.0 ** (program.falls - 1))
+        program.start_at = now + pause
+        _say(supervisor, f"{program.name} ended ({_how(status)}); starts again in {pause:.0f} s")
+
+
+def _forget(supervisor: Supervisor, program: Program) -> None:
+    """Ends what is left of a dead process's group and prints what it still had to say."""
+    process = program.process
+    assert process is not None and process.stdout is not None
+    _kill_group(process)
+    # A child that left the group may hold the pipe open for ever: read what is there, no more.
+    _relay(supervisor, 0.0)
+    with contextlib.suppress(KeyError):
+        supervisor.selector.unregister(process.stdout)
+    process.stdout.close()
+    program.process, program.pending = None, b""
+
+
+def _tend_servers(supervisor: Supervisor) -> None:
+    keep_short_name(supervisor.servers.run_dir)
+    for server in supervisor.servers.running:
+        status = server.process.poll()
+        if status is not None:
+            _say(supervisor, f"{server.name} ended ({_how(status)}); starts again now")
+            server.process = server.start()
+
+
+def _stop_all(supervisor: Supervisor) -> None:
+    running = [(p, p.process) for p in supervisor.programs if p.process is not None]
+    for _program, process in running:
+        # The main process alone: it knows how to end its children.
+        if process.poll() is None:
+            process.terminate()
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline and supervisor.stop_asked < 2:
+        if all(process.poll() is not None for _program, process in running):
+            break
+        _relay(supervisor, 0.05)
+    for program, process in running:
+        if process.poll() is None:
+            _say(supervisor, f"{program.name} did not end in time: killed")
+        _kill_group(process)
+        process.wait()
+        _forget(supervisor, program)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # Its group lives as long as one member does, and its number is not given away before.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _how(status: int) -> str:
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
