@@ -7,11 +7,13 @@ a batch can always be served and the long-term rate still holds.
 
 import hashlib
 import math
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 
 from access import local_buckets, script_socket
 from access.callers import Caller
+from access.leases import Lease, most_of
 from access.redis_client import NAMESPACE
 
 GENERATION_KEY = f"{NAMESPACE}generation"
@@ -21,6 +23,7 @@ local clock = redis.call('TIME')
 local now = (clock[1] - 1700000000) * 1000000 + clock[2]
 local count = #KEYS - 1
 local cost = tonumber(ARGV[2 * count + 1])
+local ahead = tonumber(ARGV[2 * count + 2])
 local refused, wait = 0, 0
 local full_at, per_token, burst = {}, {}, {}
 for i = 1, count do
@@ -32,15 +35,19 @@ for i = 1, count do
   if missing > 0.5 and missing > wait then
     refused, wait = i, missing
   end
+  if full_at[i] - now + (cost + ahead) * per_token[i] > burst[i] * per_token[i] / 2 then
+    ahead = 0
+  end
 end
-local answer = {tonumber(redis.call('GET', KEYS[count + 1]) or 0), refused, math.ceil(wait / 1000)}
+local generation = tonumber(redis.call('GET', KEYS[count + 1]) or 0)
+local answer = {generation, refused, math.ceil(wait / 1000), ahead}
 for i = 1, count do
   if refused == 0 then
-    full_at[i] = full_at[i] + cost * per_token[i]
+    full_at[i] = full_at[i] + (cost + ahead) * per_token[i]
     redis.call('SET', KEYS[i], string.format('%.2f', full_at[i]),
                'PX', math.ceil((full_at[i] - now) / 1000) + 1)
   end
-  answer[3 + i] = math.floor(burst[i] - (full_at[i] - now) / per_token[i] + 0.000001)
+  answer[4 + i] = math.floor(burst[i] - (full_at[i] - now) / per_token[i] + 0.000001)
 end
 return answer
 """
@@ -52,7 +59,7 @@ class Taken:
     """What became of a request's tokens, told for the bucket that matters most.
 
     `reset_seconds` is when that bucket is full again, `retry_seconds` (0 when taken) when it is
-    worth trying again, `generation` the key tables' (None: Redis was away, the local guard spoke).
+    worth trying again, `generation` the key tables' (None: Redis was not asked, or away).
     """
 
     allowed: bool
@@ -72,6 +79,7 @@ class Plan:
     buckets: list[tuple[str, float, int]]
     by_digest: bytes
     by_text: bytes
+    lease: Lease
 
 
 @lru_cache(maxsize=8192)
@@ -95,31 +103,43 @@ def plan_of(caller: Caller, quota: str) -> Plan | None:
     return Plan(
         names,
         buckets,
-        script_socket.command("EVALSHA", _SHA1, *words, 0),
-        script_socket.command("EVAL", _SCRIPT, *words, 0),
+        script_socket.command("EVALSHA", _SHA1, *words, 0, 0)[:-_LAST_WORDS],
+        script_socket.command("EVAL", _SCRIPT, *words, 0, 0)[:-_LAST_WORDS],
+        Lease(most_of([burst for _, _, burst in buckets])),
     )
+
+
+# A child must not spend what its parent leased.
+os.register_at_fork(after_in_child=plan_of.cache_clear)
 
 
 def take(plan: Plan, cost: int = 1) -> Taken:
     """Takes `cost` tokens from every bucket of the plan, or from none. Never raises for Redis."""
+    lease = plan.lease
+    held = lease.spend(cost)
+    if held is not None:
+        return _taken(plan, 0, 0.0, [held] * len(plan.buckets), None)
+    ahead = lease.wanted()
     try:
         try:
-            answer = script_socket.ask(_with_cost(plan.by_digest, cost))
+            answer = script_socket.ask(_with(plan.by_digest, cost, ahead))
         except script_socket.ScriptUnknown:
-            answer = script_socket.ask(_with_cost(plan.by_text, cost))
-        generation, refused, retry_ms, *remaining = answer
+            answer = script_socket.ask(_with(plan.by_text, cost, ahead))
+        generation, refused, retry_ms, granted, *remaining = answer
     except script_socket.RedisAway:
         refused, wait, remaining = local_buckets.take(plan.buckets, cost)
         return _taken(plan, refused, wait, remaining, None)
+    lease.grant(0 if refused else granted, min(remaining))
     return _taken(plan, refused, retry_ms / 1000, remaining, generation)
 
 
-def _with_cost(message: bytes, cost: int) -> bytes:
-    text = b"%d" % cost
-    return b"%b$%d\r\n%b\r\n" % (message[:-_ZERO_LENGTH], len(text), text)
+# The cost and the lease are the last two words of a command; the rest of it is made once.
+_LAST_WORDS = 2 * len(b"$1\r\n0\r\n")
 
 
-_ZERO_LENGTH = len(b"$1\r\n0\r\n")
+def _with(message: bytes, cost: int, ahead: int) -> bytes:
+    first, second = b"%d" % cost, b"%d" % ahead
+    return b"%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (message, len(first), first, len(second), second)
 
 
 def _taken(

@@ -6,6 +6,7 @@ from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
 
 SCOPES = ("priority", "bundle", "rewind", "historical", "simulate", "proxy")
+QUOTAS = ("requests", "bundles", "tip_fetches")
 ANONYMOUS = "anonymous"
 
 Network = IPv4Network | IPv6Network
@@ -23,8 +24,8 @@ class Quota:
 class Caller:
     """One key's holder, or (key_id None) someone without a key.
 
-    `quotas` has a Quota per name (`requests`, `bundles`, `tip_fetches`); a name that is absent is
-    unlimited. Times are aware datetimes.
+    `quotas` has a Quota per name of QUOTAS; a name that is absent is unlimited. Times are aware
+    datetimes.
     """
 
     key_id: int | None

@@ -5,6 +5,7 @@ under another generation is dropped. Where Redis was not asked, an entry is beli
 FRESH_SECONDS only, so that a change is noticed within two seconds everywhere.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -94,3 +95,11 @@ def _drop() -> None:
     _refusals.clear()
     _epoch += 1
     _confirmed_at = 0.0
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+
+
+os.register_at_fork(after_in_child=_after_fork)

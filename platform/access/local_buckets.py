@@ -1,5 +1,6 @@
 """Token buckets of this process alone: the guard that holds while Redis is away."""
 
+import os
 import threading
 import time
 
@@ -42,3 +43,11 @@ def take(buckets: "list[tuple[str, float, int]]", cost: int) -> tuple[int, float
 def forget() -> None:
     with _lock:
         _full_at.clear()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -8,7 +8,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
-from access.callers import SCOPES
+from access.callers import QUOTAS, SCOPES
 from access.networks import read_network
 
 
@@ -71,18 +71,22 @@ class Tier(models.Model):
 
     class Meta:
         ordering: ClassVar = ["rank", "name"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.CheckConstraint(
-                condition=Q(**{f"{name}_per_second__isnull": True})
-                | Q(**{f"{name}_per_second__gt": 0, f"{name}_per_second__lte": 1_000_000}),
-                name=f"tier_{name}_rate_is_positive",
-            )
-            for name in ("requests", "bundles", "tip_fetches")
-        ] + [
-            models.CheckConstraint(
-                condition=Q(**{f"{name}_burst__gte": 1}), name=f"tier_{name}_burst_is_positive"
-            )
-            for name in ("requests", "bundles", "tip_fetches")
+        constraints: ClassVar = [
+            *(
+                models.CheckConstraint(
+                    condition=Q(**{f"{name}_per_second__isnull": True})
+                    | Q(**{f"{name}_per_second__gt": 0, f"{name}_per_second__lte": 1_000_000}),
+                    name=f"tier_{name}_rate_is_positive",
+                )
+                for name in QUOTAS
+            ),
+            *(
+                models.CheckConstraint(
+                    condition=Q(**{f"{name}_burst__gte": 1}),
+                    name=f"tier_{name}_burst_is_positive",
+                )
+                for name in QUOTAS
+            ),
         ]
 
     def __str__(self) -> str:

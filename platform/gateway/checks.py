@@ -5,7 +5,8 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
 
 from access.networks import read_network
 
@@ -15,10 +16,11 @@ def check_gateway(
     app_configs: Sequence[AppConfig] | None = None, **_options: Any
 ) -> list[CheckMessage]:
     found: list[CheckMessage] = []
-    if not settings.DOMAIN or settings.DOMAIN != settings.DOMAIN.strip(".").lower():
+    domain: str = settings.DOMAIN
+    if not domain or domain.strip(".").lower() != domain:
         found.append(
             Error(
-                f"DOMAIN={settings.DOMAIN!r} is no lower-case host name",
+                f"DOMAIN={domain!r} is no lower-case host name",
                 hint="For hosts like basic.rpc.example.com write DOMAIN=example.com",
                 id="gateway.E001",
             )
@@ -37,7 +39,7 @@ def check_gateway(
             continue
         if network.prefixlen == 0:
             found.append(
-                Warning(
+                checks.Warning(
                     f"TRUSTED_PROXIES={proxy} lets every client write its own address",
                     hint="Name the proxies' addresses alone",
                     id="gateway.W001",

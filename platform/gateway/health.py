@@ -1,4 +1,4 @@
-"""GET /healthz (this process answers) and /readyz (what it needs answers too, and how far behind)."""
+"""GET /healthz (this process answers) and /readyz (what it needs answers as well)."""
 
 import logging
 import time

@@ -1,7 +1,7 @@
 """Tiers: their limits as quotas, and the caller who has no key."""
 
 from access import key_cache, store
-from access.callers import ANONYMOUS, SCOPES, Caller, Quota
+from access.callers import ANONYMOUS, QUOTAS, SCOPES, Caller, Quota
 from access.models import Tier
 
 # What a keyless caller gets where an administrator deleted the tier of that name.
@@ -28,7 +28,7 @@ def anonymous() -> Caller:
 
 def _read_anonymous() -> Caller:
     tier = store.tier_by_name(ANONYMOUS)
-    quotas = dict.fromkeys(("requests", "bundles", "tip_fetches"), _LEAST)
+    quotas = dict.fromkeys(QUOTAS, _LEAST)
     return Caller(
         key_id=None,
         tier=ANONYMOUS,
