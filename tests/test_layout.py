@@ -1,0 +1,121 @@
+"""The house: floors, rows and the shelf. Imports go down, never up and never around."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHELF = ROOT / "platform"
+AREAS = {"tipping", "historical", "priority", "rewind"}
+
+# A package imports packages of lower floors; between areas, only along STEPS.
+FLOORS = [
+    {"chain", "jsonrpc", "embedded"},
+    {"columns", "upstream", "simulator"},
+    {"access", "localnet"},
+    {"gateway"},
+    AREAS,
+    {"ingest"},
+    {"config"},
+]
+STEPS = {("priority", "tipping"), ("priority", "rewind")}
+
+# Inside an area, a file imports files of the same or lower rows. What stands in no row is a noun of
+# the area's own: pure values and functions.
+ROWS = [
+    {"errors", "models", "positions", "ladder"},
+    {"store"},
+    {"results"},
+    {"services"},
+    {"methods", "views", "tasks", "admin"},
+    {"urls", "apps"},
+]
+
+
+def height(name: str, levels: list[set[str]]) -> int | None:
+    return next((level for level, names in enumerate(levels) if name in names), None)
+
+
+def packages() -> list[Path]:
+    found = [init.parent for base in (ROOT, SHELF) for init in sorted(base.glob("*/__init__.py"))]
+    return [package for package in found if package.name not in {"tests", "benchmarks"}]
+
+
+def imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: write absolute imports"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("package", packages(), ids=lambda path: path.name)
+def test_imports_go_down(package: Path) -> None:
+    mine = height(package.name, FLOORS)
+    assert mine is not None, f"{package.name} has no floor: give it one in FLOORS"
+    for file in package.rglob("*.py"):
+        for target in imports(file):
+            root, _, rest = target.partition(".")
+            theirs = height(root, FLOORS)
+            if root == package.name and root in AREAS:
+                my_row = height(file.relative_to(package).parts[0].removesuffix(".py"), ROWS)
+                their_row = height(rest.partition(".")[0], ROWS)
+                goes_down = my_row is None or their_row is None or their_row <= my_row
+            elif theirs is None or root == package.name:
+                continue
+            else:
+                goes_down = theirs < mine or (package.name, root) in STEPS
+            assert goes_down, f"{file.relative_to(ROOT)} imports {target}"
+
+
+@pytest.mark.parametrize("area", sorted(AREAS))
+def test_a_noun_of_an_area_knows_neither_its_services_nor_its_doors(area: str) -> None:
+    for file in (ROOT / area).glob("*.py"):
+        name = file.stem
+        if name == "__init__" or height(name, ROWS) is not None:
+            continue
+        for target in imports(file):
+            root, _, rest = target.partition(".")
+            row = height(rest.partition(".")[0], ROWS) if root == area else None
+            assert row is None or row < 3, f"{file.relative_to(ROOT)} imports {target}"
+
+
+def test_every_package_has_a_name_of_its_own() -> None:
+    names = {package.name for package in packages()}
+    assert not names & sys.stdlib_module_names
+    assert not names & packages_distributions().keys()
+
+
+def test_no_file_is_named_for_a_drawer() -> None:
+    drawers = {"utils", "helpers", "common", "core", "base", "manager", "handler"}
+    found = [
+        file.relative_to(ROOT)
+        for package in packages()
+        for file in package.rglob("*.py")
+        if drawers & set(file.relative_to(package).with_suffix("").parts)
+    ]
+    assert not found
+
+
+def test_no_source_file_is_longer_than_a_reader_bears() -> None:
+    lengths = {
+        str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines())
+        for package in packages()
+        for file in package.rglob("*.py")
+        if "migrations" not in file.parts
+    }
+    assert not {name: length for name, length in lengths.items() if length > 400}
+
+
+def test_platform_is_a_shelf_and_not_a_package() -> None:
+    assert not list(SHELF.glob("*.py")), "put code in a package inside platform/"
+    code = "import platform; platform.system(); print(platform.__file__)"
+    run = [sys.executable, "-c", code]
+    found = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert str(ROOT / "platform") not in found
