@@ -1,8 +1,15 @@
 """Paths → the areas' doors and the admin."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+from gateway.sign_in import limited_sign_in
 
 urlpatterns = [
+    path("", include("historical.urls")),
+    path("", include("gateway.urls")),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/login/", limited_sign_in(admin.site.login)),
     path("admin/", admin.site.urls),
 ]
