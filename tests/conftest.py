@@ -1,14 +1,18 @@
 """The ground every test stands on: a PostgreSQL and a Valkey of this run's own."""
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from embedded.servers import Servers, start_servers, stop_servers
+
+Rpc = Callable[..., dict[str, Any]]
 
 # Parallel workers inherit the environment, and with it the servers, of the process that started
 # them; each has its own database by pytest-django and its own Redis database by number.
@@ -33,12 +37,14 @@ _servers: list[Servers] = []
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if WORKER or config.option.collectonly:
-        return
+    from django.conf import settings
+
     from embedded.addresses import embedded_addresses
 
-    _servers.append(start_servers(RUN_DIR, durable=False))
-    os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
+    if not WORKER and not config.option.collectonly:
+        _servers.append(start_servers(RUN_DIR, durable=False))
+        os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
+    assert settings.DATABASES  # read now: pytest-django sets Django up only when they have been
 
 
 @pytest.hookimpl(trylast=True)
@@ -67,3 +73,37 @@ def empty_redis() -> Iterator[None]:
         client.flushdb()
         yield
         client.flushdb()
+
+
+@pytest.fixture
+def api_key(db: None) -> str:
+    """The secret of a new key without limits."""
+    from access.models import Customer, Tier
+    from access.services.keys import issue_key
+
+    tier, _ = Tier.objects.get_or_create(
+        name="unlimited", defaults={"rank": 50, "requests_per_second": None}
+    )
+    customer = Customer.objects.create(name="a customer")
+    return issue_key(customer, tier=tier, name="tests").secret
+
+
+@pytest.fixture
+def rpc(client: Any, api_key: str) -> Rpc:
+    """`rpc("/historical", "getSlot")` → the JSON-RPC answer, through the public door."""
+
+    def call(path: str, method: str, *params: Any, host: str = "localhost") -> dict[str, Any]:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        response = client.post(
+            path,
+            json.dumps(body),
+            content_type="application/json",
+            headers={"Authorization": api_key, "Host": host},
+        )
+        assert response.status_code == 200, response.content
+        answer: dict[str, Any] = json.loads(response.content)
+        assert answer["jsonrpc"] == "2.0"
+        assert answer["id"] == 1
+        return answer
+
+    return call
