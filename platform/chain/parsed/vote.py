@@ -62,19 +62,40 @@ def _vote_state_update(cursor: Cursor) -> dict[str, Any]:
 def _compact_vote_state_update(cursor: Cursor) -> dict[str, Any]:
     start = cursor.u64()
     root = None if start == U64_MAX else start
-    slot = root or 0
-    lockouts = []
-    for _ in range(cursor.short_length()):
-        slot += cursor.varint()
-        if slot > U64_MAX:
-            raise UnreadableError
-        lockouts.append({"confirmation_count": cursor.u8(), "slot": slot})
+    lockouts = _offset_lockouts(cursor, root or 0)
     return {
         "hash": cursor.pubkey(),
         "lockouts": lockouts,
         "root": root,
         "timestamp": cursor.optional_i64(),
     }
+
+
+def _offset_lockouts(cursor: Cursor, slot: int) -> list[dict[str, int]]:
+    """Lockouts, each as many slots after the one before as its varint says."""
+    lockouts = []
+    count = cursor.short_length()
+    data, at = cursor.data, cursor.at
+    # Most transactions are votes with 31 lockouts of two bytes each: no calls for those.
+    for _ in range(count):
+        if at + 2 > len(data):
+            raise UnreadableError
+        offset = data[at]
+        at += 1
+        if offset >= 0x80:
+            cursor.at = at - 1
+            offset = cursor.varint()
+            confirmation_count = cursor.u8()
+            at = cursor.at
+        else:
+            confirmation_count = data[at]
+            at += 1
+        slot += offset
+        lockouts.append({"confirmation_count": confirmation_count, "slot": slot})
+    if slot > U64_MAX:
+        raise UnreadableError
+    cursor.at = at
+    return lockouts
 
 
 def _tower_sync(cursor: Cursor) -> dict[str, Any]:
