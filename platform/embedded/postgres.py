@@ -168,11 +168,13 @@ def _create_role_and_database(run_dir: Path) -> None:
 
 
 def _end_the_left_behind(data: Path) -> None:
-    """A server whose starter was killed still holds the data; one that was killed left a pid file
-    whose number another process may have by now, which PostgreSQL would take for itself.
+    """A server whose starter was killed still holds the data; one that was killed left two lock
+    files whose number another process may have by now, which PostgreSQL would take for itself.
     """
     end(running_in(data, "postgres"), *STOP_SIGNALS)
     (data / "postmaster.pid").unlink(missing_ok=True)
+    for socket in data.parent.glob(".s.PGSQL.*"):  # and the socket's own lock file
+        socket.unlink()
 
 
 def _last_line(log: Path) -> str:

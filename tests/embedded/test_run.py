@@ -1,0 +1,189 @@
+"""manage.py run, end to end: a child process, real ports, real signals."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# Two web workers and one for tasks: the whole shape, at the least cost.
+SMALL = {"WEB_WORKERS": "2", "WORKER_PROCESSES": "1"}
+
+
+@dataclass
+class Run:
+    """A run directory and the runs that were started in it."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        (self.folder / "output").write_text("")
+        self.process = self.spawn(stdout=(self.folder / "output").open("a"))
+        self.wait_until_it_answers()
+
+    def spawn(self, **streams: Any) -> subprocess.Popen[str]:
+        kept = ("PATH", "HOME", "LANG")
+        environment = {name: os.environ[name] for name in kept if name in os.environ}
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "run"],
+            cwd=ROOT,
+            env={
+                **environment,
+                **SMALL,
+                "TIDEMARK_RUN_DIR": str(self.folder / "run"),
+                "PORT": str(self.port),
+            },
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            **streams,
+        )
+
+    def wait_until_it_answers(self) -> None:
+        assert self.process is not None
+        deadline = time.monotonic() + 60
+        # Its greeting too: the web process of a killed run may answer for a moment longer.
+        while "Tidemark listens" not in self.output() or self.get("/healthz") != 200:
+            assert self.process.poll() is None and time.monotonic() < deadline, self.output()
+            time.sleep(0.1)
+
+    def get(self, path: str) -> int:
+        url = f"http://127.0.0.1:{self.port}{path}"
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def output(self) -> str:
+        return (self.folder / "output").read_text()
+
+    def processes(self) -> list[psutil.Process]:
+        """Everything that belongs to this run directory, whoever its parent is."""
+        run_dir, found = str(self.folder / "run"), []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                ours = process.environ().get("TIDEMARK_RUN_DIR") == run_dir
+                if ours or process.cwd().startswith(run_dir):
+                    found.append(process)
+        return [p for p in found if p.pid != os.getpid()]
+
+    def named(self, name: str) -> list[psutil.Process]:
+        return [p for p in self.processes() if name in " ".join(p.cmdline())]
+
+    def kill_all(self) -> None:
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        if self.process is not None:
+            self.process.wait()
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        port = door.getsockname()[1]
+    run = Run(Path(tempfile.mkdtemp(prefix="tidemark-run-")), port)
+    yield run
+    run.kill_all()
+    shutil.rmtree(run.folder)
+
+
+def test_a_run_serves_writes_its_credentials_and_stops_whole_on_ctrl_c(run: Run) -> None:
+    run.start()
+    assert run.get("/readyz") == 200
+    assert run.get("/admin/login/") == 200
+    path = run.folder / "run" / "credentials.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    credentials = json.loads(path.read_text())
+    assert credentials["base_url"] == f"http://127.0.0.1:{run.port}"
+    assert set(credentials["admin"]) == {"url", "username", "password"}
+    assert set(credentials["api_keys"]) == {"basic", "ultra", "elite", "epic"}
+    assert all(credentials["api_keys"].values())
+
+    assert run.process is not None
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(timeout=10) == 0
+    assert run.processes() == []
+    assert all(secret in run.output() for secret in credentials["api_keys"].values())
+
+
+def test_a_run_after_the_whole_tree_was_killed_recovers_with_the_same_credentials(
+    run: Run,
+) -> None:
+    run.start()
+    path = run.folder / "run" / "credentials.json"
+    before = path.read_text()
+    run.kill_all()
+    began = time.monotonic()
+    run.start()
+    assert time.monotonic() - began < 10
+    assert path.read_text() == before
+
+
+def test_a_run_after_only_the_supervisor_was_killed_takes_its_place(run: Run) -> None:
+    run.start()
+    assert run.process is not None
+    run.process.kill()
+    run.process.wait()
+    run.start()
+    supervisors = run.named("manage.py run")
+    assert [p.pid for p in supervisors] == [run.process.pid]
+    servers = [p for p in run.processes() if p.name() == "valkey-server"]
+    assert len(servers) == 1
+
+
+def test_what_dies_is_started_again(run: Run) -> None:
+    run.start()
+    (web,) = [p for p in run.named("granian --interface") if p.ppid() == run.process.pid]
+    (server,) = [p for p in run.processes() if p.name() == "valkey-server"]
+    web.kill()
+    server.kill()
+    deadline = time.monotonic() + 20
+    while run.get("/readyz") != 200 or psutil.pid_exists(web.pid):
+        assert time.monotonic() < deadline, run.output()
+        time.sleep(0.1)
+    assert "web ended (signal SIGKILL); starts again" in run.output()
+    assert "valkey ended (signal SIGKILL); starts again" in run.output()
+
+
+def test_a_second_run_in_the_same_directory_says_so_and_leaves_the_first_alone(run: Run) -> None:
+    run.start()
+    assert run.process is not None
+    second = run.spawn(stdout=subprocess.PIPE)
+    words, _ = second.communicate(timeout=20)
+    assert second.returncode != 0
+    assert f"is in use by process {run.process.pid}" in words
+    assert run.get("/readyz") == 200
+
+
+def test_a_port_in_use_is_named_before_anything_starts(run: Run) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", run.port))
+        taken.listen()
+        attempt = run.spawn(stdout=subprocess.PIPE)
+        words, _ = attempt.communicate(timeout=20)
+    assert attempt.returncode != 0
+    assert f"cannot listen on 127.0.0.1 port {run.port}" in words
+    assert f"PORT={run.port + 1} make run" in words
+    assert not (run.folder / "run" / "postgres").exists()
