@@ -1,5 +1,6 @@
 """The ground every test stands on: a PostgreSQL and a Valkey of this run's own."""
 
+import atexit
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ else:
     for name in ("DATABASE_URL", "REDIS_URL", "DOMAIN", "ALLOWED_HOSTS", "SECRET_KEY", "DEBUG"):
         os.environ.pop(name, None)
     os.environ["TIDEMARK_RUN_DIR"] = tempfile.mkdtemp(prefix="tidemark-test-")
+    atexit.register(shutil.rmtree, os.environ["TIDEMARK_RUN_DIR"], ignore_errors=True)
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
@@ -51,8 +53,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     while _servers:
         stop_servers(_servers.pop())
-    if not WORKER:
-        shutil.rmtree(RUN_DIR, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
