@@ -1,7 +1,7 @@
 """A request's body: of the right type, of the right size, read once."""
 
 from django.conf import settings
-from django.http import HttpRequest, UnreadablePostError
+from django.http import HttpRequest
 
 from gateway.refusals import BodyTooLarge, BodyUnreadable, ContentTypeUnsupported
 
@@ -21,14 +21,20 @@ def read_body(request: HttpRequest) -> bytes:
     maximum: int = settings.MAX_BODY
     try:
         if length:
-            if length.isdecimal() and int(length[:20]) > maximum:
-                raise BodyTooLarge(maximum, int(length[:20]))
-            return request.body
+            if not length.isdecimal():
+                raise BodyUnreadable
+            announced = int(length[:20])
+            if announced > maximum:
+                raise BodyTooLarge(maximum, announced)
+            body: bytes = meta["wsgi.input"].read(announced)
+            if len(body) < announced:
+                raise BodyUnreadable
+            return body
         if not meta.get("HTTP_TRANSFER_ENCODING"):
             return b""
         # Django reads nothing without a Content-Length; a chunked body must be asked for.
-        body: bytes = meta["wsgi.input"].read(maximum + 1)
-    except (UnreadablePostError, OSError):
+        body = meta["wsgi.input"].read(maximum + 1)
+    except OSError:
         raise BodyUnreadable from None
     if len(body) > maximum:
         raise BodyTooLarge(maximum, None)

@@ -143,9 +143,11 @@ class RpcEndpoint(APIView):
     def _count(
         self, key_id: int | None, method: str, status: str, address: str, spent: float
     ) -> None:
-        """Whatever a caller invents as a method is one word, so that counters stay few."""
+        """Whatever a caller invents as a method is one word, so that counters stay few; `none` is
+        what was refused before its method was read, or could not be read.
+        """
         if self.methods.get(method) is None and method != "batch":
-            method = "unknown" if method else "unreadable"
+            method = "unknown" if method else "none"
         usage.count(
             key_id,
             method,
@@ -202,7 +204,7 @@ class Endpoint(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(response, Answer):
             return response
-        final: HttpResponseBase = super().finalize_response(request, response, *args, **kwargs)
+        final = super().finalize_response(request, response, *args, **kwargs)
         http_request: Any = request._request
         taken: Taken | None = getattr(http_request, "taken", None)
         for name, value in Answer(
@@ -210,4 +212,5 @@ class Endpoint(APIView):
         ).headers.items():
             if name not in ("Content-Length", "Content-Type"):
                 final.headers[name] = value
+        final.render()  # HostMiddleware calls the view itself, past the place where Django would
         return final

@@ -68,13 +68,13 @@ class BodyTooLarge(Refusal):
 
 
 class BodyUnreadable(Refusal):
-    """The connection broke before the body had come."""
+    """The body did not come in its announced length, or the length is no number."""
 
     status = 400
     reason = "body_unreadable"
 
     def __init__(self) -> None:
-        super().__init__("The body ended before its announced length")
+        super().__init__("The body does not have its announced length")
 
 
 class ContentTypeUnsupported(Refusal):

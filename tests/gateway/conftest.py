@@ -1,0 +1,137 @@
+"""Keys and tiers to test with. (Imports stand inside: Django is not set up when this is read.)"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(empty_redis: None) -> Iterator[None]:
+    """Every test begins with a process that knows no key and no outage."""
+    from access import key_cache, local_buckets, script_socket, usage, windows
+
+    for module in (key_cache, local_buckets, script_socket, windows):
+        module.forget()
+    yield
+    usage.flush()
+
+
+@pytest.fixture
+def tier(db: None) -> Callable[..., Any]:
+    """`tier("basic", requests_per_second=10)`: a tier with these limits."""
+    from access.models import Tier
+
+    def make(name: str = "basic", rank: int = 10, **limits: Any) -> Tier:
+        defaults = {"rank": rank, "requests_per_second": 10, "requests_burst": 10, **limits}
+        return Tier.objects.update_or_create(name=name, defaults=defaults)[0]
+
+    return make
+
+
+@pytest.fixture
+def issue(tier: Callable[..., Any]) -> Callable[..., Any]:
+    """`issue(requests_per_second=10, scopes=[…])`: a new key, of a tier with these limits."""
+    from access import store
+    from access.services import keys
+
+    def make(**options: Any) -> keys.IssuedKey:
+        limits = {k: options.pop(k) for k in list(options) if k.endswith(("_second", "_burst"))}
+        chosen = options.pop("tier", None) or tier(**limits)
+        owner = store.customer_by_name("Ada")
+        return keys.issue_key(owner, tier=chosen, name="test", **options)
+
+    return make
+
+
+@pytest.fixture
+def door(settings: Any) -> Any:
+    """A URLconf of one RPC path `/ledger`, one that needs a key `/land`, and one plain GET `/tip`;
+    `door.post(…)` and `door.call(…)` go through Django's whole handler.
+    """
+    from django.test import Client
+    from django.urls import include, path
+    from rest_framework.response import Response
+
+    from gateway import hosts
+    from gateway.endpoint import Call, Endpoint, RpcEndpoint
+    from gateway.terms import Face, Terms
+    from jsonrpc.errors import InvalidParams
+    from jsonrpc.methods import MethodTable
+
+    table = MethodTable()
+
+    @table.add("getSlot")
+    def get_slot(call: Call) -> int:
+        return 301_999_999
+
+    @table.add("whoCalls")
+    def who_calls(call: Call) -> dict[str, Any]:
+        return {
+            "tier": call.caller.tier,
+            "host": call.host.label,
+            "id": call.request_id,
+            "address": call.address,
+        }
+
+    @table.add("long")
+    def long(call: Call, size: int) -> str:
+        return "slot " * size
+
+    @table.add("refuse")
+    def refuse(call: Call) -> None:
+        raise InvalidParams("Invalid params: no")
+
+    @table.add("break")
+    def break_(call: Call) -> None:
+        raise TypeError("secret detail")
+
+    class Tip(Endpoint):
+        def get(self, request: Any) -> Response:
+            return Response({"tier": request.user.tier})
+
+    class Broken(Endpoint):
+        def get(self, request: Any) -> Response:
+            raise TypeError("secret detail")
+
+    ledger = Terms(scope="historical", hosts=hosts.LEDGER)
+    land = Terms(scope="priority", hosts=hosts.LANDING, key_required=True)
+    bundle = Terms(scope="bundle", hosts=hosts.LANDING, quota="bundles", face=Face.PLAIN_TEXT)
+    tip = Terms(scope="priority", quota="tip_fetches", face=Face.WORD)
+
+    class Paths:
+        urlpatterns = [
+            path("ledger", RpcEndpoint.as_view(methods=table, terms=ledger)),
+            path("land", RpcEndpoint.as_view(methods=table, terms=land)),
+            path("bundle", RpcEndpoint.as_view(methods=table, terms=bundle)),
+            path("tip", Tip.as_view(terms=tip)),
+            path("broken", Broken.as_view(terms=tip)),
+            path("", include("gateway.urls")),
+        ]
+
+    settings.ROOT_URLCONF = Paths
+    settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", ".localhost", "rpc.mine.example"]
+
+    class Door:
+        client = Client(raise_request_exception=False)
+
+        def post(self, path: str, body: bytes | str = b"", key: str = "", **meta: Any) -> Any:
+            meta.setdefault("HTTP_HOST", "localhost")
+            if key:
+                meta["HTTP_AUTHORIZATION"] = key
+            kind = meta.pop("content_type", "application/json")
+            meta.setdefault("CONTENT_TYPE", kind)  # Django's client leaves it out of empty bodies
+            return self.client.generic("POST", path, body, kind, **meta)
+
+        def get(self, path: str, key: str = "", **meta: Any) -> Any:
+            meta.setdefault("HTTP_HOST", "localhost")
+            if key:
+                meta["HTTP_AUTHORIZATION"] = key
+            return self.client.generic(meta.pop("method", "GET"), path, **meta)
+
+        def call(self, method: str, *params: Any, path: str = "/ledger", **more: Any) -> Any:
+            request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return self.post(path, json.dumps(request), **more)
+
+    return Door()

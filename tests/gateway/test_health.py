@@ -1,0 +1,52 @@
+"""Health and readiness."""
+
+from typing import Any
+
+import pytest
+
+from gateway import health
+
+
+@pytest.mark.django_db
+def test_a_ready_service_says_so_check_by_check(door: Any, monkeypatch: Any) -> None:
+    monkeypatch.setitem(health._checks, "ledger", lambda: {"latestSlot": None})
+    response = door.get("/readyz")
+    assert response.status_code == 200
+    checks = response.json()["checks"]
+    assert checks["database"]["ok"] and checks["redis"]["ok"]
+    assert checks["ledger"]["latestSlot"] is None
+
+
+@pytest.mark.django_db
+def test_what_is_away_is_named_without_its_address(
+    door: Any, monkeypatch: Any, settings: Any
+) -> None:
+    from access import redis_client
+
+    def behind() -> dict[str, Any]:
+        raise health.NotReady("the latest block is 700 s old")
+
+    monkeypatch.setitem(health._checks, "ledger", behind)
+    url = settings.REDIS_URL
+    settings.REDIS_URL = "unix:///nonexistent/valkey.sock"
+    redis_client.client.cache_clear()
+    try:
+        response = door.get("/readyz")
+    finally:
+        settings.REDIS_URL = url
+        redis_client.client.cache_clear()
+    assert response.status_code == 503
+    body = response.json()
+    assert body["status"] == "unavailable"
+    assert body["checks"]["redis"] == {
+        "ok": False,
+        "why": "ConnectionError",
+        "milliseconds": body["checks"]["redis"]["milliseconds"],
+    }
+    assert body["checks"]["ledger"]["why"] == "the latest block is 700 s old"
+    assert body["checks"]["database"]["ok"]
+
+
+def test_the_process_is_healthy_whatever_it_needs(door: Any) -> None:
+    response = door.get("/healthz")
+    assert response.status_code == 200 and response.json() == {"status": "ok"}
