@@ -61,7 +61,7 @@ def wire_from_json(transaction: Any, version: Version | None) -> Wire:
             _lookup(each, f"message.addressTableLookups[{index}]")
             for index, each in enumerate(_list(lookups or [], "message.addressTableLookups"))
         ],
-        config=_config(message.get("config")) if version == 1 else None,
+        config=_config(message.get("transactionConfig")) if version == 1 else None,
     )
 
 
@@ -114,7 +114,7 @@ def _lookup(lookup: Any, place: str) -> Lookup:
 
 
 def _config(config: Any) -> Config:
-    place = "message.config"
+    place = "message.transactionConfig"
     if config is None:
         return Config()
     if not isinstance(config, dict):

@@ -210,10 +210,10 @@ def test_json_of_version_1_is_read_with_its_settings() -> None:
             }
             for each in facts.instructions
         ],
-        "config": {"priorityFee": None, "computeUnitLimit": 6},
+        "transactionConfig": {"priorityFee": None, "computeUnitLimit": 6},
     }
     told = {"signatures": [b58encode(facts.signatures[0])], "message": message}
     assert wire_from_json(told, 1) == facts
     with pytest.raises(BadTransaction) as caught:
-        wire_from_json({**told, "message": {**message, "config": {"heapSize": 2**32}}}, 1)
-    assert caught.value.place == "message.config.heapSize"
+        wire_from_json({**told, "message": {**message, "transactionConfig": {"heapSize": 2**32}}}, 1)
+    assert caught.value.place == "message.transactionConfig.heapSize"

@@ -1,6 +1,5 @@
 """The ledger that the tests of this folder read: real mainnet blocks, imported once."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ FILES = {
     154808473: "chainstorage/parser/block_with_versioned_tx.json",
 }
 
-Import = Callable[..., Any]
-
 
 def import_path(path: Path, slot: int | None = None) -> Any:
     from ingest.services import import_file
@@ -32,20 +29,19 @@ def import_path(path: Path, slot: int | None = None) -> Any:
     )
 
 
-@pytest.fixture
-def real_ledger(
-    request: pytest.FixtureRequest, fixtures: Path, django_db_setup: None, django_db_blocker: Any
-) -> Path:
-    """Every importable block file is in the ledger, committed: tests read it, and what they write
-    is rolled back. The folder of the files is what the fixture gives.
+@pytest.fixture(scope="session")
+def real_blocks(fixtures: Path, django_db_setup: None, django_db_blocker: Any) -> Path:
+    """Every importable block file is in the ledger, committed once for the whole session: tests
+    that use the database in a transaction come before those that empty it.
     """
     folder = fixtures / "blocks"
     with django_db_blocker.unblock():
-        from historical.models import Block
-
-        present = set(Block.objects.filter(slot__in=FILES).values_list("slot", flat=True))
-        for slot, name in FILES.items():
-            if slot not in present:
-                import_path(folder / name)
-    request.getfixturevalue("db")
+        for name in FILES.values():
+            import_path(folder / name)
     return folder
+
+
+@pytest.fixture
+def real_ledger(real_blocks: Path, db: None) -> Path:
+    """The ledger of real blocks; what a test writes is rolled back. Gives the files' folder."""
+    return real_blocks

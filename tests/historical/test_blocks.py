@@ -173,9 +173,9 @@ def test_the_detail_levels_hold_what_the_standard_node_puts_there(rpc, real_ledg
     assert signatures["signatures"] == [
         entry["transaction"]["signatures"][0] for entry in full["transactions"]
     ]
-    accounts = rpc(
-        HISTORICAL, "getBlock", slot, {**config, "transactionDetails": "accounts"}
-    )["result"]["transactions"]
+    accounts = rpc(HISTORICAL, "getBlock", slot, {**config, "transactionDetails": "accounts"})[
+        "result"
+    ]["transactions"]
     parsed = rpc(HISTORICAL, "getBlock", slot, {**config, "encoding": "jsonParsed"})["result"]
     for slim, whole, read in zip(
         accounts, full["transactions"], parsed["transactions"], strict=True
@@ -249,9 +249,7 @@ def test_old_blocks_have_no_fields_that_did_not_exist(rpc, real_ledger):
         ("getFirstAvailableBlock", [1], "Invalid parameters: Expected from 0 to 0 parameters."),
     ],
 )
-def test_bad_params_are_told_in_the_standard_nodes_words(
-    rpc, real_ledger, method, params, message
-):
+def test_bad_params_are_told_in_the_standard_nodes_words(rpc, real_ledger, method, params, message):
     error = rpc(HISTORICAL, method, *params)["error"]
     assert (error["code"], error["message"]) == (-32602, message)
 

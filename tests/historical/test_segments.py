@@ -1,0 +1,49 @@
+"""The address index's packing, and the walk over it, against plain lists."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from historical.places import HIGHEST, LOWEST, Place, newest_first, oldest_first
+from historical.segments import SEGMENT_SLOTS, pack_entries, segment_of, unpack_entries
+
+places = st.lists(
+    st.tuples(st.integers(0, 5 * SEGMENT_SLOTS), st.integers(0, 2**24 - 1)), unique=True
+)
+place = st.builds(Place, st.integers(-1, 6 * SEGMENT_SLOTS), st.integers(0, 2**24 - 1))
+
+
+def rows_of(entries, splits):
+    """Rows as batches write them: slots of a segment spread over several rows in any order."""
+    rows = {}
+    for slot, position in entries:
+        part = splits[slot % len(splits)]
+        rows.setdefault((segment_of(slot), part), []).append((slot, position))
+    packed = {}
+    for members in rows.values():
+        members.sort()
+        packed[members[0][0]] = pack_entries(members[0][0], members)
+    return packed
+
+
+@given(entries=places, splits=st.lists(st.integers(0, 3), min_size=1, max_size=7), low=place,
+       high=place)  # fmt: skip
+def test_a_walk_gives_exactly_the_places_between_its_ends(entries, splits, low, high):
+    rows = rows_of(entries, splits)
+
+    def below(bound, count):
+        return [(slot, rows[slot]) for slot in sorted(rows, reverse=True) if slot < bound][:count]
+
+    def from_(bound, count):
+        return [(slot, rows[slot]) for slot in sorted(rows) if slot >= bound][:count]
+
+    for under, over in ((high, low), (HIGHEST, LOWEST)):
+        wanted = sorted(Place(*entry) for entry in entries if over < Place(*entry) < under)
+        assert list(oldest_first(from_, above=over, below=under)) == wanted
+        assert list(newest_first(below, below=under, above=over)) == wanted[::-1]
+
+
+@given(st.integers(0, 2**40), st.sets(
+    st.tuples(st.integers(0, SEGMENT_SLOTS - 1), st.integers(0, 2**24 - 1))))  # fmt: skip
+def test_packed_entries_read_back(first, offsets):
+    entries = sorted((first + slot, position) for slot, position in offsets)
+    assert unpack_entries(first, pack_entries(first, entries)) == entries
