@@ -4,12 +4,11 @@ import os
 import warnings
 
 from celery import Celery
-from celery.platforms import SecurityWarning
 from celery.signals import setup_logging
 
 # Celery warns of root because of pickle, which settings.CELERY_ACCEPT_CONTENT does not accept; in a
 # container root is who we are.
-warnings.filterwarnings("ignore", category=SecurityWarning)
+warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -1,7 +1,7 @@
 """The admin's middleware, run for the admin's paths alone."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
@@ -34,7 +34,7 @@ class AdminMiddleware:
             for unsupported in ("process_exception", "process_template_response"):
                 if hasattr(layer, unsupported):
                     raise TypeError(f"{name} needs {unsupported}, which AdminMiddleware lacks")
-            chain = convert_exception_to_response(layer)
+            chain = cast(GetResponse, convert_exception_to_response(layer))
         self._dressed = chain
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

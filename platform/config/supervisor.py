@@ -19,7 +19,7 @@ from honcho.environ import parse_procfile
 from honcho.printer import Message, Printer
 
 from embedded.processes import dies_with_parent, end
-from embedded.servers import Servers, keep_short_name
+from embedded.servers import FAILURES, Servers, keep_short_name
 
 # Every process we start carries this with the run directory, and so do its children: it tells the
 # next run what a killed one left behind, where a recorded number may be someone else's by now.
@@ -59,6 +59,7 @@ class Supervisor:
     printer: Printer
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     stop_asked: int = 0
+    servers_rest_until: float = 0.0
 
 
 def end_the_left_behind(run_dir: Path) -> int:
@@ -191,12 +192,19 @@ def _forget(supervisor: Supervisor, program: Program) -> None:
 
 
 def _tend_servers(supervisor: Supervisor) -> None:
-    keep_short_name(supervisor.servers.run_dir)
-    for server in supervisor.servers.running:
-        status = server.process.poll()
-        if status is not None:
-            _say(supervisor, f"{server.name} ended ({_how(status)}); starts again now")
-            server.process = server.start()
+    if time.monotonic() < supervisor.servers_rest_until:
+        return
+    try:
+        keep_short_name(supervisor.servers.run_dir)
+        for server in supervisor.servers.running:
+            status = server.process.poll()
+            if status is not None:
+                _say(supervisor, f"{server.name} ended ({_how(status)}); starts again now")
+                server.process = server.start()
+    except FAILURES as failure:
+        # A full disk may be emptied: the service waits for its servers, it does not give up.
+        _say(supervisor, f"{failure}; tries again in {_LONGEST_PAUSE_SECONDS:.0f} s")
+        supervisor.servers_rest_until = time.monotonic() + _LONGEST_PAUSE_SECONDS
 
 
 def _stop_all(supervisor: Supervisor) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import IO
 
 from embedded.addresses import needs_short_name, postgres_folder, short_name
-from embedded.owner import server_owner
+from embedded.owner import NoOwner, server_owner
 from embedded.postgres import STOP_SIGNALS as POSTGRES_STOP_SIGNALS
-from embedded.postgres import start_postgres
+from embedded.postgres import PostgresFailed, start_postgres
 from embedded.processes import stop_child
-from embedded.programs import find_programs
+from embedded.programs import NoPrograms, find_programs
 from embedded.valkey import STOP_SIGNALS as VALKEY_STOP_SIGNALS
-from embedded.valkey import start_valkey
+from embedded.valkey import ValkeyFailed, start_valkey
 
 _LOG_BYTES = 10_000_000
 
@@ -27,6 +27,10 @@ class RunDirTaken(Exception):
 
 class ShortNameTaken(Exception):
     """The run directory's stand-in in the temporary folder belongs to someone else."""
+
+
+# What a start can raise; each has a text for whoever runs the service.
+FAILURES = (NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, ShortNameTaken, OSError)
 
 
 @dataclass(slots=True)
@@ -76,27 +80,22 @@ def start_servers(
     run_dir = run_dir.absolute()
     run_dir.mkdir(parents=True, exist_ok=True)
     owner = server_owner(postgres_folder(run_dir))
-    programs = find_programs(run_dir, owner)
     keep_short_name(run_dir)
     _shorten_logs(run_dir)
     servers = Servers(run_dir)
+
+    # The programs are looked up at every start: a cleaner may have taken their copy meanwhile.
+    def postgres_again() -> subprocess.Popen[bytes]:
+        return start_postgres(run_dir, find_programs(run_dir, owner), owner, durable=durable)
+
+    def valkey_again() -> subprocess.Popen[bytes]:
+        return start_valkey(run_dir, find_programs(run_dir, owner), owner, durable=durable)
+
     plan: list[tuple[str, Callable[[], subprocess.Popen[bytes]], tuple[int, ...]]] = []
     if postgres:
-        plan.append(
-            (
-                "postgres",
-                lambda: start_postgres(run_dir, programs, owner, durable=durable),
-                POSTGRES_STOP_SIGNALS,
-            )
-        )
+        plan.append(("postgres", postgres_again, POSTGRES_STOP_SIGNALS))
     if valkey:
-        plan.append(
-            (
-                "valkey",
-                lambda: start_valkey(run_dir, programs, owner, durable=durable),
-                VALKEY_STOP_SIGNALS,
-            )
-        )
+        plan.append(("valkey", valkey_again, VALKEY_STOP_SIGNALS))
     try:
         for name, start, stop_signals in plan:
             servers.running.append(Server(name, start, stop_signals, start()))

@@ -11,24 +11,19 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
 from config import env
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
 from config.supervisor import end_the_left_behind, supervise
-from embedded.owner import NoOwner
-from embedded.postgres import PostgresFailed
-from embedded.programs import NoPrograms
 from embedded.servers import (
+    FAILURES,
     RunDirTaken,
-    ShortNameTaken,
     hold_run_dir,
     start_servers,
     stop_servers,
 )
-from embedded.valkey import ValkeyFailed
 
-_FAILURES = (NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, RunDirTaken, ShortNameTaken)
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -50,8 +45,10 @@ class Command(BaseCommand):
         try:
             with hold_run_dir(run_dir):
                 self._run(run_dir, procfile.absolute())
-        except (*_FAILURES, BadCredentialsFile, env.BadEnvironment) as failure:
+        except (*FAILURES, RunDirTaken, BadCredentialsFile, env.BadEnvironment) as failure:
             raise CommandError(str(failure)) from None
+        except OperationalError as failure:
+            raise CommandError(f"the database does not answer: {failure}".rstrip()) from None
         except KeyboardInterrupt:
             sys.exit(130)  # during the start, before the supervisor listens
 
