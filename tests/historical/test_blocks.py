@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from solders.transaction import VersionedTransaction
 
-from .conftest import FILES
 from upstream.archives.block_files import open_block_file
+
+from .conftest import FILES
 
 HISTORICAL = "/historical"
 SKIPPED = [30, 31, 32, 36, 37, 38, 39, 68, 69, 70, 71, 84]

@@ -1,0 +1,179 @@
+"""manage.py import_blocks: files of blocks into the ledger, wholly or not at all."""
+
+import io
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from historical.models import AddressEntries, Block, Import, Transaction
+from tests.upstream import sample_blocks as sample
+
+HISTORICAL = "/historical"
+
+
+def run(*arguments: Any) -> tuple[str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    call_command("import_blocks", *map(str, arguments), stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def refused(*arguments: Any) -> str:
+    err = io.StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_blocks", *map(str, arguments), stdout=io.StringIO(), stderr=err)
+    return err.getvalue()
+
+
+def counts() -> tuple[int, int, int]:
+    return Block.objects.count(), Transaction.objects.count(), AddressEntries.objects.count()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / f"block-{sample.SLOT}.json"
+    path.write_bytes(sample.json_file("base64"))
+    return path
+
+
+def changed(path: Path, change: Any) -> Path:
+    document = json.loads(path.read_bytes())
+    change(document["result"])
+    other = path.with_name(f"other-{sample.SLOT}.json")
+    other.write_text(json.dumps(document))
+    return other
+
+
+@pytest.mark.parametrize("encoding", ["json", "base64", "base58", "base64+zstd"])
+def test_a_block_reads_back_as_its_file_has_it(rpc, db, tmp_path, encoding):
+    path = tmp_path / f"block-{sample.SLOT}.json"
+    path.write_bytes(sample.json_file(encoding))
+    run(path)
+    config = {"encoding": "json", "maxSupportedTransactionVersion": 0}
+    assert rpc(HISTORICAL, "getBlock", sample.SLOT, config)["result"] == sample.block_json("json")
+
+
+def test_importing_twice_changes_nothing(db, file):
+    out, _ = run(file)
+    assert "1 blocks with 2 transactions imported, 0 were there already" in out
+    before = counts()
+    rows = list(Block.objects.values_list("slot", "recorded_at"))
+    out, _ = run(file)
+    assert "0 blocks with 0 transactions imported, 1 were there already" in out
+    assert counts() == before
+    assert list(Block.objects.values_list("slot", "recorded_at")) == rows
+    assert [entry.state for entry in Import.objects.all()] == ["done", "done"]
+
+
+def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(db, file):
+    run(file)
+    before = counts()
+    other = changed(file, lambda block: block.update(blockhash=sample.PREVIOUS))
+    told = refused(other)
+    assert sample.BLOCKHASH in told
+    assert sample.PREVIOUS in told
+    assert counts() == before
+
+
+def test_a_cut_down_copy_of_a_stored_block_is_refused(db, file):
+    run(file)
+    other = changed(file, lambda block: block["transactions"].pop())
+    assert "of 2 transactions already; the file has" in refused(other)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (
+            lambda block: block["transactions"][1].update(transaction=["!!!", "base64"]),
+            "transactions[1].transaction",
+        ),
+        (lambda block: block.update(blockhash="short"), "blockhash"),
+        (lambda block: block.update(blockTime="noon"), "blockTime"),
+        (lambda block: block.pop("parentSlot"), "parentSlot"),
+        (
+            lambda block: block["transactions"][0]["meta"]["preBalances"].append(1),
+            "transactions[0].meta.preBalances",
+        ),
+    ],
+)
+def test_a_broken_block_is_named_with_its_place_and_leaves_nothing(db, file, change, place):
+    before = counts()
+    told = refused(changed(file, change))
+    assert place in told
+    assert "nothing of this file was imported" in told
+    assert counts() == before
+    failed = Import.objects.get()
+    assert failed.state == "failed"
+    assert place in failed.failure
+
+
+def test_a_file_broken_in_its_middle_leaves_nothing_of_its_first_blocks(db, fixtures, tmp_path):
+    import zstandard
+
+    packed = (fixtures / "blocks" / "mainnet-55065000-55065099.dbin.zst").read_bytes()
+    plain = zstandard.ZstdDecompressor().stream_reader(packed).read()
+    path = tmp_path / "cut.dbin"
+    path.write_bytes(plain[: len(plain) // 8])
+    before = counts()
+    told = refused(path)
+    assert "block " in told
+    assert counts() == before
+    assert Import.objects.get().state == "failed"
+
+
+def test_one_bad_file_does_not_stop_the_others(db, file, tmp_path):
+    bad = tmp_path / "bad.json"
+    bad.write_text("{}")
+    told = refused(bad, file)
+    assert str(bad) in told
+    assert Block.objects.filter(slot=sample.SLOT).exists()
+
+
+def test_a_file_that_is_not_there_is_named(db, tmp_path):
+    assert "absent.json" in refused(tmp_path / "absent.json")
+
+
+def test_a_slot_can_be_told_and_a_guessed_one_is_said(db, tmp_path):
+    path = tmp_path / "block.json"
+    path.write_bytes(sample.json_file())
+    _, err = run(path)
+    assert f"parentSlot + 1 = {sample.PARENT + 1}" in err
+    Block.objects.all().delete()
+    Transaction.objects.all().delete()
+    AddressEntries.objects.all().delete()
+    run(path, "--slot", sample.SLOT)
+    assert Block.objects.filter(slot=sample.SLOT).exists()
+    with pytest.raises(CommandError, match="--slot names one block"):
+        call_command("import_blocks", str(path), str(path), "--slot", "7")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_imports_of_one_file_at_once_store_it_once(file):
+    problems: list[BaseException] = []
+    ready = threading.Barrier(6)
+
+    def work() -> None:
+        try:
+            ready.wait()
+            run(file)
+        except BaseException as problem:
+            problems.append(problem)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert Block.objects.count() == 1
+    assert Transaction.objects.count() == 2
+    done = Import.objects.filter(state="done")
+    assert sorted(entry.blocks_recorded for entry in done) == [0, 0, 0, 0, 0, 1]
+    assert sorted(entry.blocks_present for entry in done) == [0, 1, 1, 1, 1, 1]
