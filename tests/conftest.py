@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from embedded.servers import Servers, start_servers, stop_servers
+from embedded.servers import start_servers, stop_servers
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -34,8 +34,6 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 
-_servers: list[Servers] = []
-
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,15 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from embedded.addresses import embedded_addresses
 
     if not WORKER and not config.option.collectonly:
-        _servers.append(start_servers(RUN_DIR, durable=False))
+        servers = start_servers(RUN_DIR, durable=False)
+        # At exit, not in pytest_unconfigure: it is not called when another plugin fails to start.
+        atexit.register(stop_servers, servers)
         os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
     assert settings.DATABASES  # read now: pytest-django sets Django up only when they have been
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure() -> None:
-    while _servers:
-        stop_servers(_servers.pop())
 
 
 @pytest.fixture(scope="session")
