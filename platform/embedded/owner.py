@@ -68,3 +68,14 @@ def can_run(program: Path, owner: Owner | None) -> bool:
     except OSError:
         return False
     return answer.returncode == 0
+
+
+def can_enter(folder: Path, owner: Owner) -> bool:
+    """Can the account go there? Asked of the kernel: modes are not all that decides."""
+    answer = subprocess.run(
+        ["/bin/sh", "-c", 'test -x "$1"', "sh", folder],
+        cwd="/",
+        check=False,
+        **stepping_down(owner),
+    )
+    return answer.returncode == 0

