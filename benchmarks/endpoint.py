@@ -48,6 +48,7 @@ def main() -> None:
     from gateway.answers import Answer
     from gateway.endpoint import Call, RpcEndpoint, Terms
     from gateway.permissions import require
+    from gateway.wsgi import RpcFirst
     from jsonrpc import dispatch
     from jsonrpc.methods import MethodTable
 
@@ -74,7 +75,7 @@ def main() -> None:
     )
     unlimited = keys.issue_key(store.customer_by_name("bench"), tier=free, name="bench")
 
-    application = WSGIHandler()
+    application, plain = RpcFirst(), WSGIHandler()
 
     def environ(secret: str) -> dict[str, Any]:
         return {
@@ -95,11 +96,12 @@ def main() -> None:
             "wsgi.errors": sys.stderr,
         }
 
-    def ask(secret: str) -> bytes:
+    def ask(secret: str, handler: Any = application) -> bytes:
         seen: list[str] = []
-        response = application(environ(secret), lambda status, headers, *_: seen.append(status))
+        response = handler(environ(secret), lambda status, headers, *_: seen.append(status))
         body = b"".join(response)
-        response.close()  # type: ignore[attr-defined]
+        if hasattr(response, "close"):
+            response.close()
         assert seen[0] == "200 OK", (seen, body)
         return body
 
@@ -116,6 +118,7 @@ def main() -> None:
     steps: dict[str, Callable[[], object]] = {
         "whole request, limited key": lambda: ask(issued.secret),
         "whole request, unlimited key": lambda: ask(unlimited.secret),
+        "the same by Django's handler": lambda: ask(issued.secret, plain),
         "  build the environ": lambda: environ(issued.secret),
         "  identify": lambda: keys.identify(issued.secret, now=now),
         "  require": lambda: require(host, caller, terms, "127.0.0.1"),

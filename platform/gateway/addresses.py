@@ -32,5 +32,5 @@ def client_address(meta: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_trusted(address: str) -> bool:
-    proxies = getattr(settings, "TRUSTED_PROXIES", ())
+    proxies = settings.TRUSTED_PROXIES
     return contains(tuple(read_network(proxy) for proxy in proxies), address)

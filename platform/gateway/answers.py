@@ -33,7 +33,7 @@ class Answer(HttpResponse):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status=status, content_type=content_type)
-        self._container = chunks
+        self.chunks = self._container = chunks
         # Straight into the mapping: our own values need none of the checks that Django makes of
         # each header, which cost more than the rest of the response.
         store = self.headers._store

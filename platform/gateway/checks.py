@@ -25,7 +25,7 @@ def check_gateway(
                 id="gateway.E001",
             )
         )
-    for proxy in getattr(settings, "TRUSTED_PROXIES", ()):
+    for proxy in settings.TRUSTED_PROXIES:
         try:
             network = read_network(proxy)
         except ValueError as problem:

@@ -72,8 +72,8 @@ class HostMiddleware:
 
 
 def _is_the_admins(path: str) -> bool:
-    paths: tuple[str, ...] = getattr(settings, "ADMIN_PATHS", ())
-    return path.startswith(tuple(paths))
+    paths: tuple[str, ...] = settings.ADMIN_PATHS
+    return path.startswith(paths)
 
 
 def _refuse(error: Refusal, request: HttpRequest, identity: str) -> Answer:
