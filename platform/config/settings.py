@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -25,6 +26,8 @@ DOMAIN = env.text("DOMAIN", "localhost")
 # that 256 KiB hold a hundred of them; both bound the work one request can ask for.
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
+# Whose X-Forwarded-For is believed: addresses or networks of proxies, and of nobody else.
+TRUSTED_PROXIES = env.names("TRUSTED_PROXIES", [])
 
 # The node version whose words the ledger's answers speak (`context.apiVersion`).
 LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.3.0")
@@ -235,6 +238,26 @@ UNFOLD = {
     "SITE_SYMBOL": "waves",
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
+    "BORDER_RADIUS": "6px",
+    "DASHBOARD_CALLBACK": "config.admin_home.dashboard",
+    "STYLES": [lambda request: static("tidemark/admin.css")],
+    "COLORS": {
+        # Teal: orange and red are for what went wrong, violet says nothing here.
+        "primary": {
+            "50": "oklch(98.4% .014 180.72)",
+            "100": "oklch(95.3% .051 180.801)",
+            "200": "oklch(91% .096 180.426)",
+            "300": "oklch(85.5% .138 181.071)",
+            "400": "oklch(77.7% .152 181.912)",
+            "500": "oklch(70.4% .14 182.503)",
+            "600": "oklch(51.1% .096 186.391)",
+            "700": "oklch(45% .085 187.5)",
+            "800": "oklch(43.7% .078 188.216)",
+            "900": "oklch(38.6% .063 188.416)",
+            "950": "oklch(27.7% .046 192.524)",
+        },
+    },
+    "SIDEBAR": {"navigation": "config.admin_home.sidebar"},
 }
 
 # --- logs and checks ------------------------------------------------------------------------------
