@@ -1,0 +1,247 @@
+"""The ledger to look at: its blocks and the files that brought them."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from solders.signature import Signature
+from unfold.admin import ModelAdmin
+from unfold.paginator import InfinitePaginator
+
+from access.admin import words
+from chain.units import I64_MAX
+from historical.models import Block, Import
+from historical.services import overview
+from historical.store import overview as store
+
+_VERSIONS = {-1: "legacy only", 0: "up to version 0", 1: "up to version 1"}
+_HUES = {Import.State.DONE: "good", Import.State.FAILED: "bad", Import.State.RUNNING: "warning"}
+
+
+class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
+    """To be looked at: rows are written by imports and by the follower alone."""
+
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Block)
+class BlockAdmin(ReadOnlyAdmin):
+    list_display = ("slot_number", "short_hash", "time", "transactions", "failed", "stored")
+    list_display_links = ("slot_number",)
+    list_per_page = 50
+    # A count of all blocks would scan an index of millions; the home page has the number.
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    search_fields = ("slot",)  # looked for in get_search_results
+    search_help_text = "A slot or a transaction's signature"
+    fieldsets = (
+        (None, {"fields": ("slot_number", "hash", "time", "height", "neighbours")}),
+        ("Content", {"fields": ("transactions", "failed", "versions", "stored", "recorded")}),
+        ("Chain", {"fields": ("parent", "previous_hash")}),
+    )
+    readonly_fields = (
+        "slot_number",
+        "hash",
+        "time",
+        "height",
+        "neighbours",
+        "transactions",
+        "failed",
+        "versions",
+        "stored",
+        "recorded",
+        "parent",
+        "previous_hash",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Block]:
+        return store.blocks_without_bodies(super().get_queryset(request))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Block], search_term: str
+    ) -> tuple[QuerySet[Block], bool]:
+        text = search_term.strip().replace(",", "")
+        if not text:
+            return queryset, False
+        if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= I64_MAX:
+            return queryset.filter(slot=int(text)), False
+        try:
+            slot = overview.slot_of(bytes(Signature.from_string(text)))
+        except ValueError:
+            slot = None
+        return (queryset.none() if slot is None else queryset.filter(slot=slot)), False
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
+        if not object_id.isdecimal() or int(object_id) > I64_MAX:
+            return None
+        return super().get_object(request, object_id, from_field)
+
+    @admin.display(description="slot", ordering="slot")
+    def slot_number(self, block: Block) -> str:
+        return str(block.slot)
+
+    @admin.display(description="blockhash")
+    def short_hash(self, block: Block) -> SafeString:
+        text = str(block.blockhash)
+        return format_html('<code title="{}">{}…{}</code>', text, text[:8], text[-4:])
+
+    @admin.display(description="blockhash")
+    def hash(self, block: Block) -> SafeString:
+        return format_html('<code class="tm-break">{}</code>', block.blockhash)
+
+    @admin.display(description="previous blockhash")
+    def previous_hash(self, block: Block) -> SafeString:
+        return format_html('<code class="tm-break">{}</code>', block.previous_blockhash)
+
+    @admin.display(description="time")
+    def time(self, block: Block) -> str:
+        at = overview.moment_of(block.block_time)
+        return "not told" if at is None else words.plain(at)
+
+    @admin.display(description="block height")
+    def height(self, block: Block) -> str:
+        return words.grouped(block.block_height, "not told")
+
+    @admin.display(description="transactions")
+    def transactions(self, block: Block) -> str:
+        return words.grouped(block.transaction_count)
+
+    @admin.display(description="failed")
+    def failed(self, block: Block) -> str:
+        if not block.failed_count:
+            return "0"
+        share = 100 * block.failed_count / max(1, block.transaction_count)
+        return f"{words.grouped(block.failed_count)} ({share:.0f}%)"
+
+    @admin.display(description="transaction versions")
+    def versions(self, block: Block) -> str:
+        return _VERSIONS.get(block.newest_version, str(block.newest_version))
+
+    @admin.display(description="stored bytes")
+    def stored(self, block: Block) -> SafeString:
+        size: int = block.stored_bytes  # type: ignore[attr-defined]
+        return format_html(
+            '<span title="{} bytes">{}</span>', words.grouped(size), words.size_of(size)
+        )
+
+    @admin.display(description="recorded")
+    def recorded(self, block: Block) -> SafeString | str:
+        return words.moment(block.recorded_at, timezone.now())
+
+    @admin.display(description="parent slot")
+    def parent(self, block: Block) -> SafeString | str:
+        skipped = block.slot - block.parent_slot - 1
+        if skipped < 1:
+            return str(block.parent_slot)
+        return f"{block.parent_slot} ({skipped} slot{'s' if skipped > 1 else ''} between skipped)"
+
+    @admin.display(description="neighbours")
+    def neighbours(self, block: Block) -> SafeString | str:
+        below, above = store.neighbours(block.slot)
+        links = [
+            (reverse("admin:historical_block_change", args=[slot]), f"{word} {slot}")
+            for word, slot in (("previous", below), ("next", above))
+            if slot is not None
+        ]
+        return format_html_join(" · ", '<a class="tm-link" href="{}">{}</a>', links) or "none"
+
+
+@admin.register(Import)
+class ImportAdmin(ReadOnlyAdmin):
+    list_display = ("name", "outcome", "blocks", "transactions", "slots", "begun", "took")
+    list_display_links = ("name",)
+    list_filter = ("state",)
+    list_per_page = 50
+    search_fields = ("file", "failure", "warnings")
+    search_help_text = "File, warning or failure"
+    ordering = ("-started_at", "-pk")
+    fieldsets = (
+        (None, {"fields": ("name", "outcome", "why", "format", "begun", "took")}),
+        ("Content", {"fields": ("blocks", "present", "transactions", "slots", "told")}),
+    )
+    readonly_fields = (
+        "name",
+        "outcome",
+        "why",
+        "format",
+        "begun",
+        "took",
+        "blocks",
+        "present",
+        "transactions",
+        "slots",
+        "told",
+    )
+
+    @admin.display(description="file", ordering="file")
+    def name(self, entry: Import) -> SafeString:
+        return format_html('<span class="tm-break">{}</span>', entry.file)
+
+    @admin.display(description="state", ordering="state")
+    def outcome(self, entry: Import) -> SafeString:
+        word = words.coloured(entry.state, _HUES[Import.State(entry.state)], entry.failure[:300])
+        if not entry.warnings:
+            return word
+        count = len(entry.warnings.splitlines())
+        noun = "warning" if count == 1 else "warnings"
+        return format_html("{} {}", word, words.coloured(f"{count} {noun}", "warning"))
+
+    @admin.display(description="failure")
+    def why(self, entry: Import) -> SafeString | str:
+        if not entry.failure:
+            return "none"
+        return format_html('<span class="tm-break">{}</span>', entry.failure)
+
+    @admin.display(description="warnings")
+    def told(self, entry: Import) -> SafeString | str:
+        lines = [(line,) for line in entry.warnings.splitlines()]
+        return format_html_join("", '<div class="tm-break">{}</div>', lines) or "none"
+
+    @admin.display(description="new blocks", ordering="blocks_recorded")
+    def blocks(self, entry: Import) -> str:
+        return words.grouped(entry.blocks_recorded)
+
+    @admin.display(description="blocks that were there")
+    def present(self, entry: Import) -> str:
+        return words.grouped(entry.blocks_present)
+
+    @admin.display(description="new transactions", ordering="transactions_recorded")
+    def transactions(self, entry: Import) -> str:
+        return words.grouped(entry.transactions_recorded)
+
+    @admin.display(description="slots", ordering="first_slot")
+    def slots(self, entry: Import) -> str:
+        if entry.first_slot is None:
+            return "-"
+        one = entry.first_slot == entry.last_slot
+        return f"{entry.first_slot}" if one else f"{entry.first_slot} to {entry.last_slot}"
+
+    @admin.display(description="started", ordering="started_at")
+    def begun(self, entry: Import) -> SafeString | str:
+        return words.moment(entry.started_at, timezone.now())
+
+    @admin.display(description="took")
+    def took(self, entry: Import) -> str:
+        if entry.finished_at is None:
+            return f"running for {_seconds(entry.started_at, timezone.now())}"
+        return _seconds(entry.started_at, entry.finished_at)
+
+
+def _seconds(start: datetime, end: datetime) -> str:
+    seconds = (end - start).total_seconds()
+    return f"{seconds:.1f} s" if seconds < 60 else words.length(end - start)

@@ -1,0 +1,62 @@
+"""Queries on the ledger as a whole, cheap however large it is."""
+
+from typing import Any, NamedTuple
+
+from django.db.models import F, Func, IntegerField, QuerySet
+
+from historical.models import Block, Import
+from historical.store.connections import fetch_one
+
+# Counting rows costs a scan of the table's index; beyond this PostgreSQL's own estimate will do.
+COUNTED_EXACTLY = 200_000
+
+
+class Ends(NamedTuple):
+    """The lowest and the highest stored slot, and the highest one's time in Unix seconds."""
+
+    first_slot: int
+    last_slot: int
+    last_time: int | None
+
+
+def ends() -> Ends | None:
+    row = fetch_one(
+        "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1), slot, block_time"
+        " FROM historical_block ORDER BY slot DESC LIMIT 1",
+        (),
+    )
+    return None if row is None else Ends(*row)
+
+
+def block_count() -> tuple[int, bool]:
+    """The number of blocks, and whether it was counted; else it is PostgreSQL's estimate."""
+    (estimate,) = fetch_one(
+        "SELECT reltuples::bigint FROM pg_class WHERE oid = 'historical_block'::regclass", ()
+    )
+    if estimate > COUNTED_EXACTLY:
+        return estimate, False
+    (count,) = fetch_one(
+        "SELECT count(*) FROM (SELECT FROM historical_block LIMIT %s) AS some",
+        (2 * COUNTED_EXACTLY,),
+    )
+    return count, bool(count < 2 * COUNTED_EXACTLY)
+
+
+def blocks_without_bodies(blocks: QuerySet[Block]) -> QuerySet[Block]:
+    """The blocks with `stored_bytes`, which PostgreSQL knows without reading the body."""
+    size: Any = Func(F("body"), function="octet_length", output_field=IntegerField())
+    return blocks.defer("body", "frames", "rewards").annotate(stored_bytes=size)
+
+
+def neighbours(slot: int) -> tuple[int | None, int | None]:
+    """The next stored slots below and above."""
+    below, above = fetch_one(
+        "SELECT (SELECT slot FROM historical_block WHERE slot < %s ORDER BY slot DESC LIMIT 1),"
+        " (SELECT slot FROM historical_block WHERE slot > %s ORDER BY slot LIMIT 1)",
+        (slot, slot),
+    )
+    return below, above
+
+
+def last_imports(count: int) -> list[Import]:
+    return list(Import.objects.order_by("-started_at", "-pk")[:count])

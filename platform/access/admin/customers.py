@@ -1,0 +1,128 @@
+"""Customers, with their keys."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.db.models import Count, Max, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import action
+
+from access.admin import words
+from access.errors import OrderRefused
+from access.models import ApiKey, Customer
+from access.services import customer_edits
+
+
+class KeysOfCustomer(TabularInline):  # type: ignore[misc]
+    """The keys as they are; they are changed on their own pages."""
+
+    model = ApiKey
+    verbose_name_plural = "API keys"
+    fields = readonly_fields = ("key", "tier", "state", "used")
+    ordering = ("-created_at",)
+    per_page = 20
+    extra = 0
+    can_delete = False
+    show_change_link = False
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        queryset: QuerySet[ApiKey] = super().get_queryset(request)
+        return queryset.select_related("tier").defer("digest")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="key")
+    def key(self, key: ApiKey) -> SafeString:
+        link = reverse("admin:access_apikey_change", args=[key.pk])
+        return format_html('<a class="text-link" href="{}">{}</a>', link, key)
+
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> SafeString:
+        return words.key_state(key, timezone.now())
+
+    @admin.display(description="last used")
+    def used(self, key: ApiKey) -> SafeString | str:
+        return words.moment(key.last_used_at, timezone.now())
+
+
+@admin.register(Customer)
+class CustomerAdmin(ModelAdmin):  # type: ignore[misc]
+    list_display = ("name", "email", "keys", "used", "created")
+    search_fields = ("name", "email", "notes")
+    search_help_text = "Name, e-mail or notes"
+    fields = ("name", "email", "notes")
+    inlines: ClassVar[list[Any]] = [KeysOfCustomer]
+    actions = None
+    actions_detail = ("show_usage", "issue_key")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Customer]:
+        queryset: QuerySet[Customer] = super().get_queryset(request)
+        return queryset.annotate(key_count=Count("keys"), used_at=Max("keys__last_used_at"))
+
+    def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Any]:
+        return [] if obj is None else self.inlines
+
+    @admin.display(description="keys", ordering="key_count")
+    def keys(self, customer: Customer) -> SafeString:
+        link = reverse("admin:access_apikey_changelist")
+        count = customer.key_count  # type: ignore[attr-defined]
+        return format_html('<a href="{}?customer__id__exact={}">{}</a>', link, customer.pk, count)
+
+    @admin.display(description="last used", ordering="used_at")
+    def used(self, customer: Customer) -> SafeString | str:
+        return words.moment(customer.used_at, timezone.now())  # type: ignore[attr-defined]
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, customer: Customer) -> SafeString | str:
+        return words.moment(customer.created_at, timezone.now())
+
+    @action(description="Usage", icon="bar_chart", permissions=["usage"])  # type: ignore[untyped-decorator]
+    def show_usage(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        link = reverse("admin:access_usageminute_changelist")
+        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
+
+    @action(description="Issue a key", icon="key", permissions=["issue"])  # type: ignore[untyped-decorator]
+    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        link = reverse("admin:access_apikey_add")
+        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
+
+    def has_usage_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("access.view_usageminute")
+
+    def has_issue_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("access.add_apikey")
+
+    def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
+        customer_edits.save_customer(obj)
+
+    def delete_model(self, request: HttpRequest, obj: Customer) -> None:
+        customer_edits.delete_customer(obj)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        customer = self.get_object(request, unquote(object_id))
+        if customer is not None and self.has_delete_permission(request, customer):
+            reason = customer_edits.why_customer_stays(customer)
+            if reason is not None:
+                messages.error(request, reason)
+                return HttpResponseRedirect(
+                    reverse("admin:access_customer_change", args=[customer.pk])
+                )
+        try:
+            response: HttpResponse = super().delete_view(request, object_id, extra_context)
+        except OrderRefused as refusal:  # a key came in between
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(reverse("admin:access_customer_change", args=[object_id]))
+        return response

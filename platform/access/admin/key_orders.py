@@ -1,0 +1,236 @@
+"""Orders to keys (suspend, resume, revoke, rotate): a page that asks, and the doing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from access.admin import words
+from access.admin.issued import hand_over
+from access.admin.key_forms import OverlapForm
+from access.errors import OrderRefused
+from access.key_states import KeyState, state_of
+from access.models import ApiKey
+from access.services import keys, parked_secrets
+
+# Keys of one order: their ids travel in an address.
+MOST_KEYS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One order. `unfit` says why a key cannot take it, or None."""
+
+    name: str
+    title: str
+    done: str
+    meaning: str
+    unfit: Callable[[ApiKey, datetime], str | None]
+    danger: bool = False
+
+
+def _revoked(key: ApiKey) -> str | None:
+    return None if key.revoked_at is None else "revoked for good"
+
+
+def _not_suspendable(key: ApiKey, now: datetime) -> str | None:
+    return _revoked(key) or ("suspended already" if key.suspended_at else None)
+
+
+def _not_resumable(key: ApiKey, now: datetime) -> str | None:
+    return _revoked(key) or (None if key.suspended_at else "not suspended")
+
+
+def _not_revocable(key: ApiKey, now: datetime) -> str | None:
+    return "revoked already" if key.revoked_at else None
+
+
+def _not_rotatable(key: ApiKey, now: datetime) -> str | None:
+    if state_of(key, now=now) is KeyState.EXPIRED:
+        return "expired: issue a new key"
+    if getattr(key, "rotated_to", None) is not None:
+        return "rotated before: rotate its successor"
+    return _revoked(key)
+
+
+ORDERS = {
+    order.name: order
+    for order in (
+        Order(
+            "suspend",
+            "Suspend",
+            "suspended",
+            "Calls with the key are answered 403 within two seconds, until it is resumed.",
+            _not_suspendable,
+        ),
+        Order(
+            "resume",
+            "Resume",
+            "resumed",
+            "The key works again within two seconds.",
+            _not_resumable,
+        ),
+        Order(
+            "revoke",
+            "Revoke",
+            "revoked",
+            "Calls with the key are answered 401 within two seconds, for good:"
+            " a revoked key never comes back.",
+            _not_revocable,
+            danger=True,
+        ),
+        Order(
+            "rotate",
+            "Rotate",
+            "rotated",
+            "A new key with the same rights is issued and its secret shown once;"
+            " the old one goes on for the overlap.",
+            _not_rotatable,
+        ),
+    )
+}
+
+
+def fit_orders(key: ApiKey, now: datetime) -> list[str]:
+    """The names of the orders that the key can take."""
+    return [name for name, order in ORDERS.items() if order.unfit(key, now) is None]
+
+
+def link_to(order: str, key_ids: list[int]) -> str:
+    """The page that asks."""
+    page = reverse("admin:access_apikey_order", args=[order])
+    return f"{page}?{urlencode({'ids': ','.join(map(str, key_ids))}, safe=',')}"
+
+
+def may(model_admin: Any, request: HttpRequest, order: str) -> bool:
+    """Rotating issues a key as well, so it takes both permissions."""
+    may_add = order != "rotate" or model_admin.has_add_permission(request)
+    return bool(may_add and model_admin.has_change_permission(request))
+
+
+def page(model_admin: Any, request: HttpRequest, order_name: str) -> HttpResponse:
+    """GET asks, POST does; `ids` names the keys."""
+    order = ORDERS.get(order_name)
+    if order is None:
+        raise Http404
+    if not may(model_admin, request, order.name):
+        raise PermissionDenied
+    now = timezone.now()
+    fit, unfit = _asked_for(model_admin, request, order, now)
+    form = OverlapForm(request.POST or None) if order.name == "rotate" else None
+    if request.method == "POST" and fit and (form is None or form.is_valid()):
+        hours = 0 if form is None else form.cleaned_data["overlap_hours"]
+        return carry_out(model_admin, request, order, fit, overlap=timedelta(hours=hours))
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": f"{order.title} API keys"
+        if len(fit) + len(unfit) > 1
+        else f"{order.title} API key",
+        "order": order,
+        "form": form,
+        "ids": ",".join(str(key.pk) for key in fit),
+        "fit": [(key, words.key_state(key, now)) for key in fit],
+        "unfit": [(key, order.unfit(key, now)) for key in unfit],
+        "back": _back(fit + unfit),
+    }
+    return TemplateResponse(request, "admin/access/apikey/order.html", context)
+
+
+def carry_out(
+    model_admin: Any,
+    request: HttpRequest,
+    order: Order,
+    chosen: list[ApiKey],
+    *,
+    overlap: timedelta = timedelta(0),
+) -> HttpResponse:
+    """Does it to every key that can take it, says what became of each, and leads on."""
+    if order.name == "rotate":
+        return _rotate(model_admin, request, chosen, overlap)
+    now = timezone.now()
+    done = []
+    for key in chosen:
+        reason = order.unfit(key, now)
+        if reason is not None:
+            messages.warning(request, f"{key}: {reason}")
+            continue
+        if order.name == "suspend":
+            keys.suspend_key(key.pk, now=now)
+        elif order.name == "resume":
+            keys.resume_key(key.pk)
+        else:
+            keys.revoke_key(key.pk, now=now)
+        model_admin.log_change(request, key, f"{order.done.capitalize()}.")
+        done.append(key)
+    if done:
+        what = str(done[0]) if len(done) == 1 else f"{len(done)} keys"
+        messages.success(request, f"{what}: {order.done}")
+    return HttpResponseRedirect(_back(chosen))
+
+
+def _rotate(
+    model_admin: Any, request: HttpRequest, chosen: list[ApiKey], overlap: timedelta
+) -> HttpResponse:
+    now = timezone.now()
+    issued: list[keys.IssuedKey] = []
+    refused: list[str] = []
+    try:
+        # Together with the parking: without it nobody would ever see the secrets.
+        with transaction.atomic():
+            for key in chosen:
+                reason = _not_rotatable(key, now)
+                if reason is None:
+                    try:
+                        issued.append(keys.rotate_key(key.pk, overlap=overlap, now=now))
+                    except OrderRefused as refusal:
+                        reason = str(refusal)
+                    else:
+                        model_admin.log_change(request, key, f"Rotated; overlap {overlap}.")
+                        model_admin.log_addition(request, issued[-1].key, "Issued by rotation.")
+                if reason is not None:
+                    refused.append(f"{key}: {reason}")
+            token = parked_secrets.park(issued, owner=str(request.user.pk)) if issued else None
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+        return HttpResponseRedirect(_back(chosen))
+    for text in refused:
+        messages.warning(request, text)
+    return HttpResponseRedirect(_back(chosen)) if token is None else hand_over(token)
+
+
+def _asked_for(
+    model_admin: Any, request: HttpRequest, order: Order, now: datetime
+) -> tuple[list[ApiKey], list[ApiKey]]:
+    """The named keys: those that can take the order, and the others."""
+    text = (request.POST if request.method == "POST" else request.GET).get("ids", "")
+    numbers = [part for part in text.split(",") if part.isascii() and part.isdecimal()]
+    if not numbers or len(numbers) > MOST_KEYS or max(map(len, numbers)) > 18:
+        raise Http404("no keys named, or too many")
+    found = (
+        model_admin.get_queryset(request)
+        .select_related("rotated_to")
+        .filter(pk__in=map(int, numbers))
+    )
+    fit: list[ApiKey] = []
+    unfit: list[ApiKey] = []
+    for key in found:
+        (fit if order.unfit(key, now) is None else unfit).append(key)
+    if not fit and not unfit:
+        raise Http404("no such keys")
+    return fit, unfit
+
+
+def _back(chosen: list[ApiKey]) -> str:
+    if len(chosen) == 1:
+        return reverse("admin:access_apikey_change", args=[chosen[0].pk])
+    return reverse("admin:access_apikey_changelist")

@@ -1,0 +1,117 @@
+"""Tiers: every limit editable in the list."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+
+from access.callers import ANONYMOUS, QUOTAS
+from access.errors import OrderRefused
+from access.models import Tier
+from access.services import tier_edits
+
+_MOST = 1_000_000
+_WIDTHS = {"rank": "5rem"}
+
+
+class TierForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Says in words what the table's constraints would refuse."""
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if self.initial.get("name") == ANONYMOUS != name:
+            raise forms.ValidationError(
+                f"“{ANONYMOUS}” is the tier of callers without a key: its name stays"
+            )
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for quota in QUOTAS:
+            name = f"{quota}_per_second"
+            rate = cleaned.get(name)
+            if rate is not None and not 0 < rate <= _MOST:
+                self.add_error(name, f"Above 0 and up to {_MOST:,} per second; empty is unlimited")
+        return cleaned
+
+
+@admin.register(Tier)
+class TierAdmin(ModelAdmin):  # type: ignore[misc]
+    form = TierForm
+    list_display = (
+        "name",
+        "rank",
+        "requests_per_second",
+        "requests_burst",
+        "bundles_per_second",
+        "bundles_burst",
+        "tip_fetches_per_second",
+        "tip_fetches_burst",
+        "tip_fetches_daily_cap",
+        "keys",
+    )
+    list_editable = list_display[1:-1]
+    list_before_template = "admin/access/tier/hints.html"
+    list_fullwidth = True
+    actions = None
+    fieldsets = (
+        (None, {"fields": ("name", "rank")}),
+        ("Calls", {"fields": ("requests_per_second", "requests_burst")}),
+        ("Bundles", {"fields": ("bundles_per_second", "bundles_burst")}),
+        (
+            "Tip addresses",
+            {"fields": ("tip_fetches_per_second", "tip_fetches_burst", "tip_fetches_daily_cap")},
+        ),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
+        queryset: QuerySet[Tier] = super().get_queryset(request)
+        return queryset.annotate(key_count=Count("keys"))
+
+    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[forms.ModelForm]:  # type: ignore[type-arg]
+        return super().get_changelist_form(request, **{"form": TierForm, **kwargs})  # type: ignore[no-any-return]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and db_field.null:
+            field.widget.attrs["placeholder"] = (
+                "no cap" if db_field.name.endswith("_cap") else "unlimited"
+            )
+        if isinstance(field, forms.FloatField):
+            field.widget.attrs["step"] = "any"
+        return field
+
+    @admin.display(description="keys", ordering="key_count")
+    def keys(self, tier: Tier) -> SafeString:
+        link = reverse("admin:access_apikey_changelist")
+        count = tier.key_count  # type: ignore[attr-defined]
+        return format_html('<a href="{}?tier__id__exact={}">{}</a>', link, tier.pk, count)
+
+    def save_model(self, request: HttpRequest, obj: Tier, form: Any, change: bool) -> None:
+        tier_edits.save_tier(obj)
+
+    def delete_model(self, request: HttpRequest, obj: Tier) -> None:
+        tier_edits.delete_tier(obj)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        tier = self.get_object(request, unquote(object_id))
+        if tier is not None and self.has_delete_permission(request, tier):
+            reason = tier_edits.why_tier_stays(tier)
+            if reason is not None:
+                messages.error(request, reason)
+                return HttpResponseRedirect(reverse("admin:access_tier_change", args=[tier.pk]))
+        try:
+            response: HttpResponse = super().delete_view(request, object_id, extra_context)
+        except OrderRefused as refusal:  # a key came in between
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(reverse("admin:access_tier_change", args=[object_id]))
+        return response

@@ -1,0 +1,76 @@
+"""New secrets on their way to the one page that shows them, for a minute or two, unreadable to
+whoever reads Redis: the token that opens them is with the administrator's browser alone.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import redis
+
+from access.errors import OrderRefused
+from access.redis_client import NAMESPACE, client
+from access.services.keys import IssuedKey
+
+KEEP_SECONDS = 120
+
+
+class NowhereToPark(OrderRefused):
+    """Redis is away: a key issued now would never show its secret."""
+
+    def __init__(self) -> None:
+        super().__init__("Redis cannot be reached to hand the new secret over: nothing was issued")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSecret:
+    """One new key's secret, for the page that shows it."""
+
+    key_id: int
+    secret: str
+
+
+def check() -> None:
+    """Raises NowhereToPark when `park` would."""
+    try:
+        client().ping()
+    except redis.RedisError:
+        raise NowhereToPark from None
+
+
+def park(issued: Sequence[IssuedKey], *, owner: str) -> str:
+    """The token with which the owner, a user's id, gets the secrets once. Raises NowhereToPark: call it
+    inside the transaction that issues.
+    """
+    token = secrets.token_urlsafe(32)
+    content = json.dumps([owner, [[new.key.pk, new.secret] for new in issued]]).encode()
+    try:
+        client().set(_name(token), _crossed(content, token), ex=KEEP_SECONDS)
+    except redis.RedisError:
+        raise NowhereToPark from None
+    return token
+
+
+def take(token: str, *, owner: str) -> list[ShownSecret]:
+    """The secrets, which are gone after this; empty when they were taken or the time is over."""
+    try:
+        content = cast(bytes | None, client().getdel(_name(token)))
+    except redis.RedisError:
+        return []
+    if content is None:
+        return []
+    kept_for, pairs = json.loads(_crossed(content, token))
+    return [ShownSecret(key_id, secret) for key_id, secret in pairs] if kept_for == owner else []
+
+
+def _name(token: str) -> str:
+    return f"{NAMESPACE}parked:{hashlib.sha256(b'name' + token.encode()).hexdigest()}"
+
+
+def _crossed(content: bytes, token: str) -> bytes:
+    """The content under a stream of its own: each token has 256 random bits and is used once."""
+    stream = hashlib.shake_256(b"content" + token.encode()).digest(len(content))
+    return bytes(a ^ b for a, b in zip(content, stream, strict=True))

@@ -1,0 +1,154 @@
+"""The admin's home: what is stored, what was called, what needs somebody, what runs."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import redis
+from django.db import connection
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from access.admin import words
+from access.key_states import KeyState, condition
+from access.models import ApiKey
+from access.redis_client import client
+from access.services import usage_reports
+from historical.services import overview
+
+_LISTED = 5
+
+# Heading, app, and (title, model, icon) each.
+_LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "Access",
+        "access",
+        (
+            ("Customers", "customer", "group"),
+            ("API keys", "apikey", "key"),
+            ("Tiers", "tier", "stairs"),
+            ("Usage", "usageminute", "bar_chart"),
+        ),
+    ),
+    (
+        "Ledger",
+        "historical",
+        (("Blocks", "block", "deployed_code"), ("Imports", "import", "file_open")),
+    ),
+    (
+        "Administrators",
+        "auth",
+        (("Users", "user", "person"), ("Groups", "group", "groups")),
+    ),
+)
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """The index page's context; a card is None where the user may not see its list."""
+    may = request.user.has_perm
+    context["servers"] = [_state("PostgreSQL", _postgres), _state("Valkey", _valkey)]
+    context["ledger"] = _ledger() if may("historical.view_block") else None
+    context["imports"] = _imports() if may("historical.view_import") else None
+    context["calls"] = _calls() if may("access.view_usageminute") else None
+    context["expiring"] = _expiring() if may("access.view_apikey") else None
+    context["title"] = "Home"
+    return context
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    """Links to the lists that the user may see, under their headings."""
+    groups: list[dict[str, Any]] = [
+        {"items": [{"title": "Home", "icon": "home", "link": reverse("admin:index")}]},
+        *(
+            {"title": title, "separator": True, "items": _links(request, app, models)}
+            for title, app, models in _LISTS
+        ),
+    ]
+    return [group for group in groups if group["items"]]
+
+
+def _links(
+    request: HttpRequest, app: str, models: tuple[tuple[str, str, str], ...]
+) -> list[dict[str, Any]]:
+    return [
+        {"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}
+        for title, model, icon in models
+        if request.user.has_perm(f"{app}.view_{model}")
+    ]
+
+
+def _ledger() -> dict[str, Any]:
+    found = overview.ledger_overview()
+    if found is None:
+        return {"empty": True}
+    now = timezone.now()
+    return {
+        "range": f"{found.first_slot} to {found.last_slot}",
+        "blocks": ("" if found.exact else "about ") + words.grouped(found.blocks),
+        "newest": words.moment(found.newest_at, now, "not told"),
+        "newest_slot": found.last_slot,
+    }
+
+
+def _imports() -> list[dict[str, Any]]:
+    now = timezone.now()
+    hues = {"done": "good", "failed": "bad", "running": "warning"}
+    return [
+        {
+            "entry": entry,
+            "state": words.coloured(entry.state, hues[entry.state]),
+            "when": words.moment(entry.started_at, now),
+        }
+        for entry in overview.last_imports(_LISTED)
+    ]
+
+
+def _calls() -> dict[str, Any]:
+    now = timezone.now()
+    rows = usage_reports.calls_by_status(since=now - timedelta(hours=1), now=now)
+    return {
+        "total": words.grouped(sum(calls for _, calls in rows)),
+        "rows": [
+            (words.coloured(status, "good" if status == "ok" else "warning"), words.grouped(calls))
+            for status, calls in rows
+        ],
+    }
+
+
+def _expiring() -> dict[str, Any]:
+    now = timezone.now()
+    soon = ApiKey.objects.filter(condition(KeyState.EXPIRING, now=now)).defer("digest")
+    rows = list(soon.select_related("customer").order_by("expires_at")[: _LISTED + 1])
+    return {
+        "rows": [(key, words.key_state(key, now)) for key in rows[:_LISTED]],
+        "more": len(rows) > _LISTED,
+    }
+
+
+def _state(name: str, look: Callable[[], str]) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        told = look()
+    except (redis.RedisError, OSError) as problem:
+        # The class alone: a driver's text has addresses in it.
+        return {"name": name, "word": words.coloured("down", "bad"), "told": type(problem).__name__}
+    milliseconds = (time.perf_counter() - started) * 1e3
+    word = words.coloured("up", "good", f"answered in {milliseconds:.1f} ms")
+    return {"name": name, "word": word, "told": told}
+
+
+def _postgres() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('server_version'), pg_database_size(current_database())"
+        )
+        version, size = cursor.fetchone()
+    return f"{version.split()[0]}, {words.size_of(size)} stored"
+
+
+def _valkey() -> str:
+    found: Any = client().info()
+    version = found.get("valkey_version") or found.get("redis_version")
+    return f"{version}, {words.size_of(int(found['used_memory']))} of memory"
