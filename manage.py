@@ -12,6 +12,7 @@ def main() -> None:
     sys.path.insert(1, str(ROOT / "platform"))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError, connection
 
     from config.env import BadEnvironment
     from embedded.addresses import BadDatabaseUrl
@@ -20,6 +21,10 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (BadEnvironment, BadDatabaseUrl) as error:
         sys.exit(f"{type(error).__name__}: {error}")
+    except OperationalError as error:
+        if connection.connection is not None:
+            raise
+        sys.exit(f"The database does not answer; does `make run` run? {error}".rstrip())
 
 
 if __name__ == "__main__":

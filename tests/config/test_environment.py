@@ -11,9 +11,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def check(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return manage("check", tmp_path, **variables)
+
+
+def manage(command: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return subprocess.run(
-        [sys.executable, "manage.py", "check"],
+        [sys.executable, "manage.py", command],
         cwd=ROOT,
         env={**kept, "TIDEMARK_RUN_DIR": str(tmp_path / "run"), **variables},
         capture_output=True,
@@ -55,3 +59,10 @@ def test_the_secret_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None
 def test_a_secret_key_from_the_environment_leaves_no_file(tmp_path: Path) -> None:
     assert check(tmp_path, SECRET_KEY="k" * 60).returncode == 0
     assert not (tmp_path / "run").exists()
+
+
+def test_a_command_without_a_database_says_what_is_missing(tmp_path: Path) -> None:
+    answer = manage("migrate", tmp_path)
+    assert answer.returncode != 0
+    assert "does `make run` run?" in answer.stderr
+    assert "Traceback" not in answer.stderr
