@@ -30,13 +30,12 @@ class RpcFirst(WSGIHandler):
         self._door = HostMiddleware(self.get_response)
         self._paths: set[str] = set()
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         if environ["REQUEST_METHOD"] == "POST" and not environ.get("SCRIPT_NAME"):
             path = environ.get("PATH_INFO", "")
             if path in self._paths or self._is_rpc(path):
                 return self._call(environ, start_response)
-        rest: Iterable[bytes] = super().__call__(environ, start_response)
-        return rest
+        return super().__call__(environ, start_response)
 
     def _call(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         try:
