@@ -21,7 +21,7 @@ class Ends(NamedTuple):
 
 def ends() -> Ends | None:
     row = fetch_one(
-        "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1), slot, block_time"
+        "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1) AS first_slot, slot, block_time"
         " FROM historical_block ORDER BY slot DESC LIMIT 1",
         (),
     )
