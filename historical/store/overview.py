@@ -21,8 +21,8 @@ class Ends(NamedTuple):
 
 def ends() -> Ends | None:
     row = fetch_one(
-        "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1) AS first_slot, slot, block_time"
-        " FROM historical_block ORDER BY slot DESC LIMIT 1",
+        "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1) AS first_slot,"
+        " slot, block_time FROM historical_block ORDER BY slot DESC LIMIT 1",
         (),
     )
     return None if row is None else Ends(*row)
