@@ -42,8 +42,8 @@ def check() -> None:
 
 
 def park(issued: Sequence[IssuedKey], *, owner: str) -> str:
-    """The token with which the owner, a user's id, gets the secrets once. Raises NowhereToPark: call it
-    inside the transaction that issues.
+    """The token with which the owner, a user's id, gets the secrets, once. To be called inside the
+    transaction that issues. Raises NowhereToPark.
     """
     token = secrets.token_urlsafe(32)
     content = json.dumps([owner, [[new.key.pk, new.secret] for new in issued]]).encode()

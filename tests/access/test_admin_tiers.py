@@ -1,0 +1,269 @@
+"""The admin's pages on tiers, customers and usage, as a browser's requests."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+TIERS = "/admin/access/tier/"
+LIMITS = (
+    "rank",
+    "requests_per_second",
+    "requests_burst",
+    "bundles_per_second",
+    "bundles_burst",
+    "tip_fetches_per_second",
+    "tip_fetches_burst",
+    "tip_fetches_daily_cap",
+)
+
+
+def list_form(**changes: Any) -> dict[str, Any]:
+    """What a browser sends that saves the list; `changes` are of the first tier."""
+    from access.models import Tier
+
+    tiers = list(Tier.objects.all())
+    sent: dict[str, Any] = {
+        "form-TOTAL_FORMS": len(tiers),
+        "form-INITIAL_FORMS": len(tiers),
+        "_save": "Save",
+    }
+    for number, tier in enumerate(tiers):
+        sent[f"form-{number}-id"] = tier.pk
+        for name in LIMITS:
+            value = getattr(tier, name)
+            sent[f"form-{number}-{name}"] = "" if value is None else value
+    return {**sent, **{f"form-0-{name}": value for name, value in changes.items()}}
+
+
+def test_limits_are_edited_in_the_list_and_hold_at_the_public_door(
+    admin_client: Any, client: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    """The first tier is that of callers without a key."""
+
+    def status() -> int:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"getSlot"}'
+        answer = client.post("/historical", body, content_type="application/json")
+        return int(answer.status_code)
+
+    assert status() == 200
+    form = list_form(requests_per_second="0.01", requests_burst="1")
+    with django_capture_on_commit_callbacks(execute=True):
+        response = admin_client.post(TIERS, form)
+    assert response.status_code == 302, response.context["cl"].formset.errors
+    assert [status(), status()] == [200, 429]
+
+
+def test_an_empty_limit_is_unlimited(admin_client: Any, db: None) -> None:
+    from access.models import Tier
+
+    admin_client.post(TIERS, list_form(requests_per_second="", tip_fetches_daily_cap=""))
+    first = Tier.objects.all()[0]
+    assert (first.requests_per_second, first.tip_fetches_daily_cap) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("requests_per_second", "0", "Above 0"),
+        ("bundles_per_second", "-3", "Above 0"),
+        ("tip_fetches_per_second", "1000001", "up to 1,000,000"),
+        ("requests_per_second", "nan", "Enter a number"),
+        ("requests_burst", "0", "greater than or equal to 1"),
+        ("requests_burst", "", "required"),
+        ("tip_fetches_daily_cap", "-1", "greater than or equal to 0"),
+        ("rank", "-1", "greater than or equal to 0"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused_with_the_reason(
+    admin_client: Any, db: None, name: str, value: str, said: str
+) -> None:
+    from access.models import Tier
+
+    before = list(Tier.objects.values())
+    response = admin_client.post(TIERS, list_form(**{name: value}))
+    assert response.status_code == 200
+    assert said in response.content.decode()
+    tier = Tier.objects.all()[0]
+    page = admin_client.post(
+        f"{TIERS}{tier.pk}/change/",
+        {"name": tier.name, **{n: getattr(tier, n) or "" for n in LIMITS}, name: value},
+    )
+    assert page.status_code == 200
+    assert said in page.content.decode()
+    assert list(Tier.objects.values()) == before
+
+
+def test_a_tier_in_use_and_that_of_keyless_callers_cannot_be_deleted(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    from access.models import Tier
+
+    used = issue().key.tier
+    for tier, reason in ((used, "1 key is of the tier"), (Tier.objects.all()[0], "without a key")):
+        for ask in (admin_client.get, admin_client.post):
+            page = ask(f"{TIERS}{tier.pk}/delete/", {"post": "yes"}, follow=True)
+            assert reason in page.content.decode()
+        assert Tier.objects.filter(pk=tier.pk).exists()
+    free = Tier.objects.get(name="epic")
+    admin_client.post(f"{TIERS}{free.pk}/delete/", {"post": "yes"})
+    assert not Tier.objects.filter(pk=free.pk).exists()
+
+
+def test_the_tier_of_keyless_callers_keeps_its_name(admin_client: Any, db: None) -> None:
+    from access.models import Tier
+
+    tier = Tier.objects.get(name="anonymous")
+    sent = {"name": "visitors", **{n: getattr(tier, n) or "" for n in LIMITS}}
+    page = admin_client.post(f"{TIERS}{tier.pk}/change/", sent)
+    assert "its name stays" in page.content.decode()
+    tier.refresh_from_db()
+    assert tier.name == "anonymous"
+
+
+def test_who_may_only_look_at_tiers_gets_no_field(
+    client: Any, django_user_model: Any, db: None
+) -> None:
+    from django.contrib.auth.models import Permission
+
+    from access.models import Tier
+
+    viewer = django_user_model.objects.create_user("viewer", password="x", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_tier"))
+    client.force_login(viewer)
+    page = client.get(TIERS)
+    assert page.status_code == 200
+    assert b"form-0-rank" not in page.content
+    client.post(TIERS, list_form(rank=77))
+    assert not Tier.objects.filter(rank=77).exists()
+
+
+def test_customers_show_their_keys_and_stay_while_they_have_some(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    from access.models import Customer
+
+    key = issue().key
+    path = f"/admin/access/customer/{key.customer_id}/"
+    page = admin_client.get(f"{path}change/").content.decode()
+    assert f"/admin/access/apikey/{key.pk}/change/" in page
+    assert f"/admin/access/customer/{key.customer_id}/show_usage/" in page
+    refused = admin_client.post(f"{path}delete/", {"post": "yes"}, follow=True)
+    assert "revoke keys instead of deleting" in refused.content.decode()
+    assert Customer.objects.filter(pk=key.customer_id).exists()
+
+    admin_client.post("/admin/access/customer/add/", {"name": "Eve", "email": "", "notes": ""})
+    eve = Customer.objects.get(name="Eve")
+    admin_client.post(f"/admin/access/customer/{eve.pk}/delete/", {"post": "yes"})
+    assert not Customer.objects.filter(name="Eve").exists()
+
+
+def test_saving_a_customer_leaves_the_keys_as_they_are(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    key = issue().key
+    sent = {
+        "name": "Ada Lovelace",
+        "email": "ada@example.com",
+        "notes": "",
+        "keys-TOTAL_FORMS": 1,
+        "keys-INITIAL_FORMS": 1,
+        "keys-0-id": key.pk,
+        "keys-0-customer": key.customer_id,
+        "keys-0-name": "stolen",
+    }
+    admin_client.post(f"/admin/access/customer/{key.customer_id}/change/", sent)
+    key.refresh_from_db()
+    assert (key.customer.name, key.name) == ("Ada Lovelace", "test")
+
+
+def count(key: Any, status: str, calls: int, *, ago: timedelta, method: str = "getSlot") -> None:
+    from django.utils import timezone
+
+    from access.models import UsageMinute
+
+    UsageMinute.objects.create(
+        key=key,
+        method=method,
+        status=status,
+        minute=(timezone.now() - ago).replace(second=0, microsecond=0),
+        calls=calls,
+        microseconds=calls * 500,
+    )
+
+
+def test_usage_is_summed_for_all_for_a_customer_for_a_key_and_for_the_keyless(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    from access import store
+
+    key = issue().key
+    other = issue().key
+    other.customer = store.customer_by_name("Bo")
+    other.save()
+    day = timedelta(days=1)
+    count(key, "ok", 100, ago=timedelta(minutes=5))
+    count(key, "rate_limited", 7, ago=timedelta(minutes=5))
+    count(key, "ok", 1000, ago=3 * day)
+    count(other, "ok", 20, ago=timedelta(minutes=5))
+    count(None, "key_malformed", 3, ago=timedelta(minutes=5))
+
+    def told(**asked: Any) -> tuple[int, int]:
+        page = admin_client.get("/admin/access/usageminute/", asked)
+        assert page.status_code == 200
+        report = page.context["usage"]["report"]
+        return report.ok, report.errors
+
+    assert told() == (120, 10)
+    assert told(span="7d") == (1120, 10)
+    assert told(key=key.pk) == (100, 7)
+    assert told(key=key.pk, span="90d") == (1100, 7)
+    assert told(customer=other.customer_id) == (20, 0)
+    assert told(who="keyless") == (0, 3)
+    assert told(span="nonsense", key="x' OR 1=1") == (120, 10)
+
+
+def test_the_chart_stacks_errors_on_calls_and_stays_in_its_box(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    key = issue().key
+    count(key, "ok", 999_999, ago=timedelta(hours=2))
+    count(key, "internal_error", 1, ago=timedelta(hours=2))
+    count(key, "ok", 1, ago=timedelta(hours=9))
+    chart = admin_client.get("/admin/access/usageminute/").context["usage"]["chart"]
+    assert len(chart.bars) == 24
+    assert chart.scale == ["1,000,000", "500,000", "0"]
+    (tall,) = [bar for bar in chart.bars if bar.errors_height]
+    assert tall.errors_height >= 1.5  # one error in a million is still to be seen
+    assert tall.errors_y >= 0
+    assert tall.errors_y + tall.errors_height == pytest.approx(tall.ok_y)
+
+
+def test_a_large_table_of_usage_is_summed_by_few_queries(
+    admin_client: Any, issue: Callable[..., Any], django_assert_max_num_queries: Any
+) -> None:
+    for number in range(12):
+        key = issue().key
+        for method in ("getSlot", "getBlock"):
+            count(key, "ok", number + 1, ago=timedelta(hours=number), method=method)
+    with django_assert_max_num_queries(10):
+        page = admin_client.get("/admin/access/usageminute/")
+    assert [row[1] for row in page.context["busiest"]][:3] == ["24", "22", "20"]
+
+
+def test_usage_rows_cannot_be_opened_or_written(admin_client: Any, issue: Any) -> None:
+    from access.models import UsageMinute
+
+    count(issue().key, "ok", 1, ago=timedelta(0))
+    row = UsageMinute.objects.get()
+    for path in ("add/", f"{row.pk}/change/", f"{row.pk}/delete/"):
+        assert admin_client.post(f"/admin/access/usageminute/{path}").status_code == 403
+
+
+def test_sign_in_is_limited_per_address(client: Any, db: None) -> None:
+    tries = [
+        client.post("/admin/login/", {"username": "admin", "password": "guess"}).status_code
+        for _ in range(11)
+    ]
+    assert tries == [200] * 10 + [429]
