@@ -50,9 +50,9 @@ class Transaction(models.Model):
     pk = models.CompositePrimaryKey("slot", "position")
     slot = SlotColumn()
     position = models.IntegerField(help_text="The transaction's place in the block, from 0")
-    frame = models.SmallIntegerField()
     start = models.IntegerField(help_text="Offset in the frame's text")
     length = models.IntegerField()
+    frame = models.SmallIntegerField()  # last of the numbers: no padding before the signature
     signature = SignatureColumn()
     err = models.TextField(null=True, help_text="JSON of the error; null when it succeeded")  # noqa: DJ001
     memo = models.TextField(null=True, help_text="JSON string; null without a memo")  # noqa: DJ001

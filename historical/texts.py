@@ -8,6 +8,7 @@ import msgspec
 from chain.blocks import Form, TransactionRecord
 from chain.encodings import b58decode, b58encode
 from chain.transactions import Wire, decode_wire
+from historical.bodies import SIGNATURES
 
 _MEMO_PROGRAMS = {
     "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
@@ -18,7 +19,9 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class TransactionText:
-    """The text, and what the tables keep beside it; addresses are the 32-byte keys it loads."""
+    """The text without its first signature, and what the tables keep beside it; addresses are the
+    32-byte keys it loads.
+    """
 
     text: bytes
     signature: bytes
@@ -38,11 +41,13 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
             "meta": record.meta,
             "transaction": {
                 "message": message,
-                "signatures": [b58encode(signature) for signature in wire.signatures],
+                "signatures": [b58encode(each) for each in wire.signatures[1:]],
             },
             "version": wire.version,
         }
     )
+    if text.count(SIGNATURES) != 1:
+        raise ValueError("meta: a list named `signatures` is not a member of a status meta")
     meta = record.meta or {}
     err = meta.get("err")
     loaded = meta.get("loadedAddresses") or {}

@@ -94,7 +94,7 @@ def _transactions(
     stored = store.body(row.slot)
     if stored is None:
         raise why_no_block(row.slot)
-    texts = bodies.unpack(*stored)
+    texts = bodies.unpack(*stored, transaction_store.signatures_of(row.slot))
     form = Form(row.form)
     if details is TransactionDetails.ACCOUNTS:
         single = rendering.split(texts)

@@ -102,7 +102,7 @@ class _Batch:
         for position, (text, place) in enumerate(zip(texts, body.places, strict=True)):
             self.transactions.append(
                 writing.NewTransaction(
-                    record.slot, position, place.frame, place.start, place.length,
+                    record.slot, position, place.start, place.length, place.frame,
                     text.signature, text.err, text.memo,
                 )
             )  # fmt: skip
@@ -113,7 +113,8 @@ class _Batch:
 
     def write(self) -> None:
         writing.copy_transactions(self.transactions)
-        writing.copy_entries(_entry_rows(self.entries))
+        # In the order of the index: pages filled at random stay half empty.
+        writing.copy_entries(sorted(_entry_rows(self.entries), key=lambda row: row.address))
 
 
 def _entry_rows(

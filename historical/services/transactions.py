@@ -34,7 +34,7 @@ def entry(
     """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
     callers that name the newest version they can read.
     """
-    text = bodies.unpack_one(row.frame, row.start, row.length)
+    text = bodies.unpack_one(row.frame, row.start, row.length, row.signature)
     version = text[text.rindex(b":") + 1 : -1]
     require_version(-1 if version == _LEGACY else int(version), max_version)
     text = rendering.render(text, encoding, Form(row.form))

