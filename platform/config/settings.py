@@ -217,6 +217,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = reverse_lazy("admin:login")
+LOGIN_REDIRECT_URL = reverse_lazy("admin:index")  # for who opened the sign-in page itself
 
 # Behind a proxy that ends TLS and sets X-Forwarded-Proto itself; plain HTTP is for one machine.
 BEHIND_HTTPS = env.boolean("BEHIND_HTTPS", False)
