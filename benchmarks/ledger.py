@@ -81,9 +81,7 @@ def _stored() -> int:
 
     with connection.cursor() as cursor:
         cursor.execute(f"VACUUM {', '.join(TABLES)}")
-        cursor.execute(
-            f"SELECT {' + '.join('pg_total_relation_size(%s)' for _ in TABLES)}", TABLES
-        )
+        cursor.execute(f"SELECT {' + '.join('pg_total_relation_size(%s)' for _ in TABLES)}", TABLES)
         return int(cursor.fetchone()[0])
 
 

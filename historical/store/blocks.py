@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from chain.units import I64_MAX
 from historical.store.connections import fetch_all, fetch_one
 
 
@@ -25,34 +26,31 @@ def block(slot: int) -> BlockRow | None:
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
         " transaction_count, newest_version, form, reward_partitions, rewards"
-        " FROM historical_block WHERE slot = %s",
-        (slot,),
+        " FROM historical_block WHERE slot = $1",
+        slot,
     )
     return None if row is None else BlockRow(*row)
 
 
 def body(slot: int) -> tuple[bytes, list[int]] | None:
     """The compressed body and its frames' end offsets."""
-    row: tuple[bytes, list[int]] | None = fetch_one(
-        "SELECT body, frames FROM historical_block WHERE slot = %s", (slot,)
-    )
-    return row
+    row = fetch_one("SELECT body, frames FROM historical_block WHERE slot = $1", slot)
+    return None if row is None else (row[0], row[1])
 
 
 def bounds() -> tuple[int, int] | None:
     """The lowest and the highest stored slot; None when there is none."""
-    low, high = fetch_one(
+    row = fetch_one(
         "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1),"
-        " (SELECT slot FROM historical_block ORDER BY slot DESC LIMIT 1)",
-        (),
+        " (SELECT slot FROM historical_block ORDER BY slot DESC LIMIT 1)"
     )
-    return None if low is None else (low, high)
+    return None if row is None or row[0] is None else (row[0], row[1])
 
 
 def parent_of_next_block(slot: int) -> int | None:
     """The parent link of the lowest block above the slot."""
     row = fetch_one(
-        "SELECT parent_slot FROM historical_block WHERE slot > %s ORDER BY slot LIMIT 1", (slot,)
+        "SELECT parent_slot FROM historical_block WHERE slot > $1 ORDER BY slot LIMIT 1", slot
     )
     return None if row is None else int(row[0])
 
@@ -60,8 +58,10 @@ def parent_of_next_block(slot: int) -> int | None:
 def slots_between(first: int, last: int, limit: int) -> list[int]:
     """Slots that hold a block, ascending, both ends inclusive."""
     rows = fetch_all(
-        "SELECT slot FROM historical_block WHERE slot BETWEEN %s AND %s ORDER BY slot LIMIT %s",
-        (first, last, limit),
+        "SELECT slot FROM historical_block WHERE slot BETWEEN $1 AND $2 ORDER BY slot LIMIT $3",
+        first,
+        last,
+        limit,
     )
     return [slot for (slot,) in rows]
 
@@ -70,14 +70,13 @@ def slots_in_time(earliest: int | None, latest: int | None) -> tuple[int, int]:
     """The lowest and the highest slot of blocks made in the time, Unix seconds, both ends
     inclusive; (0, -1) when there is none.
     """
-    low, high = fetch_one(
-        "SELECT min(slot), max(slot) FROM historical_block"
-        " WHERE block_time BETWEEN coalesce(%s::bigint, -9223372036854775808)"
-        " AND coalesce(%s::bigint, 9223372036854775807)",
-        (_bounded(earliest), _bounded(latest)),
+    row = fetch_one(
+        "SELECT min(slot), max(slot) FROM historical_block WHERE block_time BETWEEN $1 AND $2",
+        -(2**63) if earliest is None else _bounded(earliest),
+        I64_MAX if latest is None else _bounded(latest),
     )
-    return (0, -1) if low is None else (low, high)
+    return (0, -1) if row is None or row[0] is None else (row[0], row[1])
 
 
-def _bounded(time: int | None) -> int | None:
-    return None if time is None else max(-(2**63), min(time, 2**63 - 1))
+def _bounded(time: int) -> int:
+    return max(-(2**63), min(time, I64_MAX))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, Func, IntegerField, QuerySet
 
 from historical.models import Block, Import
-from historical.store.connections import fetch_one
+from historical.store.connections import fetch_all, fetch_one
 
 # Counting rows costs a scan of the table's index; beyond this PostgreSQL's own estimate will do.
 COUNTED_EXACTLY = 200_000
@@ -22,23 +22,22 @@ class Ends(NamedTuple):
 def ends() -> Ends | None:
     row = fetch_one(
         "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1) AS first_slot,"
-        " slot, block_time FROM historical_block ORDER BY slot DESC LIMIT 1",
-        (),
+        " slot, block_time FROM historical_block ORDER BY slot DESC LIMIT 1"
     )
     return None if row is None else Ends(*row)
 
 
 def block_count() -> tuple[int, bool]:
     """The number of blocks, and whether it was counted; else it is PostgreSQL's estimate."""
-    (estimate,) = fetch_one(
-        "SELECT reltuples::bigint FROM pg_class WHERE oid = 'historical_block'::regclass", ()
-    )
+    (estimate,) = fetch_all(
+        "SELECT reltuples::bigint FROM pg_class WHERE oid = 'historical_block'::regclass"
+    )[0]
     if estimate > COUNTED_EXACTLY:
         return estimate, False
-    (count,) = fetch_one(
-        "SELECT count(*) FROM (SELECT FROM historical_block LIMIT %s) AS some",
+    (count,) = fetch_all(
+        "SELECT count(*) FROM (SELECT FROM historical_block LIMIT %s) AS counted",
         (2 * COUNTED_EXACTLY,),
-    )
+    )[0]
     return count, bool(count < 2 * COUNTED_EXACTLY)
 
 
@@ -50,11 +49,11 @@ def blocks_without_bodies(blocks: QuerySet[Block]) -> QuerySet[Block]:
 
 def neighbours(slot: int) -> tuple[int | None, int | None]:
     """The next stored slots below and above."""
-    below, above = fetch_one(
-        "SELECT (SELECT slot FROM historical_block WHERE slot < %s ORDER BY slot DESC LIMIT 1),"
-        " (SELECT slot FROM historical_block WHERE slot > %s ORDER BY slot LIMIT 1)",
-        (slot, slot),
-    )
+    below, above = fetch_all(
+        "SELECT (SELECT slot FROM historical_block WHERE slot < $1 ORDER BY slot DESC LIMIT 1),"
+        " (SELECT slot FROM historical_block WHERE slot > $1 ORDER BY slot LIMIT 1)",
+        slot,
+    )[0]
     return below, above
 
 

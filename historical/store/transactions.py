@@ -38,35 +38,34 @@ _WITH_FRAME = (
 
 
 def transaction(signature: bytes) -> TransactionRow | None:
-    row = fetch_one(_WITH_FRAME + " WHERE t.signature = %s LIMIT 1", (signature,))
+    row = fetch_one(_WITH_FRAME + " WHERE t.signature = $1 LIMIT 1", signature)
     return None if row is None else TransactionRow(*row)
 
 
 def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     """The transactions at (slot, position), in the order of the places."""
     rows = fetch_all(
-        _WITH_FRAME
-        + " JOIN unnest(%s::bigint[], %s::int[]) WITH ORDINALITY AS w(slot, position, n)"
+        _WITH_FRAME + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
         " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
-        ([slot for slot, _ in places], [position for _, position in places]),
+        [slot for slot, _ in places],
+        [position for _, position in places],
     )
     return [TransactionRow(*row) for row in rows]
 
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
     """(slot, position) of a transaction."""
-    row: tuple[int, int] | None = fetch_one(
-        "SELECT slot, position FROM historical_transaction WHERE signature = %s LIMIT 1",
-        (signature,),
+    row = fetch_one(
+        "SELECT slot, position FROM historical_transaction WHERE signature = $1 LIMIT 1", signature
     )
-    return row
+    return None if row is None else (row[0], row[1])
 
 
 def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     """Signature → (slot, err as JSON or None), for those that the ledger holds."""
     rows = fetch_all(
-        "SELECT signature, slot, err FROM historical_transaction WHERE signature = ANY(%s)",
-        (signatures,),
+        "SELECT signature, slot, err FROM historical_transaction WHERE signature = ANY($1)",
+        signatures,
     )
     return {signature: (slot, err) for signature, slot, err in rows}
 
@@ -75,10 +74,11 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     """The transactions at (slot, position), in the order of the places."""
     rows = fetch_all(
         "SELECT t.slot, t.position, t.signature, t.err, t.memo, b.block_time"
-        " FROM unnest(%s::bigint[], %s::int[]) WITH ORDINALITY AS w(slot, position, n)"
+        " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
         " JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
         " JOIN historical_block b ON b.slot = t.slot ORDER BY w.n",
-        ([slot for slot, _ in places], [position for _, position in places]),
+        [slot for slot, _ in places],
+        [position for _, position in places],
     )
     return [ListedRow(*row) for row in rows]
 
@@ -86,6 +86,6 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
 def signatures_of(slot: int) -> list[bytes]:
     """The first signatures of a block's transactions, in order."""
     rows = fetch_all(
-        "SELECT signature FROM historical_transaction WHERE slot = %s ORDER BY position", (slot,)
+        "SELECT signature FROM historical_transaction WHERE slot = $1 ORDER BY position", slot
     )
     return [signature for (signature,) in rows]
