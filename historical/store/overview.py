@@ -35,8 +35,8 @@ def block_count() -> tuple[int, bool]:
     if estimate > COUNTED_EXACTLY:
         return estimate, False
     (count,) = fetch_all(
-        "SELECT count(*) FROM (SELECT FROM historical_block LIMIT %s) AS counted",
-        (2 * COUNTED_EXACTLY,),
+        "SELECT count(*) FROM (SELECT FROM historical_block LIMIT $1) AS counted",
+        2 * COUNTED_EXACTLY,
     )[0]
     return count, bool(count < 2 * COUNTED_EXACTLY)
 

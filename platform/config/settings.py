@@ -242,6 +242,13 @@ UNFOLD = {
     "BORDER_RADIUS": "6px",
     "DASHBOARD_CALLBACK": "config.admin_home.dashboard",
     "STYLES": [lambda request: static("tidemark/admin.css")],
+    "SITE_FAVICONS": [
+        {
+            "rel": "icon",
+            "type": "image/svg+xml",
+            "href": lambda request: static("tidemark/icon.svg"),
+        }
+    ],
     "COLORS": {
         # Teal: orange and red are for what went wrong, violet says nothing here.
         "primary": {

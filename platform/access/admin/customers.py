@@ -59,6 +59,7 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
 @admin.register(Customer)
 class CustomerAdmin(ModelAdmin):  # type: ignore[misc]
     list_display = ("name", "email", "keys", "used", "created")
+    ordering = ("name",)  # Meta's does not survive the counting below
     search_fields = ("name", "email", "notes")
     search_help_text = "Name, e-mail or notes"
     fields = ("name", "email", "notes")

@@ -60,6 +60,7 @@ class TierAdmin(ModelAdmin):  # type: ignore[misc]
     list_editable = list_display[1:-1]
     list_before_template = "admin/access/tier/hints.html"
     list_fullwidth = True
+    ordering = ("rank", "name")  # Meta's does not survive the counting below
     actions = None
     fieldsets = (
         (None, {"fields": ("name", "rank")}),
