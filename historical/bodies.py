@@ -5,6 +5,7 @@ A text leaves out its first signature, which stands in the transaction's row: 64
 most of what a compressed vote is. It is put back on the way out.
 """
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from chain.encodings import b58encode
 # docs/decisions/ledger-storage.md has the figures.
 FRAME_TEXT = 128 * 1024
 LEVEL = 6
+
+_of_thread = threading.local()
 
 # A quote inside a JSON string is always escaped, so this occurs only where the structure has it.
 SIGNATURES = b'"signatures":['
@@ -69,7 +72,7 @@ def pack(texts: Iterable[bytes]) -> Body:
 
 def unpack(data: bytes, frames: Sequence[int], signatures: Sequence[bytes]) -> bytes:
     """All texts of a body, joined by commas: the inside of a JSON array."""
-    decompress = zstandard.ZstdDecompressor().decompress
+    decompress = _decompressor().decompress
     starts = [0, *frames[:-1]]
     view = memoryview(data)
     stored = b",".join(
@@ -80,8 +83,17 @@ def unpack(data: bytes, frames: Sequence[int], signatures: Sequence[bytes]) -> b
 
 def unpack_one(frame: bytes, start: int, length: int, signature: bytes) -> bytes:
     """One transaction's text from its compressed frame."""
-    stored = zstandard.ZstdDecompressor().decompress(frame)[start : start + length]
+    stored = _decompressor().decompress(frame)[start : start + length]
     return _complete(stored, [signature])
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """This thread's own: making one costs as much as opening a small frame."""
+    try:
+        return _of_thread.decompressor  # type: ignore[no-any-return]
+    except AttributeError:
+        _of_thread.decompressor = zstandard.ZstdDecompressor()
+        return _of_thread.decompressor  # type: ignore[no-any-return]
 
 
 def _complete(stored: bytes, signatures: Sequence[bytes]) -> bytes:
