@@ -1,8 +1,23 @@
 """The ledger as a Django app."""
 
+import time
+from typing import Any
+
 from django.apps import AppConfig
+from django.conf import settings
+
+
+def _ledger_check() -> dict[str, Any]:
+    from historical.services.readiness import ledger_state
+
+    return ledger_state(now_seconds=time.time(), longest_lag_seconds=settings.READY_MAX_LAG_SECONDS)
 
 
 class HistoricalConfig(AppConfig):
     name = "historical"
     verbose_name = "Ledger"
+
+    def ready(self) -> None:
+        from gateway.health import add_check
+
+        add_check("ledger", _ledger_check)

@@ -1,6 +1,7 @@
 """What the ledger can refuse: the standard node's codes and texts, each with a reason."""
 
 from chain.units import Slot
+from gateway.health import NotReady
 from jsonrpc.errors import InvalidParams, RpcError
 
 
@@ -166,6 +167,14 @@ class FilterUnsupported(InvalidParams):
             parameter=name,
             found=found,
         )
+
+
+class LedgerBehind(NotReady):
+    """The newest block is older than an operator said it may be."""
+
+    def __init__(self, lag: int | None, longest: int) -> None:
+        found = "the ledger is empty" if lag is None else f"the newest block is {lag} s old"
+        super().__init__(f"{found}; READY_MAX_LAG_SECONDS is {longest}")
 
 
 class BlockConflict(Exception):

@@ -25,10 +25,16 @@ FLOORS = [
 ]
 STEPS = {("priority", "tipping"), ("priority", "rewind")}
 
-# Inside an area, a file imports files of the same or lower rows. What stands in no row is a noun of
-# the area's own: pure values and functions.
+# Pure values and functions of one area: they know no store and no service.
+NOUNS = {
+    *{"positions", "ladder"},
+    *{"bodies", "body_cache", "segments", "places", "filters"},
+    *{"texts", "rendering", "parsing", "reserved"},
+}
+
+# Inside an area, a file imports files of the same or lower rows.
 ROWS = [
-    {"errors", "models", "positions", "ladder"},
+    {"errors", "models", *NOUNS},
     {"store"},
     {"results"},
     {"services"},
