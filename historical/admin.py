@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -28,6 +28,17 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
     """To be looked at: rows are written by imports and by the follower alone."""
 
     actions = None
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        extra = {"show_history": False, **(extra_context or {})}  # nobody here wrote it
+        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
+        return response
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -111,7 +122,7 @@ class BlockAdmin(ReadOnlyAdmin):
     @admin.display(description="time")
     def time(self, block: Block) -> str:
         at = overview.moment_of(block.block_time)
-        return "not told" if at is None else words.plain(at)
+        return "not told" if at is None else words.plain(at, seconds=True)
 
     @admin.display(description="block height")
     def height(self, block: Block) -> str:

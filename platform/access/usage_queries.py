@@ -25,7 +25,8 @@ def _condition(who: Who, start: datetime, end: datetime) -> tuple[str, list[Any]
 def _rows(sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
 
 def calls_over_time(

@@ -34,9 +34,9 @@ LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.3.0")
 # /readyz answers 503 when the newest block is older than this; 0 where blocks are only imported,
 # whose age says nothing.
 READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
-# Texts of whole blocks kept in each web process: a large block is 6 MB, and the newest ones are
-# asked for by many callers at once.
-LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96, minimum=1) * 1_048_576
+# Texts of blocks and transactions kept in each web process: a large block is 6 MB, and the newest
+# ones are asked for by many callers at once. 0 keeps none.
+LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
 
 # --- Django ---------------------------------------------------------------------------------------
 

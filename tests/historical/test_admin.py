@@ -63,7 +63,7 @@ def test_a_blocks_page_tells_it_in_solanas_words_and_leads_to_its_neighbours(
     with django_assert_max_num_queries(8):
         text = admin_client.get(f"{BLOCKS}104/change/").content.decode()
     assert str(Hash((104).to_bytes(32))) in text
-    assert "2023-11-14 22:13 UTC" in text
+    assert "2023-11-14 22:13:20 UTC" in text
     assert "100 (3 slots between skipped)" in text
     assert f'href="{BLOCKS}100/change/">previous 100<' in text
     assert f'href="{BLOCKS}105/change/">next 105<' in text

@@ -71,6 +71,12 @@ class CustomerAdmin(ModelAdmin):  # type: ignore[misc]
         queryset: QuerySet[Customer] = super().get_queryset(request)
         return queryset.annotate(key_count=Count("keys"), used_at=Max("keys__last_used_at"))
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "notes" and field is not None:
+            field.widget.attrs["rows"] = 3
+        return field
+
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Any]:
         return [] if obj is None else self.inlines
 

@@ -33,6 +33,9 @@ _STATES = {
 }
 
 
+_WINDOWS = ("can_add_related", "can_change_related", "can_delete_related", "can_view_related")
+
+
 class StateFilter(admin.SimpleListFilter):
     title = "state"
     parameter_name = "state"
@@ -45,6 +48,20 @@ class StateFilter(admin.SimpleListFilter):
         if chosen is None:
             return queryset
         return queryset.filter(condition(chosen, now=timezone.now()))
+
+
+class EnvironmentFilter(admin.SimpleListFilter):
+    title = "environment"
+    parameter_name = "environment"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        named = ApiKey.objects.exclude(environment="").order_by("environment")
+        names = named.values_list("environment", flat=True).distinct()
+        return [(name, name) for name in names[:50]]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        chosen = self.value()
+        return queryset if chosen is None else queryset.filter(environment=chosen)
 
 
 def _order_link(order: str, icon: str, permission: str) -> Any:
@@ -60,10 +77,10 @@ def _order_link(order: str, icon: str, permission: str) -> Any:
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
-    list_display = ("key", "name", "customer", "tier", "state", "may_do", "used")
+    list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")
-    list_filter = (StateFilter, "tier", "environment", "customer")
+    list_filter = (StateFilter, "tier", EnvironmentFilter)
     list_fullwidth = True
     list_per_page = 50
     # Looked for in get_search_results; naming them here is what makes the field appear.
@@ -110,6 +127,10 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
         return "all" if every else ", ".join(key.scopes) or "none"
 
     @admin.display(description="last used", ordering="last_used_at")
+    def used_at(self, key: ApiKey) -> SafeString | str:
+        return words.moment(key.last_used_at, timezone.now())
+
+    @admin.display(description="last used")
     def used(self, key: ApiKey) -> SafeString | str:
         when = words.moment(key.last_used_at, timezone.now())
         if key.last_used_address is None:
@@ -144,6 +165,11 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
 
     # --- what may be changed ---
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        if isinstance(obj, ApiKey) and obj.revoked_at is not None:
+            return False
+        return bool(super().has_change_permission(request, obj))
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # revoked instead: its usage, and who held it, stay known
 
@@ -154,18 +180,14 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
         return super().get_form(request, obj, change=change, **{"form": form, **kwargs})  # type: ignore[no-any-return]
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
-        if obj is None:
-            return []
-        fixed = [*self.readonly_fields, "customer"]
-        if obj.revoked_at is None and self.has_change_permission(request, obj):
-            return fixed
-        named = ["name", "tier", "environment", "scopes", "networks", "expires_at", "notes"]
-        return [*fixed, *named]
+        return [] if obj is None else [*self.readonly_fields, "customer"]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        # Neither made nor changed in a window of its own from here.
-        for name in ("can_add_related", "can_change_related", "can_delete_related"):
+        if db_field.name == "notes" and field is not None:
+            field.widget.attrs["rows"] = 3
+        # What stands in other lists is neither shown nor changed in a window of its own from here.
+        for name in _WINDOWS:
             if field is not None and hasattr(field.widget, name):
                 setattr(field.widget, name, False)
         return field

@@ -18,7 +18,6 @@ from access.models import Tier
 from access.services import tier_edits
 
 _MOST = 1_000_000
-_WIDTHS = {"rank": "5rem"}
 
 
 class TierForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -60,7 +59,7 @@ class TierAdmin(ModelAdmin):  # type: ignore[misc]
     list_editable = list_display[1:-1]
     list_before_template = "admin/access/tier/hints.html"
     list_fullwidth = True
-    ordering = ("rank", "name")  # Meta's does not survive the counting below
+    ordering = ("rank",)  # Meta's does not survive the counting below
     actions = None
     fieldsets = (
         (None, {"fields": ("name", "rank")}),
@@ -82,9 +81,7 @@ class TierAdmin(ModelAdmin):  # type: ignore[misc]
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is not None and db_field.null:
-            field.widget.attrs["placeholder"] = (
-                "no cap" if db_field.name.endswith("_cap") else "unlimited"
-            )
+            field.widget.attrs["placeholder"] = "∞"
         if isinstance(field, forms.FloatField):
             field.widget.attrs["step"] = "any"
         return field

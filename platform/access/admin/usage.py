@@ -92,7 +92,6 @@ class UsageAdmin(ModelAdmin):  # type: ignore[misc]
             )
         context = {
             **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": "Usage",
             "subject": subject,
             "narrowed": key is not None or customer is not None or keyless,

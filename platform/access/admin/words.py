@@ -38,9 +38,9 @@ def key_state(key: ApiKey, now: datetime) -> SafeString:
     return coloured(text, _HUES[state], "" if since is None else plain(since))
 
 
-def plain(moment: datetime) -> str:
+def plain(moment: datetime, *, seconds: bool = False) -> str:
     """2026-01-31 14:05 UTC"""
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{moment.astimezone(UTC):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}} UTC"
 
 
 def moment(at: datetime | None, now: datetime, never: str = "never") -> SafeString | str:
