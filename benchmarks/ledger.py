@@ -1,12 +1,10 @@
 """The ledger: import rate, bytes stored, and reads against a bare WSGI app."""
 
 import time
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from benchmarks import serving
-from benchmarks.service import FIXTURES, database
+from benchmarks import growth, serving
+from benchmarks.service import FIXTURES, database, import_path
 
 FILES = [
     "mainnet-254170887.base64.json.gz",
@@ -23,35 +21,43 @@ def main() -> None:
     with database():
         import_path(FIXTURES / "mainnet-43200.confirmedblock.pb")  # loads code, makes first pages
         import_and_size()
-        serving.measure(reads())
+        calls = reads()
+        serving.measure(calls)
+        print("without the cache of texts:")
+        del calls["getSlot"]
+        serving.measure(calls, LEDGER_CACHE_MB="0")
+        growth.measure()
 
 
 def import_and_size() -> None:
     """Transactions per CPU second of an import, and bytes on disk per byte of base64 JSON."""
     for name in FILES:
+        busy, recorded = _best_import(name)
         stored = _stored()
-        begun, cpu = time.perf_counter(), time.process_time()
-        recorded = import_path(FIXTURES / name)
-        wall, busy = time.perf_counter() - begun, time.process_time() - cpu
-        count = recorded.transactions
+        import_path(FIXTURES / name)
         written = _stored() - stored
+        count = recorded.transactions
         source = base64_json_bytes(recorded.first_slot, recorded.last_slot)
         print(
-            f"import {name}: {count} transactions, {count / wall:,.0f}/s"
-            f" ({count / busy:,.0f} per CPU second of the importer);"
+            f"import {name}: {count:,} transactions, {count / busy:,.0f} per CPU second;"
             f" stored {written / count:,.0f} B per transaction,"
             f" base64 JSON {source / count:,.0f} B, ratio {written / source:.3f}",
             flush=True,
         )
 
 
-def import_path(path: Path) -> Any:
-    from ingest.services import import_file
+def _best_import(name: str) -> tuple[float, Any]:
+    """CPU seconds of the importer, the best of several imports that are rolled back."""
+    from django.db import transaction
 
-    recorded, _ = import_file(
-        path, slot=None, now=lambda: datetime.now(UTC), progress=lambda position, size: None
-    )
-    return recorded
+    best, recorded = float("inf"), None
+    for _ in range(5):
+        with transaction.atomic():
+            cpu = time.process_time()
+            recorded = import_path(FIXTURES / name)
+            best = min(best, time.process_time() - cpu)
+            transaction.set_rollback(True)
+    return best, recorded
 
 
 def base64_json_bytes(first: int, last: int) -> int:

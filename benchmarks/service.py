@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ def database() -> Iterator[Path]:
         shutil.rmtree(run_dir, ignore_errors=True)
 
 
+def import_path(path: Path) -> Any:
+    """What was recorded of a file's blocks."""
+    from ingest.services import import_file
+
+    recorded, _ = import_file(
+        path, slot=None, now=lambda: datetime.now(UTC), progress=lambda position, size: None
+    )
+    return recorded
+
+
 def new_key() -> str:
     """A key whose limits are too high to be met; each call is counted against them all the same."""
     from access.models import Customer, Tier
@@ -54,7 +65,7 @@ def new_key() -> str:
         name="bench",
         defaults={"rank": 50, "requests_per_second": 1_000_000, "requests_burst": 1_000_000},
     )
-    customer = Customer.objects.create(name="bench")
+    customer, _ = Customer.objects.get_or_create(name="bench")
     return issue_key(customer, tier=tier, name="bench").secret
 
 

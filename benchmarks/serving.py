@@ -13,13 +13,20 @@ _ROUNDS = 5
 _SECONDS = 2.0
 
 
-def measure(calls: dict[str, list[tuple[str, Sequence[Any]]]]) -> dict[str, dict[str, float]]:
-    """Name → figures, for each named list of calls. The service and the floor take turns, so that
-    both meet the same neighbours; ratios are medians over the rounds.
+Calls = dict[str, list[tuple[str, Sequence[Any]]]]
+
+
+def measure(calls: Calls, **environment: str) -> dict[str, dict[str, float]]:
+    """Label → figures, for each named list of calls on one and on eight connections. The service
+    and the floor take turns, so that both meet the same neighbours; ratios are medians over the
+    rounds. The environment is the service's.
     """
     key = new_key()
     results: dict[str, dict[str, float]] = {}
-    with tempfile.TemporaryDirectory() as folder, served("config.wsgi:application") as ours:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served("config.wsgi:application", **environment) as ours,
+    ):
         requests: dict[str, tuple[list[bytes], list[bytes]]] = {}
         number = 0
         for name, named in calls.items():

@@ -81,10 +81,14 @@ def unpack(data: bytes, frames: Sequence[int], signatures: Sequence[bytes]) -> b
     return _complete(stored, signatures)
 
 
-def unpack_one(frame: bytes, start: int, length: int, signature: bytes) -> bytes:
-    """One transaction's text from its compressed frame."""
-    stored = _decompressor().decompress(frame)[start : start + length]
-    return _complete(stored, [signature])
+def open_frame(frame: bytes) -> bytes:
+    """The stored texts of one frame."""
+    return _decompressor().decompress(frame)
+
+
+def text_in(stored: bytes, start: int, length: int, signature: bytes) -> bytes:
+    """One transaction's text from its opened frame."""
+    return _complete(stored[start : start + length], [signature])
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-from django.conf import settings
 from solders.hash import Hash
 
 from chain.blocks import Form
@@ -11,9 +10,9 @@ from chain.commitment import TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from historical import bodies, rendering
-from historical.body_cache import BodyCache
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services.bounds import why_no_block
+from historical.services.recent_texts import recent_texts
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
 from historical.store.blocks import BlockRow
@@ -21,7 +20,6 @@ from jsonrpc.wire import Encoded
 
 MAX_SLOTS = 500_000
 
-_cache = BodyCache(settings.LEDGER_CACHE_BYTES)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -41,7 +39,7 @@ def block(
         raise why_no_block(slot)
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
         require_version(row.newest_version, max_version)
-        text = _cache.get(
+        text = recent_texts.get(
             (slot, row.blockhash, encoding, details, rewards, max_version is None),
             lambda: _transactions(row, encoding, details, rewards, max_version is not None),
         )

@@ -9,6 +9,8 @@ from historical import bodies, rendering
 from historical.errors import TooManySignatures
 from historical.results import SignatureStatus
 from historical.services.blocks import require_version
+from historical.services.bounds import why_no_block
+from historical.services.recent_texts import recent_texts
 from historical.store import transactions as store
 from historical.store.transactions import TransactionRow
 from jsonrpc.wire import Encoded
@@ -34,7 +36,8 @@ def entry(
     """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
     callers that name the newest version they can read.
     """
-    text = bodies.unpack_one(row.frame, row.start, row.length, row.signature)
+    stored = recent_texts.get((row.slot, row.blockhash, row.frame), lambda: _frame(row))
+    text = bodies.text_in(stored, row.start, row.length, row.signature)
     version = text[text.rindex(b":") + 1 : -1]
     require_version(-1 if version == _LEGACY else int(version), max_version)
     text = rendering.render(text, encoding, Form(row.form))
@@ -43,6 +46,13 @@ def entry(
     time = b"null" if row.block_time is None else b"%d" % row.block_time
     place = b'{"blockTime":%b,"slot":%d,"transactionIndex":%d,' % (time, row.slot, row.position)
     return Encoded(place, text[1:])
+
+
+def _frame(row: TransactionRow) -> bytes:
+    frame = store.frame(row.slot, row.frame)
+    if frame is None:  # the block was taken out between the two reads
+        raise why_no_block(row.slot)
+    return bodies.open_frame(frame)
 
 
 def signature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:

@@ -6,16 +6,17 @@ from historical.store.connections import fetch_all, fetch_one
 
 
 class TransactionRow(NamedTuple):
-    """One transaction with the compressed frame that holds its text."""
+    """One transaction, and where its text stands in its block's body."""
 
     slot: int
     position: int
     start: int
     length: int
+    frame: int
     signature: bytes
+    blockhash: bytes
     block_time: int | None
     form: int
-    frame: bytes
 
 
 class ListedRow(NamedTuple):
@@ -29,28 +30,39 @@ class ListedRow(NamedTuple):
     block_time: int | None
 
 
-_WITH_FRAME = (
-    "SELECT t.slot, t.position, t.start, t.length, t.signature, b.block_time, b.form,"
-    " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
-    " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
+_SELECT = (
+    "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
+    " b.blockhash, b.block_time, b.form"
     " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
 )
 
 
 def transaction(signature: bytes) -> TransactionRow | None:
-    row = fetch_one(_WITH_FRAME + " WHERE t.signature = $1 LIMIT 1", signature)
+    row = fetch_one(_SELECT + " WHERE t.signature = $1 LIMIT 1", signature)
     return None if row is None else TransactionRow(*row)
 
 
 def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     """The transactions at (slot, position), in the order of the places."""
     rows = fetch_all(
-        _WITH_FRAME + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
+        _SELECT + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
         " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
         [slot for slot, _ in places],
         [position for _, position in places],
     )
     return [TransactionRow(*row) for row in rows]
+
+
+def frame(slot: int, number: int) -> bytes | None:
+    """One compressed frame of a block's body."""
+    row = fetch_one(
+        "SELECT substring(body FROM coalesce(frames[$2], 0) + 1"
+        " FOR frames[$2 + 1] - coalesce(frames[$2], 0))"
+        " FROM historical_block WHERE slot = $1",
+        slot,
+        number,
+    )
+    return None if row is None else row[0]
 
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
