@@ -1,0 +1,121 @@
+"""One running service for every client, and the npm clients installed once."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .service import Service, running_service
+from .sources import (
+    ABSENT,
+    FILES,
+    LEGACY,
+    MADE,
+    MODERN,
+    RANGE,
+    SKIPPED,
+    TOKEN_PROGRAM,
+    first_signatures,
+    legacy_block,
+    made_block,
+    modern_block,
+)
+
+NPM = Path(__file__).resolve().parent / "npm"
+Node = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service whose newest block is the made one."""
+    file = tmp_path_factory.mktemp("blocks") / f"{MADE}.json"
+    file.write_text(json.dumps(made_block()))
+    with running_service() as service:
+        service.import_blocks(file)
+        yield service
+
+
+@pytest.fixture(scope="session")
+def blocks(fixtures: Path) -> Path:
+    """The folder of the source files."""
+    return fixtures / "blocks"
+
+
+@pytest.fixture(scope="session")
+def ledger(service: Service, blocks: Path) -> Service:
+    """The service with the real blocks."""
+    service.import_blocks(*(blocks / name for name in FILES))
+    return service
+
+
+@pytest.fixture(scope="session")
+def given(ledger: Service, blocks: Path) -> str:
+    """What the scripts of the npm clients are told: where to ask, and for what."""
+    return json.dumps(
+        {
+            "url": ledger.url,
+            "key": ledger.key,
+            "modern": MODERN,
+            "legacy": LEGACY,
+            "range": RANGE,
+            "skipped": SKIPPED,
+            "address": TOKEN_PROGRAM,
+            "modernSignatures": first_signatures(modern_block(blocks))[:50],
+            "legacySignatures": first_signatures(legacy_block(blocks, "base64")),
+            "absent": ABSENT,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def node(request: pytest.FixtureRequest) -> Node:
+    """`node("kit.mjs", …)` runs a script beside the installed packages → what it printed."""
+    absent = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if absent and os.environ.get("CI") == "true":
+        pytest.fail(f"{' and '.join(absent)} not found, and this is CI")
+    if absent:
+        pytest.skip(f"the npm clients need {' and '.join(absent)}")
+    assert request.config.cache is not None
+    folder = _installed(request.config.cache)
+
+    def run(script: str | Path, *arguments: str, **environment: str) -> str:
+        # A module finds its packages from where it lies.
+        copy = folder / Path(script).name
+        shutil.copyfile(NPM / script, copy)
+        done = subprocess.run(
+            ["node", str(copy), *arguments],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def _installed(cache: pytest.Cache) -> Path:
+    """A folder with the packages of package-lock.json, kept among pytest's cache."""
+    files = [NPM / name for name in ("package.json", "package-lock.json", ".npmrc")]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+    folder = cache.mkdir(f"npm-clients-{digest}")
+    # Last: an installation that was cut short is taken up again.
+    done = folder / "installed"
+    if not done.exists():
+        for file in files:
+            shutil.copyfile(file, folder / file.name)
+        attempt = subprocess.run(
+            ["npm", "ci", "--ignore-scripts", "--omit=optional"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        assert attempt.returncode == 0, f"npm ci failed:\n{attempt.stderr}"
+        done.touch()
+    return folder
