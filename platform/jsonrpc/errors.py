@@ -65,5 +65,7 @@ class InvalidParams(RpcError):
 class InternalError(RpcError):
     """Our fault: logged with its traceback, answered without detail."""
 
+    reason = "internal_error"
+
     def __init__(self) -> None:
         super().__init__("Internal error")
