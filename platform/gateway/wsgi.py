@@ -9,6 +9,7 @@ from django.db import close_old_connections
 from django.urls import Resolver404, get_resolver
 
 from gateway.answers import Answer
+from gateway.bodies import drop_body
 from gateway.endpoint import RpcEndpoint
 from gateway.middleware import HostMiddleware
 
@@ -35,7 +36,11 @@ class RpcFirst(WSGIHandler):
             path = environ.get("PATH_INFO", "")
             if path in self._paths or self._is_rpc(path):
                 return self._call(environ, start_response)
-        return super().__call__(environ, start_response)
+        response = super().__call__(environ, start_response)
+        # A streamed file comes in the server's own wrapper, without a status.
+        if getattr(response, "status_code", 200) >= 400:
+            drop_body(environ)
+        return response
 
     def _call(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         try:
@@ -43,6 +48,8 @@ class RpcFirst(WSGIHandler):
         finally:
             close_old_connections()
         assert isinstance(response, Answer)
+        if response.status_code >= 400:
+            drop_body(environ)
         start_response(_STATUS_LINES[response.status_code], list(response.headers._store.values()))
         return response.chunks
 

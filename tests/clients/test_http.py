@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,14 +92,39 @@ def test_one_connection_carries_answers_and_errors_alike(
         assert connection.sock is socket, "the server closed the connection"
 
 
-def test_after_a_refusal_the_connection_goes_on_or_the_answer_says_that_it_ends(
-    service: Service, connection: http.client.HTTPConnection
+@pytest.mark.parametrize(
+    ("path", "key", "host", "status"),
+    [
+        ("/historical", "wrong", "localhost", 401),
+        ("/historical", "basic", "epic.rpc.localhost", 403),
+        ("/historical", "epic", "nowhere.rpc.localhost", 404),
+        ("/nowhere", "epic", "localhost", 404),
+    ],
+)
+def test_a_refusal_reaches_a_client_that_is_still_sending_and_its_connection_goes_on(
+    service: Service,
+    connection: http.client.HTTPConnection,
+    path: str,
+    key: str,
+    host: str,
+    status: int,
 ) -> None:
-    # The body of a refused call is not read: where it comes late, the server must close. A client
-    # connects again when it is told, and fails when it is not.
-    for _ in range(20):
-        assert post(connection, "wrong", "getSlot")[0].status == 401
-        assert post(connection, service.key, "getSlot")[0].status == 200
+    connection.connect()
+    socket = connection.sock
+    for _ in range(3):
+        connection.putrequest("POST", path, skip_host=True)
+        connection.putheader("Host", host)
+        connection.putheader("Authorization", service.keys.get(key, key))
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", "60000")
+        connection.endheaders()
+        for _ in range(6):
+            time.sleep(0.02)
+            connection.send(b" " * 10_000)
+        response = connection.getresponse()
+        response.read()
+        assert response.status == status
+        assert connection.sock is socket, "the server closed the connection"
 
 
 def test_the_limit_of_a_key_stands_in_every_answer(
