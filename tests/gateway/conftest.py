@@ -43,7 +43,7 @@ def door(settings: Any) -> Any:
 
     @table.add("long")
     def long(call: Call, size: int) -> str:
-        return "slot " * min(size, 1_000_000)  # the fuzz asks for any number
+        return "slot " * max(0, min(size, 1_000_000))  # the fuzz asks for any number
 
     @table.add("refuse")
     def refuse(call: Call) -> None:
