@@ -75,6 +75,8 @@ def place_of(signature: bytes) -> tuple[int, int] | None:
 
 def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     """Signature → (slot, err as JSON or None), for those that the ledger holds."""
+    if not signatures:
+        return {}  # an empty list has no type that PostgreSQL could compare
     rows = fetch_all(
         "SELECT signature, slot, err FROM historical_transaction WHERE signature = ANY($1)",
         signatures,

@@ -118,3 +118,8 @@ def test_a_memo_and_a_failure_are_told_by_the_lists_as_by_the_transaction(rpc, r
     ]
     assert found["memo"] == f"[{len(memo.encode())}] {memo}"
     assert found["err"] == entry["meta"]["err"]
+
+
+def test_statuses_of_no_signatures_are_none(rpc):
+    answer = rpc(HISTORICAL, "getSignatureStatuses", [])
+    assert answer["result"]["value"] == []
