@@ -5,7 +5,3 @@ from django.db import models
 
 class SlotColumn(models.BigIntegerField):  # type: ignore[type-arg]
     """A slot. Bound values before they meet a query: the wire allows u64, the table i64."""
-
-
-class LamportsColumn(models.BigIntegerField):  # type: ignore[type-arg]
-    """An amount in lamports; the whole supply fits."""
