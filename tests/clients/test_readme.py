@@ -1,0 +1,57 @@
+"""The README's snippets of "Use it", run as a reader would, against the running service."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Node
+from .service import ROOT, Service
+from .sources import MADE, made_block
+
+EXPECTED = [str(MADE), made_block()["blockhash"], "1"]
+
+
+def snippet(language: str, service: Service) -> str:
+    """The section's one snippet of the language, with the service's address."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Use it\n")[1]
+    section = section.split("\n## ")[0]
+    text: str
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    readers_own = "http://127.0.0.1:8000/historical"
+    assert readers_own in text
+    return text.replace(readers_own, service.url)
+
+
+def run(service: Service, *command: str) -> str:
+    done = subprocess.run(
+        command, env={**os.environ, "KEY": service.key}, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_shells_snippet_prints_the_newest_and_the_oldest_slot(service: Service) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("the snippet needs curl")
+    newest, oldest = json.loads(run(service, "sh", "-c", snippet("sh", service)))
+    assert (newest["id"], newest["result"]) == ("newest", MADE)
+    assert oldest["id"] == "oldest" and oldest["result"] <= MADE
+
+
+def test_pythons_snippet_prints_the_newest_block(service: Service) -> None:
+    assert run(service, sys.executable, "-c", snippet("python", service)).split() == EXPECTED
+
+
+def test_typescripts_snippet_prints_the_newest_block(
+    service: Service, node: Node, tmp_path: Path
+) -> None:
+    # It has no types of its own, so that a Node that reads JavaScript alone can run it.
+    script = tmp_path / "readme.mjs"
+    script.write_text(snippet("ts", service), encoding="utf-8")
+    assert node(script, KEY=service.key).split() == EXPECTED
