@@ -113,7 +113,7 @@ def _options(durable: bool) -> list[str]:
         "listen_addresses": "",
         "unix_socket_permissions": "0700",
         "shared_buffers": f"{a_quarter_of_memory_mib()}MB",
-        "max_connections": "100",
+        "max_connections": "200",
         "max_wal_size": "4GB",
         "max_locks_per_transaction": "1024",  # a query may touch many partitions
         "jit": "off",  # it costs more than it saves in queries of milliseconds
