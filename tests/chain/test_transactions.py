@@ -215,5 +215,7 @@ def test_json_of_version_1_is_read_with_its_settings() -> None:
     told = {"signatures": [b58encode(facts.signatures[0])], "message": message}
     assert wire_from_json(told, 1) == facts
     with pytest.raises(BadTransaction) as caught:
-        wire_from_json({**told, "message": {**message, "transactionConfig": {"heapSize": 2**32}}}, 1)
+        wire_from_json(
+            {**told, "message": {**message, "transactionConfig": {"heapSize": 2**32}}}, 1
+        )
     assert caught.value.place == "message.transactionConfig.heapSize"
