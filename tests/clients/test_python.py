@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,6 +36,14 @@ T = TypeVar("T")
 Ask = Callable[[Callable[[AsyncClient], Coroutine[Any, Any, T]]], T]
 
 
+def answered(question: Coroutine[Any, Any, Any]) -> Any:
+    """What it answers, asked on a thread of its own: a browser that an earlier test drove leaves
+    an event loop running on this one.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, question).result()
+
+
 @pytest.fixture(scope="module")
 def ask(ledger: Service) -> Ask[Any]:
     """`ask(lambda client: client.get_slot())` → the client's typed answer."""
@@ -44,7 +53,7 @@ def ask(ledger: Service) -> Ask[Any]:
         async with AsyncClient(ledger.url, extra_headers=headers, timeout=20) as client:
             return await question(client)
 
-    return lambda question: asyncio.run(run(question))
+    return lambda question: answered(run(question))
 
 
 def typed(block: dict[str, Any]) -> Any:
@@ -220,7 +229,7 @@ def test_the_key_may_stand_in_the_url_and_a_wrong_one_is_refused(ledger: Service
         async with AsyncClient(url) as client:
             return (await client.get_slot()).value
 
-    assert asyncio.run(newest(f"{ledger.url}?api_key={ledger.key}")) == MADE
+    assert answered(newest(f"{ledger.url}?api_key={ledger.key}")) == MADE
     with pytest.raises(SolanaRpcException) as refused:
-        asyncio.run(newest(f"{ledger.url}?api_key=wrong"))
+        answered(newest(f"{ledger.url}?api_key=wrong"))
     assert "401" in str(refused.value.__cause__)
