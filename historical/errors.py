@@ -126,7 +126,7 @@ class LimitInvalid(InvalidParams):
     reason = "limit_invalid"
 
     def __init__(self, found: int, maximum: int) -> None:
-        super().__init__(f"Invalid limit; max {maximum}", maximum=maximum, found=found)
+        super().__init__(f"Invalid limit; max {maximum}", minimum=1, maximum=maximum, found=found)
 
 
 class RangeTooLarge(InvalidParams):

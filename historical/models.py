@@ -15,7 +15,7 @@ class Block(models.Model):
 
     slot = SlotColumn(primary_key=True)
     parent_slot = SlotColumn()
-    blockhash = HashColumn()
+    blockhash = HashColumn(unique=True)
     previous_blockhash = HashColumn()
     block_time = models.BigIntegerField(null=True, db_index=True, help_text="Unix seconds")
     block_height = models.BigIntegerField(null=True)

@@ -1,13 +1,24 @@
-"""The record of files brought in."""
+"""The record of files brought in.
+
+A running import holds a lock of its row's number on its connection, which falls with the process:
+a row that says running without one was left by a process that was killed.
+"""
 
 from datetime import datetime
 
 from historical.models import Import
 from historical.services.recording import Recorded
+from historical.store import import_locks
 
 
 def begin(file: str, *, now: datetime) -> Import:
-    return Import.objects.create(file=file, started_at=now)
+    """A new row; rows of killed imports are marked as failed on the way."""
+    for left in Import.objects.filter(state=Import.State.RUNNING):
+        if import_locks.take(left.pk):
+            fail(left, "stopped: the importing process was killed", now=now)
+    entry = Import.objects.create(file=file, started_at=now)
+    import_locks.take(entry.pk)
+    return entry
 
 
 def finish(
@@ -23,6 +34,7 @@ def finish(
     entry.last_slot = recorded.last_slot
     entry.warnings = "\n".join(warnings)
     entry.save()
+    import_locks.drop(entry.pk)
 
 
 def fail(entry: Import, reason: str, *, now: datetime) -> None:
@@ -30,3 +42,4 @@ def fail(entry: Import, reason: str, *, now: datetime) -> None:
     entry.finished_at = now
     entry.failure = reason
     entry.save()
+    import_locks.drop(entry.pk)

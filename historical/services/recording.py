@@ -66,6 +66,10 @@ def _lower(known: Slot | None, slot: Slot) -> Slot:
 def _is_present(record: SlotRecord) -> bool:
     stored = block_store.block(record.slot)
     if stored is None:
+        other = block_store.slot_of_blockhash(bytes(Hash.from_string(record.blockhash)))
+        if other is not None:
+            told = f"block {record.blockhash}"
+            raise BlockConflict(Slot(other), told, f"it for slot {record.slot}")
         return False
     blockhash = str(Hash.from_bytes(stored.blockhash))
     found = len(record.transactions)

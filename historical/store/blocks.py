@@ -32,6 +32,11 @@ def block(slot: int) -> BlockRow | None:
     return None if row is None else BlockRow(*row)
 
 
+def slot_of_blockhash(blockhash: bytes) -> int | None:
+    row = fetch_one("SELECT slot FROM historical_block WHERE blockhash = $1", blockhash)
+    return None if row is None else int(row[0])
+
+
 def body(slot: int) -> tuple[bytes, list[int]] | None:
     """The compressed body and its frames' end offsets."""
     row = fetch_one("SELECT body, frames FROM historical_block WHERE slot = $1", slot)

@@ -23,21 +23,39 @@ def import_file(
     ImportRefused, after which nothing of the file is in the ledger. Every try is kept as a row of
     the imports table.
     """
-    entry = imports.begin(path.name, now=now())
+    entry = imports.begin(str(path), now=now())
+    position = 0
     try:
         with open_block_file(path, slot=slot) as blocks:
-            recorded = record_blocks(_told(blocks, progress), now=now())
+
+            def told(read: int, size: int) -> None:
+                nonlocal position
+                position = read
+                progress(read, size)
+
+            recorded = record_blocks(_told(blocks, told), now=now())
             imports.finish(
                 entry, recorded, file_format=blocks.format, warnings=blocks.warnings, now=now()
             )
             return recorded, blocks.warnings
     except (BadBlockFile, BadBlock, BlockConflict, OSError) as error:
-        reason = f"{error.place}: {error.reason}" if isinstance(error, BadBlockFile) else str(error)
+        reason = _reason(error, position)
         imports.fail(entry, reason, now=now())
         raise ImportRefused(path, reason) from error
     except BaseException as error:  # an interrupt too must not leave the row as running
         imports.fail(entry, f"stopped: {type(error).__name__}", now=now())
         raise
+
+
+def _reason(error: Exception, position: int) -> str:
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder; name the files in it"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, BadBlockFile):
+        place = error.place or (f"after {position:,} bytes of the file" if position else "")
+        return f"{place}: {error.reason}" if place else error.reason
+    return str(error)
 
 
 def _told(blocks: BlockFile, progress: Progress) -> Iterator[SlotRecord]:

@@ -1,5 +1,6 @@
 """manage.py import_blocks: files of blocks into the ledger, wholly or not at all."""
 
+import gzip
 import io
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from chain.encodings import b58encode
 from historical.models import AddressEntries, Block, Import, Transaction
 from tests.upstream import sample_blocks as sample
 
@@ -66,11 +68,11 @@ def test_a_block_reads_back_as_its_file_has_it(rpc, tmp_path, encoding):
 
 def test_importing_twice_changes_nothing(file):
     out, _ = run(file)
-    assert "1 blocks with 2 transactions imported, 0 were there already" in out
+    assert "1 block imported with 2 transactions, slots 103 to 103" in out
     before = counts()
     rows = list(Block.objects.values_list("slot", "recorded_at"))
     out, _ = run(file)
-    assert "0 blocks with 0 transactions imported, 1 were there already" in out
+    assert "0 blocks imported with 0 transactions, 1 there already" in out
     assert counts() == before
     assert list(Block.objects.values_list("slot", "recorded_at")) == rows
     assert [entry.state for entry in Import.objects.all()] == ["done", "done"]
@@ -128,9 +130,62 @@ def test_a_file_broken_in_its_middle_leaves_nothing_of_its_first_blocks(fixtures
     path.write_bytes(plain[: len(plain) // 8])
     before = counts()
     told = refused(path)
-    assert "block " in told
+    assert "block 13: the file ends inside this block" in told
     assert counts() == before
     assert Import.objects.get().state == "failed"
+
+
+def test_a_file_cut_short_is_told_with_how_far_it_was_read(tmp_path):
+    path = tmp_path / "cut.json.gz"
+    path.write_bytes(gzip.compress(sample.json_file())[:-40])
+    assert "ends too early" in refused(path) or "bytes of the file" in refused(path)
+
+
+def test_a_folder_and_an_empty_file_are_told_in_plain_words(tmp_path):
+    assert f"{tmp_path}: it is a folder; name the files in it" in refused(tmp_path)
+    empty = tmp_path / "empty"
+    empty.touch()
+    assert f"{empty}: the file is empty" in refused(empty)
+    assert Import.objects.first().failure == "the file is empty"
+
+
+@pytest.mark.parametrize("slot", [10**20, 2**63, 500_000_000, sample.PARENT])
+def test_a_slot_that_cannot_be_is_refused(file, slot):
+    told = refused(file, "--slot", slot)
+    assert f"slot {slot} is" in told
+    assert counts() == (0, 0, 0)
+
+
+def test_a_stored_block_is_refused_for_another_slot(file):
+    run(file)
+    told = refused(file, "--slot", sample.SLOT + 1)
+    assert f"slot {sample.SLOT} holds block {sample.BLOCKHASH} already" in told
+    assert Block.objects.count() == 1
+
+
+def test_what_a_killed_import_left_running_is_marked_by_the_next(file):
+    left = Import.objects.create(file="left", started_at="2026-01-01T00:00:00Z")
+    run(file)
+    left.refresh_from_db()
+    assert (left.state, left.failure) == ("failed", "stopped: the importing process was killed")
+
+
+def test_a_removed_block_is_gone_from_everywhere_and_can_come_again(rpc, file):
+    run(file)
+    before = list(AddressEntries.objects.order_by("address").values_list())
+    neighbour = changed(
+        file, lambda block: block.update(blockhash=b58encode(bytes([9]) * 32), parentSlot=103)
+    )
+    run(neighbour, "--slot", 104)
+    call_command("remove_blocks", "103", "103", stdout=io.StringIO())
+    assert rpc(HISTORICAL, "getBlock", 103)["error"]["data"]["reason"] == "block_cleaned_up"
+    address = sample.message_json(sample.WIRES[0])["accountKeys"][0]
+    listed = rpc(HISTORICAL, "getSignaturesForAddress", address)["result"]
+    assert {entry["slot"] for entry in listed} == {104}
+    call_command("remove_blocks", "104", "200", stdout=io.StringIO())
+    assert counts() == (0, 0, 0)
+    run(file)
+    assert list(AddressEntries.objects.order_by("address").values_list()) == before
 
 
 def test_one_bad_file_does_not_stop_the_others(file, tmp_path):

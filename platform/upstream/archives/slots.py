@@ -3,7 +3,7 @@
 import re
 from pathlib import PurePath
 
-from chain.units import U64_MAX, Slot
+from chain.units import I64_MAX, SLOTS_PER_EPOCH, Slot
 from upstream.archives.errors import Unreadable
 
 # Further from its parent than this, a number in a file's name means something else.
@@ -19,13 +19,16 @@ def slot_of(parent_slot: Slot, *, told: int | None, name: str) -> tuple[Slot, bo
     the parent's, if there is exactly one.
     """
     if told is not None:
-        if not parent_slot < told <= U64_MAX:
+        if told <= parent_slot:
             raise Unreadable("", f"slot {told} is not after the block's parentSlot {parent_slot}")
+        if told > parent_slot + SLOTS_PER_EPOCH:
+            reason = f"slot {told} is more than an epoch after the block's parentSlot {parent_slot}"
+            raise Unreadable("", reason)
         return Slot(told), False
     numbers = {int(digits) for digits in _NUMBER.findall(PurePath(name).name) if len(digits) < 21}
     plausible = [each for each in numbers if parent_slot < each <= parent_slot + _LONGEST_GAP]
     if len(plausible) == 1:
         return Slot(plausible[0]), False
-    if parent_slot == U64_MAX:
+    if parent_slot >= I64_MAX:
         raise Unreadable("parentSlot", "no slot can follow this one")
     return Slot(parent_slot + 1), True

@@ -35,7 +35,12 @@ class Command(BaseCommand):
             raise CommandError("--slot names one block: give one file with it")
         refused = 0
         for path in files:
-            refused += not self._import(path, options["slot"])
+            try:
+                refused += not self._import(path, options["slot"])
+            except KeyboardInterrupt:
+                _clear()
+                self.stderr.write(f"{path}: stopped; nothing of this file was imported")
+                raise SystemExit(130) from None
         if refused:
             raise CommandError(f"{refused} of {len(files)} files were not imported")
 
@@ -57,12 +62,17 @@ class Command(BaseCommand):
             if recorded.first_slot is None
             else f", slots {recorded.first_slot} to {recorded.last_slot}"
         )
+        present = f", {recorded.present} there already" if recorded.present else ""
+        rate = f" ({recorded.transactions / seconds:,.0f} a second)" if recorded.recorded else ""
         self.stdout.write(
-            f"{path}: {recorded.recorded} blocks with {recorded.transactions} transactions"
-            f" imported, {recorded.present} were there already{slots}"
-            f" ({recorded.transactions / seconds:,.0f} transactions/s)"
+            f"{path}: {_count(recorded.recorded, 'block')} imported with"
+            f" {_count(recorded.transactions, 'transaction')}{present}{slots}{rate}"
         )
         return True
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _bar(name: str) -> Progress:

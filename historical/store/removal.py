@@ -1,0 +1,25 @@
+"""Deleting blocks and what leads to them."""
+
+from historical.store.connections import raw_connection
+
+
+def delete_blocks(first: int, last: int) -> list[int]:
+    """Deletes the slots' blocks and transactions; the slots that held one."""
+    bounds = (first, last)
+    with raw_connection().cursor() as cursor:
+        cursor.execute("DELETE FROM historical_transaction WHERE slot BETWEEN %s AND %s", bounds)
+        cursor.execute(
+            "DELETE FROM historical_block WHERE slot BETWEEN %s AND %s RETURNING slot", bounds
+        )
+        return [slot for (slot,) in cursor.fetchall()]
+
+
+def take_entries(first: int, end: int) -> list[tuple[int, bytes, bytes]]:
+    """Deletes the address entries that begin in the slots: (first_slot, address, packed)."""
+    with raw_connection().cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM historical_addressentries WHERE first_slot >= %s AND first_slot < %s"
+            " RETURNING first_slot, address, entries",
+            (first, end),
+        )
+        return [(slot, bytes(address), bytes(packed)) for slot, address, packed in cursor]

@@ -1,0 +1,23 @@
+"""manage.py remove_blocks FIRST LAST: blocks out of the ledger."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chain.units import I64_MAX
+from historical.services.removal import remove_blocks
+
+
+class Command(BaseCommand):
+    help = "Remove the blocks of the slots FIRST to LAST, both inclusive, from the ledger."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("first", type=int, metavar="FIRST")
+        parser.add_argument("last", type=int, metavar="LAST")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        first, last = options["first"], options["last"]
+        if not 0 <= first <= last <= I64_MAX:
+            raise CommandError("expected 0 <= FIRST <= LAST")
+        removed = remove_blocks(first, last)
+        self.stdout.write(f"{removed:,} block{'' if removed == 1 else 's'} removed")
