@@ -1,4 +1,7 @@
-"""The filters of getTransactionsForAddress: pure comparisons of what a caller asked for."""
+"""The filters of getTransactionsForAddress: pure comparisons of what a caller asked for.
+
+An unknown member is refused: a filter that is dropped for a typing error gives wrong data.
+"""
 
 from enum import Enum
 
@@ -12,14 +15,14 @@ class Outcome(Enum):
     FAILED = "failed"
 
 
-class SlotFilter(Config, frozen=True, kw_only=True):
+class SlotFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gte: U64 | None = None
     gt: U64 | None = None
     lte: U64 | None = None
     lt: U64 | None = None
 
 
-class TimeFilter(Config, frozen=True, kw_only=True):
+class TimeFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Unix seconds."""
 
     gte: int | None = None
@@ -29,7 +32,7 @@ class TimeFilter(Config, frozen=True, kw_only=True):
     eq: int | None = None
 
 
-class SignatureFilter(Config, frozen=True, kw_only=True):
+class SignatureFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Compares base58 strings, not places in time."""
 
     gte: str | None = None
@@ -38,7 +41,7 @@ class SignatureFilter(Config, frozen=True, kw_only=True):
     lt: str | None = None
 
 
-class Filters(Config, frozen=True, kw_only=True):
+class Filters(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All members must hold."""
 
     slot: SlotFilter | None = None

@@ -15,7 +15,7 @@ from historical.results import AddressSignature, AddressTransactions, Context, S
 from historical.services import address_pages, addresses, blocks, bounds, transactions
 from historical.services.address_pages import Page, SortOrder
 from jsonrpc.methods import MethodTable
-from jsonrpc.params import U64, Config
+from jsonrpc.params import U8, U64, Config
 from jsonrpc.wire import Encoded
 
 methods = MethodTable()
@@ -30,7 +30,7 @@ class ContextConfig(Config, frozen=True, kw_only=True):
 
 class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
     encoding: TransactionEncoding | None = None
-    max_supported_transaction_version: U64 | None = None
+    max_supported_transaction_version: U8 | None = None
 
 
 class BlockConfig(TransactionConfig, frozen=True, kw_only=True):

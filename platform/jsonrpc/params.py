@@ -12,10 +12,13 @@ import msgspec
 
 from jsonrpc.errors import InvalidParams
 
+U8 = Annotated[int, msgspec.Meta(ge=0, le=255)]
 U64 = Annotated[int, msgspec.Meta(ge=0)]
+U64_MAX = 2**64 - 1
 
 _PLACE = re.compile(r"^(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([A-Za-z0-9_]+)")
+_LONG_NUMBER = re.compile(rb"[0-9]{20}")
 _GOT = re.compile(r"^Expected `(?P<expected>[^`]+)`, got `(?P<got>[^`]+)`$")
 
 
@@ -71,6 +74,8 @@ class ParamsReader:
             record = self._decode(raw)
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             raise self._explain(raw, error) from None
+        if _LONG_NUMBER.search(raw):
+            _refuse_above_u64(msgspec.json.decode(raw))
         arguments = []
         for name, default in zip(self.names, self.defaults, strict=True):
             value = getattr(record, name)
@@ -92,6 +97,12 @@ class ParamsReader:
                 found=len(values),
             )
         if len(values) > len(self.names):
+            if not self.names:
+                return InvalidParams(
+                    "Invalid parameters: No parameters were expected",
+                    maximum=0,
+                    found=len(values),
+                )
             return InvalidParams(
                 f"Invalid parameters: Expected from {self.required} to {len(self.names)}"
                 " parameters.",
@@ -129,6 +140,10 @@ def _in_the_nodes_words(text: str, value: Any, kind: Any, position: int) -> Inva
 def _words(text: str, place: Any, kind: Any) -> str:
     if text.startswith(("Invalid param: ", "Invalid params: ")):
         return text
+    if text.startswith("Object contains unknown field "):
+        return (
+            f"Invalid params: unknown field {text.removeprefix('Object contains unknown field ')}"
+        )
     if text.startswith("Object missing required field "):
         return (
             f"Invalid params: missing field {text.removeprefix('Object missing required field ')}"
@@ -145,7 +160,22 @@ def _words(text: str, place: Any, kind: Any) -> str:
 
 
 def _int_word(text: str) -> str:
-    return "u64" if text == "Expected `int` >= 0" else text.removeprefix("Expected ")
+    return {"Expected `int` >= 0": "u64", "Expected `int` <= 255": "u8"}.get(text, "u64")
+
+
+def _refuse_above_u64(value: Any) -> None:
+    """msgspec reads integers of any size; the standard node takes larger ones for floats."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > U64_MAX:
+        raise InvalidParams(
+            f"Invalid params: invalid type: floating point `{float(value)}`, expected u64"
+            if value.bit_length() < 1000
+            else "Invalid params: number out of range"
+        )
+    members = value.values() if isinstance(value, dict) else value
+    if isinstance(members, str | int | float | None):
+        return
+    for member in members:
+        _refuse_above_u64(member)
 
 
 def _expected(word: str) -> str:

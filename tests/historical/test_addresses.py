@@ -174,6 +174,8 @@ def test_full_entries_are_the_transactions_themselves(rpc, real_ledger):
         ({"transactionDetails": "none"}, "filter_unsupported"),
         ({"transactionDetails": "full", "limit": 101}, "limit_invalid"),
         ({"filters": {"status": "fine"}}, "invalid_params"),
+        ({"filters": {"slot": {"eq": 1}}}, "invalid_params"),
+        ({"filters": {"bogus": 1}}, "invalid_params"),
     ],
 )
 def test_what_cannot_be_served_is_refused_by_name(rpc, real_ledger, config, reason):

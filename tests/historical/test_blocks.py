@@ -227,6 +227,16 @@ def test_old_blocks_have_no_fields_that_did_not_exist(rpc, real_ledger):
         ("getBlock", ["5"], 'Invalid params: invalid type: string "5", expected u64'),
         ("getBlock", [True], "Invalid params: invalid type: boolean `true`, expected u64"),
         ("getBlock", [-1], "Invalid params: invalid value: integer `-1`, expected u64"),
+        (
+            "getBlock",
+            [2**64],
+            f"Invalid params: invalid type: floating point `{float(2**64)}`, expected u64",
+        ),
+        (
+            "getBlock",
+            [5, {"maxSupportedTransactionVersion": 256}],
+            "Invalid params: invalid value: integer `256`, expected u8",
+        ),
         ("getBlock", [1.5], "Invalid params: invalid type: floating point `1.5`, expected u64"),
         (
             "getBlock",
@@ -247,7 +257,7 @@ def test_old_blocks_have_no_fields_that_did_not_exist(rpc, real_ledger):
         ),
         ("getBlocks", [0, 600_000], "Slot range too large; max 500000"),
         ("getBlocksWithLimit", [0, 500_001], "Limit too large; max 500000"),
-        ("getFirstAvailableBlock", [1], "Invalid parameters: Expected from 0 to 0 parameters."),
+        ("getFirstAvailableBlock", [1], "Invalid parameters: No parameters were expected"),
     ],
 )
 def test_bad_params_are_told_in_the_standard_nodes_words(rpc, real_ledger, method, params, message):
