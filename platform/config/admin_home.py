@@ -19,6 +19,7 @@ from access.services import usage_reports
 from historical.services import overview
 
 _LISTED = 5
+_OUTCOMES = 8
 
 # Heading, app, and (title, model, icon) each.
 _LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
@@ -107,14 +108,22 @@ def _imports() -> list[dict[str, Any]]:
 
 def _calls() -> dict[str, Any]:
     now = timezone.now()
-    rows = usage_reports.calls_by_status(since=now - timedelta(hours=1), now=now)
+    counted = usage_reports.calls_by_status(since=now - timedelta(hours=1), now=now)
+    shown = counted if len(counted) <= _OUTCOMES else counted[: _OUTCOMES - 1]
+    rows = [(words.coloured(status, _hue(status)), calls) for status, calls in shown]
+    if len(shown) < len(counted):
+        others = counted[len(shown) :]
+        told = ", ".join(status for status, _ in others)
+        word = words.coloured("other", "quiet", told)
+        rows.append((word, sum(calls for _, calls in others)))
     return {
-        "total": words.grouped(sum(calls for _, calls in rows)),
-        "rows": [
-            (words.coloured(status, "good" if status == "ok" else "warning"), words.grouped(calls))
-            for status, calls in rows
-        ],
+        "total": words.grouped(sum(calls for _, calls in counted)),
+        "rows": [(word, words.grouped(calls)) for word, calls in rows],
     }
+
+
+def _hue(status: str) -> str:
+    return {"ok": "good", usage_reports.OUR_FAILURE: "bad"}.get(status, "warning")
 
 
 def _expiring() -> dict[str, Any]:

@@ -240,6 +240,24 @@ def test_the_chart_stacks_errors_on_calls_and_stays_in_its_box(
     assert tall.errors_y + tall.errors_height == pytest.approx(tall.ok_y)
 
 
+def test_the_home_counts_every_call_and_names_our_own_failures_first(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    key = issue().key
+    count(key, "ok", 1_000, ago=timedelta(minutes=5))
+    count(key, "internal_error", 1, ago=timedelta(minutes=5))
+    for number in range(30):
+        count(key, f"refused_{number}", 10 + number, ago=timedelta(minutes=5))
+    calls = admin_client.get("/admin/").context["calls"]
+    assert calls["total"] == f"{1_001 + sum(10 + number for number in range(30)):,}"
+    assert ["internal_error" in calls["rows"][0][0], calls["rows"][0][1]] == [True, "1"]
+    assert len(calls["rows"]) == 8
+    last, number = calls["rows"][-1]
+    assert ">other<" in last
+    assert "refused_0" in last
+    assert number == str(sum(10 + number for number in range(25)))
+
+
 def test_a_large_table_of_usage_is_summed_by_few_queries(
     admin_client: Any, issue: Callable[..., Any], django_assert_max_num_queries: Any
 ) -> None:

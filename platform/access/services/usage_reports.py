@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 from access import usage_queries
 from access.models import ApiKey
 
+# The outcome of a call that we failed to answer: one of them matters more than many refusals.
+OUR_FAILURE = "internal_error"
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -120,8 +123,9 @@ def busiest_keys(
 
 
 def calls_by_status(*, since: datetime, now: datetime) -> list[tuple[str, int]]:
-    """(status, calls), most first."""
-    return usage_queries.calls_by_status(since, now + timedelta(minutes=1))
+    """(status, calls) of every outcome, our own failures first, then most calls first."""
+    rows = usage_queries.calls_by_status(since, now + timedelta(minutes=1))
+    return sorted(rows, key=lambda row: row[0] != OUR_FAILURE)
 
 
 def _bounds(span: Span, now: datetime) -> tuple[datetime, datetime]:
