@@ -17,12 +17,12 @@ from .sources import MADE, made_block
 EXPECTED = [str(MADE), made_block()["blockhash"], "1"]
 
 
-def snippet(language: str, service: Service) -> str:
-    """The section's one snippet of the language, with the service's address."""
+def snippet(language: str, service: Service, number: int = 0) -> str:
+    """A snippet of the section in the language, with the service's address."""
     section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Use it\n")[1]
     section = section.split("\n## ")[0]
-    text: str
-    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    found = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    text: str = found[number]
     readers_own = "http://127.0.0.1:8000/historical"
     assert readers_own in text
     return text.replace(readers_own, service.url)
@@ -42,6 +42,13 @@ def test_the_shells_snippet_prints_the_newest_and_the_oldest_slot(service: Servi
     newest, oldest = json.loads(run(service, "sh", "-c", snippet("sh", service)))
     assert (newest["id"], newest["result"]) == ("newest", MADE)
     assert oldest["id"] == "oldest" and oldest["result"] <= MADE
+
+
+def test_the_shells_snippet_reads_through_a_tier_host(service: Service) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("the snippet needs curl")
+    answer = json.loads(run(service, "sh", "-c", snippet("sh", service, 1)))
+    assert answer["result"] == MADE
 
 
 def test_pythons_snippet_prints_the_newest_block(service: Service) -> None:
