@@ -60,7 +60,7 @@ def read(body: bytes, *, max_batch: int) -> Requests:
             return Requests([_read_one(text)], batch=False)
         members = _read_array(text)
     except _UNREADABLE as error:
-        raise ParseError(str(error)[:200]) from None
+        raise ParseError(_why_unreadable(error)) from None
     if not members:
         raise InvalidRequest("an empty batch")
     if len(members) > max_batch:
@@ -70,6 +70,12 @@ def read(body: bytes, *, max_batch: int) -> Requests:
             found=len(members),
         )
     return Requests([_read_one(bytes(member)) for member in members], batch=True)
+
+
+def _why_unreadable(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}"
+    return "nested too deep" if isinstance(error, RecursionError) else str(error)[:200]
 
 
 def _read_one(text: bytes) -> Request:
@@ -130,7 +136,10 @@ def _answer_one(
         observe(request.method, error)
         return [failure(error, request.id)]
     except Exception:
-        log.exception("unexpected error in %s", request.method)
+        # Never the params: they may hold what its owner alone should read.
+        key = getattr(getattr(call, "caller", None), "key_id", None)
+        identity = getattr(call, "request_id", "")
+        log.exception("request %s failed: method %r, key %s", identity, request.method, key)
         internal = InternalError()
         observe(request.method, internal)
         return [failure(internal, request.id)]
