@@ -68,6 +68,7 @@ class RpcEndpoint(APIView):
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
         view.terms = initkwargs.get("terms", cls.terms)  # HostMiddleware knows endpoints by it
+        view.verb = "POST"
         return view
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -79,7 +80,7 @@ class RpcEndpoint(APIView):
         caller: Caller | None = None
         taken: Taken | None = None
         try:
-            require_served(host, terms)
+            require_served(host, terms, request.path_info)
             if request.method != "POST":
                 raise NotAllowed(request.method or "")
             address = client_address(meta)
@@ -115,7 +116,9 @@ class RpcEndpoint(APIView):
         except RpcError as error:
             refusal = error
         except Exception:
-            log.exception("request %s failed", identity)
+            key = None if caller is None else caller.key_id
+            known = method if self.methods.get(method) is not None else ""
+            log.exception("request %s failed: method %r, key %s", identity, known, key)
             refusal = InternalError()
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
         key_id = getattr(refusal, "key_id", None) if caller is None else caller.key_id
@@ -181,6 +184,7 @@ class Endpoint(APIView):
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
         view.terms = initkwargs.get("terms", cls.terms)
+        view.verb = "GET"
         return view
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

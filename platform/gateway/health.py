@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import connection
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from access.redis_client import client
+from gateway.refusals import NotAllowed, body_of
+from gateway.terms import Face
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +46,25 @@ def _redis() -> dict[str, Any]:
 add_check("database", _database)
 add_check("redis", _redis)
 
+_VERBS = ("GET", "HEAD")
 
-def healthz(request: HttpRequest) -> JsonResponse:
+
+def _not_allowed(request: HttpRequest) -> HttpResponse:
+    verbs = ", ".join(_VERBS)
+    kind, body = body_of(NotAllowed(request.method or "", verbs), Face.WORD)
+    return HttpResponse(body, status=405, content_type=kind, headers={"Allow": verbs})
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    if request.method not in _VERBS:
+        return _not_allowed(request)
     return JsonResponse({"status": "ok"})
 
 
-def readyz(request: HttpRequest) -> JsonResponse:
+def readyz(request: HttpRequest) -> HttpResponse:
     """200 when every check passes, else 503 with the failed ones and why."""
+    if request.method not in _VERBS:
+        return _not_allowed(request)
     checks: dict[str, Any] = {}
     ready = True
     for name, check in _checks.items():

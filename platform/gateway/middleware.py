@@ -43,14 +43,14 @@ class HostMiddleware:
         match = self._endpoints.get(request.path_info) or self._resolve(request)
         if match is not None and hasattr(match.func, "terms"):
             if request.method == "OPTIONS":
-                return _preflight(request, identity)
+                return _preflight(request, identity, match.func.verb)
             request.resolver_match = match
             response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
             return response
         if host is not ALL_IN_ONE:
-            return _refuse(PathNotServed(host.label), request, identity)
-        if match is None and request.method == "POST" and not _is_the_admins(request.path_info):
-            return _refuse(PathNotServed(header[:100]), request, identity)
+            return _refuse(PathNotServed(host.label, request.path_info), request, identity)
+        if match is None and not _is_the_admins(request.path_info):
+            return _refuse(PathNotServed(header[:100], request.path_info), request, identity)
         response = self._get_response(request)
         response.headers["X-Request-Id"] = identity
         return response
@@ -88,7 +88,7 @@ def _refuse(error: Refusal, request: HttpRequest, identity: str) -> Answer:
     )
 
 
-def _preflight(request: HttpRequest, identity: str) -> Answer:
+def _preflight(request: HttpRequest, identity: str, verb: str) -> Answer:
     """CORS is open: keys travel in a header of the page's own making, never in cookies."""
     asked: str = request.META.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
     plain = (
@@ -96,8 +96,8 @@ def _preflight(request: HttpRequest, identity: str) -> Answer:
         and asked.replace("-", "").replace("_", "").replace(",", "").replace(" ", "").isalnum()
     )
     headers: dict[str, Any] = {
-        "Allow": "GET, POST, OPTIONS",
-        "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+        "Allow": f"{verb}, OPTIONS",
+        "Access-Control-Allow-Methods": f"{verb}, OPTIONS",
         "Access-Control-Allow-Headers": asked if plain and len(asked) < 500 else _ALLOWED_HEADERS,
         "Access-Control-Max-Age": "86400",
         "Vary": "Accept-Encoding, Access-Control-Request-Headers",

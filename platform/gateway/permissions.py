@@ -21,10 +21,10 @@ from gateway.refusals import (
 from gateway.terms import Terms
 
 
-def require_served(host: Host, terms: Terms) -> None:
+def require_served(host: Host, terms: Terms, path: str) -> None:
     """The host serves the endpoint at all. Raises PathNotServed."""
     if host is not ALL_IN_ONE and host.label not in terms.hosts:
-        raise PathNotServed(host.label)
+        raise PathNotServed(host.label, path)
 
 
 def require(host: Host, caller: Caller, terms: Terms, address: str) -> None:
@@ -51,6 +51,6 @@ class TermsPermission(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         host, terms = request._request.host, view.terms  # type: ignore[attr-defined]
         caller = cast(Caller, request.user)
-        require_served(host, terms)
+        require_served(host, terms, request._request.path_info)
         require(host, caller, terms, client_address(request.META))
         return True

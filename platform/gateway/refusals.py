@@ -35,8 +35,9 @@ class PathNotServed(Refusal):
     status = 404
     reason = "path_not_served"
 
-    def __init__(self, host: str) -> None:
-        super().__init__("This host does not serve this path", data={"found": host})
+    def __init__(self, host: str, path: str) -> None:
+        data = {"found": host, "path": path[:200]}
+        super().__init__("This host does not serve this path", data=data)
 
 
 class NotAllowed(Refusal):
