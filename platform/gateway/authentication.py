@@ -20,21 +20,20 @@ def caller_of(meta: dict[str, Any], *, now: datetime) -> Caller:
 
 
 def key_of(meta: dict[str, Any]) -> str | None:
-    """The key's text: the header wins over the query; a scheme word `Bearer` is tolerated."""
-    header: str = meta.get("HTTP_AUTHORIZATION", "")
-    if header:
+    """The key's text: the header wins over the query; a scheme word `Bearer` is tolerated.
+
+    What came but is no key is the text "", never None: servers hand over a header that is not
+    ASCII as an empty one, and its sender must not be taken for a caller without a key.
+    """
+    header: str | None = meta.get("HTTP_AUTHORIZATION")
+    if header is not None:
         text = header.strip()
-        if text[:7].lower() == "bearer ":
-            return text[7:].strip()
-        if text:
-            return text
+        return text[7:].strip() if text[:7].lower() == "bearer " else text
     query: str = meta.get("QUERY_STRING", "")
-    if "api_key" not in query:
+    # A name may be percent-encoded; most calls have no query at all, and reading one costs.
+    if "api_key" not in query and "%" not in query:
         return None
-    try:
-        return parse_qs(query, max_num_fields=100).get("api_key", [None])[-1]
-    except ValueError:
-        return None
+    return parse_qs(query, keep_blank_values=True).get("api_key", [None])[-1]
 
 
 class KeyAuthentication(BaseAuthentication):

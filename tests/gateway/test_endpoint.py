@@ -92,7 +92,33 @@ def test_a_wrong_key_is_401_also_where_none_is_needed(door: Any, issue: Issue) -
         response = door.call("getSlot", key=key)
         assert (response.status_code, reason(response)) == (401, word), key
         assert response["WWW-Authenticate"]
-    assert door.call("getSlot", QUERY_STRING="api_key=wrong").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        {"HTTP_AUTHORIZATION": ""},  # what the server makes of a header that is not ASCII
+        {"HTTP_AUTHORIZATION": "   "},
+        {"HTTP_AUTHORIZATION": "tmk_a,"},
+        {"HTTP_AUTHORIZATION": "", "QUERY_STRING": "api_key=wrong"},
+        {"QUERY_STRING": "api_key=wrong"},
+        {"QUERY_STRING": "api_key="},
+        {"QUERY_STRING": "api_key"},
+        {"QUERY_STRING": "api%5Fkey=wrong"},
+        {"QUERY_STRING": "%61pi_key=%ff"},
+        {"QUERY_STRING": "x=1&" * 200 + "api_key=wrong"},
+    ],
+)
+def test_what_came_and_is_no_key_is_never_taken_for_none(
+    door: Any, credentials: dict[str, str]
+) -> None:
+    response = door.call("getSlot", **credentials)
+    assert (response.status_code, reason(response)) == (401, "key_malformed")
+
+
+def test_a_query_without_a_key_is_a_caller_without_a_key(door: Any) -> None:
+    for query in ("", "x=1", "x=%20&y", "&&", "%"):
+        assert door.call("getSlot", QUERY_STRING=query).status_code == 200, query
 
 
 def test_what_a_good_key_may_not_do_is_403_with_the_reason(door: Any, issue: Issue) -> None:
@@ -160,6 +186,47 @@ def test_other_hosts_and_other_paths_are_404(door: Any, host: str, path: str, wo
     response = door.post(path, CALL, HTTP_HOST=host, SERVER_NAME="unnamed")
     assert (response.status_code, reason(response)) == (404, word)
     assert response["X-Request-Id"]
+    if word == "path_not_served":
+        assert response.json()["error"]["data"]["path"] == path
+
+
+def test_an_unknown_path_is_refused_in_json_and_the_admins_in_html(door: Any) -> None:
+    for method in ("GET", "PUT", "OPTIONS"):
+        response = door.get("/nothing", method=method)
+        assert response.status_code == 404
+        assert response.json()["error"] == "path_not_served"
+        assert response.json()["path"] == "/nothing"
+    for path in ("/admin/nothing", "/static/nothing"):
+        assert door.get(path)["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(("path", "verb"), [("/ledger", "POST"), ("/tip", "GET")])
+def test_options_and_405_allow_the_same(door: Any, path: str, verb: str) -> None:
+    asked, refused = door.get(path, method="OPTIONS"), door.get(path, method="DELETE")
+    assert (asked.status_code, refused.status_code) == (204, 405)
+    assert asked["Allow"] == refused["Allow"] == f"{verb}, OPTIONS"
+    assert asked["Access-Control-Allow-Methods"] == f"{verb}, OPTIONS"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_is_asked_for_not_posted(door: Any, path: str) -> None:
+    response = door.post(path, b"{}")
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
+    assert response.json()["error"] == "http_method_not_allowed"
+    assert door.get(path, method="HEAD").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (b'{"a":"\xff"}', "not UTF-8 at byte 6"),
+        (b'{"id":' + b"[" * 5000, "nested too deep"),
+        (b"[" * 5000, "nested too deep"),
+    ],
+)
+def test_what_is_no_json_is_told_in_plain_words(door: Any, body: bytes, found: str) -> None:
+    error = door.post("/ledger", body).json()["error"]
+    assert error["data"] == {"reason": "parse_error", "found": found}
 
 
 def test_above_the_limit_is_429_and_says_when_to_come_back(door: Any, issue: Issue) -> None:
@@ -280,8 +347,13 @@ def test_errors_of_the_call_travel_with_200_and_cost_a_token(
     assert response["X-RateLimit-Remaining"] == "9"
 
 
-def test_our_own_fault_is_told_without_detail(door: Any) -> None:
-    response = door.call("break")
+def test_our_own_fault_is_told_without_detail_and_logged_with_its_request(
+    door: Any, issue: Issue, caplog: Any
+) -> None:
+    issued = issue()
+    response = door.call("break", key=issued.secret, HTTP_X_REQUEST_ID="mine-2")
+    line = f"request mine-2 failed: method 'break', key {issued.key.pk}"
+    assert line in caplog.text and issued.secret not in caplog.text
     assert response.status_code == 200
     assert response.json()["error"] == {
         "code": -32603,
