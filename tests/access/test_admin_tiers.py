@@ -1,5 +1,6 @@
 """The admin's pages on tiers, customers and usage, as a browser's requests."""
 
+import html
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -93,6 +94,49 @@ def test_a_limit_that_makes_no_sense_is_refused_with_the_reason(
     assert page.status_code == 200
     assert said in page.content.decode()
     assert list(Tier.objects.values()) == before
+
+
+def test_the_order_of_the_named_tiers_holds_in_the_list_and_on_a_tiers_page(
+    admin_client: Any, db: None
+) -> None:
+    from access.models import Tier
+
+    before = list(Tier.objects.values())
+    names = [tier.name for tier in Tier.objects.all()]
+    ultra = names.index("ultra")
+
+    def refused(path: str, sent: dict[str, Any]) -> str:
+        page = admin_client.post(path, sent)
+        assert page.status_code == 200
+        assert list(Tier.objects.values()) == before
+        return str(page.content.decode())
+
+    tier = Tier.objects.get(name="ultra")
+    limits = {n: getattr(tier, n) or "" for n in LIMITS}
+    for rank, said in ((35, "ultra has 35, elite has 30"), (10, "Rank 10 is also that of basic")):
+        sent = html.unescape(refused(TIERS, {**list_form(), f"form-{ultra}-rank": rank}))
+        assert said in sent
+    change = f"{TIERS}{tier.pk}/change/"
+    told = html.unescape(refused(change, {"name": "ultra", **limits, "rank": 5}))
+    assert "basic < ultra < elite < epic must hold: basic has 10, ultra has 5" in told
+    told = html.unescape(refused(f"{TIERS}add/", {**limits, "name": "more", "rank": 40}))
+    assert "Rank 40 is also that of epic" in told
+
+
+def test_two_tiers_change_places_in_one_saving_of_the_list(admin_client: Any, db: None) -> None:
+    from access.models import Tier
+
+    Tier.objects.create(name="trial", rank=7)
+    names = [tier.name for tier in Tier.objects.all()]
+    anonymous, trial = names.index("anonymous"), names.index("trial")
+    ranks = {f"form-{anonymous}-rank": 7, f"form-{trial}-rank": 0}
+    assert admin_client.post(TIERS, {**list_form(), **ranks}).status_code == 302
+    assert Tier.objects.get(name="trial").rank == 0
+
+
+def test_the_hint_says_that_a_burst_is_never_empty(admin_client: Any, db: None) -> None:
+    text = admin_client.get(TIERS).content.decode()
+    assert "rate or cap (∞) has no limit; a burst is a number" in text
 
 
 def test_a_tier_in_use_and_that_of_keyless_callers_cannot_be_deleted(

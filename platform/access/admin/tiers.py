@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
+from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
 from access.errors import OrderRefused
 from access.models import Tier
@@ -20,7 +21,7 @@ from access.services import tier_edits
 _MOST = 1_000_000
 
 
-class TierForm(forms.ModelForm):  # type: ignore[type-arg]
+class ListedTierForm(forms.ModelForm):  # type: ignore[type-arg]
     """Says in words what the table's constraints would refuse."""
 
     def clean_name(self) -> str:
@@ -39,6 +40,34 @@ class TierForm(forms.ModelForm):  # type: ignore[type-arg]
             if rate is not None and not 0 < rate <= _MOST:
                 self.add_error(name, f"Above 0 and up to {_MOST:,} per second; empty is unlimited")
         return cleaned
+
+
+class TierForm(ListedTierForm):
+    """One tier beside the stored others."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        name, rank = cleaned.get("name"), cleaned.get("rank")
+        if name is not None and rank is not None:
+            others = Tier.objects.exclude(pk=self.instance.pk)
+            ranks = dict(others.values_list("name", "rank"))
+            problem = rank_problems({**ranks, name: rank}).get(name)
+            if problem is not None:
+                self.add_error("rank", problem)
+        return cleaned
+
+
+class TierFormSet(forms.BaseModelFormSet):  # type: ignore[type-arg]
+    """The list's tiers, whose ranks are looked at together: two may change places."""
+
+    def clean(self) -> None:
+        super().clean()
+        ranks = dict(Tier.objects.values_list("name", "rank"))
+        listed = {form.instance.name: form for form in self.forms if "rank" in form.cleaned_data}
+        ranks.update({name: form.cleaned_data["rank"] for name, form in listed.items()})
+        problems = rank_problems(ranks)
+        for name in problems.keys() & listed.keys():
+            listed[name].add_error("rank", problems[name])
 
 
 @admin.register(Tier)
@@ -76,7 +105,10 @@ class TierAdmin(ModelAdmin):  # type: ignore[misc]
         return queryset.annotate(key_count=Count("keys"))
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[forms.ModelForm]:  # type: ignore[type-arg]
-        return super().get_changelist_form(request, **{"form": TierForm, **kwargs})  # type: ignore[no-any-return]
+        return super().get_changelist_form(request, **{"form": ListedTierForm, **kwargs})  # type: ignore[no-any-return]
+
+    def get_changelist_formset(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().get_changelist_formset(request, **{"formset": TierFormSet, **kwargs})
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
