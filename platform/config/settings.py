@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "gateway",
     "historical",
     "ingest",
+    "tipping",
     "config",
 ]
 
@@ -290,6 +291,12 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},
         "django": {"handlers": [], "propagate": True, "level": "INFO"},
+        # Three lines for each task that a clock starts, also when there was nothing to do: the
+        # tasks say themselves what they did.
+        **dict.fromkeys(
+            ("celery.beat", "celery.worker.strategy", "celery.app.trace"),
+            {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"},
+        ),
     },
 }
 
