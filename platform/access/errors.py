@@ -7,11 +7,15 @@ from jsonrpc.errors import RpcError
 
 
 class KeyRefused(RpcError):
-    """The key that came cannot be used. `key_id` is set where the key is, or was, one of ours."""
+    """The key that came cannot be used.
+
+    `key_id` is set where the key is, or was, one of ours.
+    """
 
     code = -32003
     status: ClassVar[int] = 401
     reason = "key_refused"
+    abstract: ClassVar[bool] = True
 
     def __init__(self, message: str, *, key_id: int | None = None, **data: Any) -> None:
         super().__init__(message, data=data)

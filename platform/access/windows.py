@@ -18,13 +18,14 @@ _away_until = 0.0
 
 
 def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int = 1) -> Taken:
-    """Counts `cost` calls of the address in the group's window: `burst` calls in the whole seconds
-    that the rate needs for them. While Redis is away this process counts alone.
+    """Counts `cost` calls of the address in the group's window, or none of them when they do not
+    fit: `burst` calls in the whole seconds, at least one, that the rate needs for about as many.
+    While Redis is away this process counts alone.
     """
     global _away_until
     holder = holder_of(address)
-    period = max(1, math.ceil(quota.burst / quota.rate))
-    limit = max(1, math.floor(quota.rate * period))
+    period = max(1, round(quota.burst / quota.rate))
+    limit = quota.burst
     if _away_until <= time.monotonic():
         try:
             return _take(request, group, holder, limit, period, cost)
@@ -39,25 +40,32 @@ def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int
 def _take(
     request: HttpRequest, group: str, holder: str, limit: int, period: int, cost: int
 ) -> Taken:
-    usage = None
-    # django-ratelimit counts by one; a batch above the limit need not be counted to its end.
-    for _ in range(min(cost, limit + 1)):
+    def count(increment: bool) -> tuple[int, int]:
+        """Calls in the window, and the seconds until it ends."""
         usage = get_usage(
             request,
             group=group,
             key=lambda _group, _request: holder,
             rate=lambda _group, _request: (limit, period),
-            increment=True,
+            increment=increment,
         )
-        if usage is None or usage["should_limit"]:
-            break
-    if usage is None:  # RATELIMIT_ENABLE is off
-        return Taken(True, group, limit, limit, 0, 0, None)
-    left = max(1, int(usage["time_left"]))
-    refused = bool(usage["should_limit"])
-    return Taken(
-        not refused, group, limit, max(0, limit - int(usage["count"])), left, left * refused, None
-    )
+        if usage is None:  # RATELIMIT_ENABLE is off
+            return 0, period
+        if not usage["limit"]:
+            raise OSError("the window could not be counted")  # how django-ratelimit says so
+        return int(usage["count"]), max(1, int(usage["time_left"]))
+
+    # django-ratelimit counts by one and never back: a batch looks first, so that one that does not
+    # fit leaves the window as it was.
+    if cost > 1:
+        counted, left = count(False)
+        if counted + cost > limit:
+            return Taken(False, group, limit, max(0, limit - counted), left, left, None)
+    for _ in range(cost):
+        counted, left = count(True)
+        if counted > limit:
+            return Taken(False, group, limit, 0, left, left, None)
+    return Taken(True, group, limit, limit - counted, left, 0, None)
 
 
 def holder_of(address: str) -> str:

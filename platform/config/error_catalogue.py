@@ -23,7 +23,8 @@ do on the standard node: prefer the reason.
 def page() -> str:
     """The page in Markdown."""
     get_resolver().url_patterns  # noqa: B018  (loads every area's errors)
-    rows = {_row(kind) for kind in _kinds() if "reason" in vars(kind)}
+    kinds = (kind for kind in _kinds() if "reason" in vars(kind) and "abstract" not in vars(kind))
+    rows = {_row(kind) for kind in kinds}
     return _HEAD + "\n".join(sorted(rows)) + "\n"
 
 

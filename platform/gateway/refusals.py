@@ -108,6 +108,7 @@ class Forbidden(Refusal):
     status = 403
     code = -32003
     reason = "forbidden"
+    abstract: ClassVar[bool] = True
 
 
 class KeySuspended(Forbidden):
@@ -161,6 +162,7 @@ class TooManyRequests(Refusal):
     status = 429
     code = -32005
     reason = "rate_limited"
+    text: ClassVar[str] = "Too many requests"
 
     def __init__(self, taken: Taken, cost: int) -> None:
         data = {
@@ -170,7 +172,7 @@ class TooManyRequests(Refusal):
             "found": taken.remaining,
             "retryAfterSeconds": taken.retry_seconds,
         }
-        super().__init__("Too many requests", data=data)
+        super().__init__(self.text.format(limit=taken.limit), data=data)
         self.retry_seconds = taken.retry_seconds
 
     def headers(self) -> dict[str, str]:
@@ -183,6 +185,7 @@ class BatchAboveLimit(TooManyRequests):
     """
 
     reason = "batch_above_limit"
+    text = "Too many requests: split the batch, more than {limit} calls never fit"
 
 
 _CHALLENGE = 'Bearer realm="tidemark"'

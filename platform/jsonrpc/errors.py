@@ -11,6 +11,8 @@ class RpcError(Exception):
 
     code: ClassVar[int] = -32603
     reason: ClassVar[str] = "internal_error"
+    # A class that says so itself is never raised, only its subclasses are.
+    abstract: ClassVar[bool] = True
 
     def __init__(self, message: str, *, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)

@@ -16,3 +16,4 @@ def test_every_reason_has_one_row_with_a_text():
     assert len(reasons) == len(set(reasons))
     assert all(row[4].strip(" |") for row in rows)
     assert "| `slot_skipped`" in reasons
+    assert not {"| `key_refused`", "| `forbidden`"} & set(reasons), "never answered themselves"

@@ -251,6 +251,30 @@ def test_a_keyless_address_has_a_limit_of_its_own(door: Any, tier: Any) -> None:
     assert int(refused["Retry-After"]) >= 1
 
 
+@pytest.mark.parametrize(("rate", "burst"), [(3, 20), (0.3, 7), (50, 4)])
+def test_a_keyless_window_holds_exactly_the_burst(
+    door: Any, tier: Any, rate: float, burst: int
+) -> None:
+    tier("anonymous", 0, requests_per_second=rate, requests_burst=burst)
+    response = door.call("getSlot")
+    assert response["X-RateLimit-Limit"] == str(burst)
+    assert int(response["X-RateLimit-Reset"]) <= max(1, round(burst / rate))
+    assert door.post("/ledger", b"[" + b",".join([CALL] * (burst + 1)) + b"]").status_code == 429
+
+
+def test_a_refused_batch_leaves_the_window_as_it_was(door: Any, tier: Any) -> None:
+    tier("anonymous", 0, requests_per_second=0.001, requests_burst=5)
+    assert door.call("getSlot")["X-RateLimit-Remaining"] == "4"
+    for size, word in ((5, "rate_limited"), (6, "batch_above_limit")):
+        refused = door.post("/ledger", b"[" + b",".join([CALL] * size) + b"]")
+        assert (refused.status_code, reason(refused)) == (429, word)
+        assert int(refused["Retry-After"]) >= 1
+        data = refused.json()["error"]["data"]
+        assert (data["required"], data["found"], data["limit"]) == (size, 4, 5)
+    statuses = [door.call("getSlot").status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 200, 429]
+
+
 def test_a_batch_costs_one_token_for_each_of_its_calls(door: Any, issue: Issue) -> None:
     issued = issue(requests_per_second=0.1, requests_burst=10)
     batch = b"[" + b",".join([CALL] * 7) + b"]"
@@ -275,6 +299,7 @@ def test_a_keyless_batch_above_the_window_is_told_to_be_split(door: Any, tier: A
     response = door.post("/ledger", batch)
     assert (response.status_code, reason(response)) == (429, "batch_above_limit")
     assert response.json()["error"]["data"]["limit"] == 5
+    assert "split the batch" in response.json()["error"]["message"]
 
 
 def test_two_quotas_of_one_request_are_both_taken_from(door: Any, issue: Issue, tier: Any) -> None:
