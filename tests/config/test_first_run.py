@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth import authenticate, get_user_model
 from django.utils import timezone
 
+from access.errors import KeyRevoked
 from access.models import ApiKey
 from access.services import keys
 from config.first_run import BadCredentialsFile, ensure_credentials
@@ -44,6 +45,11 @@ def test_a_lost_file_means_new_keys_and_a_new_password(tmp_path: Path) -> None:
     (tmp_path / "credentials.json").unlink()
     second = ensure_credentials(tmp_path, BASE_URL)
     assert not set(first.api_keys.values()) & set(second.api_keys.values())
+    for secret in first.api_keys.values():
+        with pytest.raises(KeyRevoked):
+            keys.identify(secret, now=timezone.now())
+    for tier, secret in second.api_keys.items():
+        assert keys.identify(secret, now=timezone.now()).tier == tier
     assert authenticate(username="admin", password=first.admin.password) is None
     assert authenticate(username="admin", password=second.admin.password) is not None
 
