@@ -186,3 +186,17 @@ def test_a_forked_child_sends_its_own_counts_and_not_its_parents() -> None:
     os.waitpid(pid, 0)
     usage.flush()
     assert client().hget(usage.LIVE_KEY, "calls|" + _field()) == b"2"
+
+
+@pytest.mark.django_db
+def test_a_minute_without_calls_is_no_news(caplog: Any) -> None:
+    caplog.set_level("DEBUG", logger="access.tasks")
+    roll_up_usage()
+    count(None)
+    usage.flush()
+    roll_up_usage()
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert [line for line in told if "rolled up" in line[1]] == [
+        ("DEBUG", "rolled up 0 rows of usage"),
+        ("INFO", "rolled up 1 rows of usage"),
+    ]
