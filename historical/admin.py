@@ -23,6 +23,9 @@ from historical.store import overview as store
 _VERSIONS = {-1: "legacy only", 0: "up to version 0", 1: "up to version 1"}
 _HUES = {Import.State.DONE: "good", Import.State.FAILED: "bad", Import.State.RUNNING: "warning"}
 
+# Characters of a failure in the list; the import's own page has it whole.
+_SHORT = 120
+
 
 class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
     """To be looked at: rows are written by imports and by the follower alone."""
@@ -83,14 +86,21 @@ class BlockAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Block]:
         return store.blocks_without_bodies(super().get_queryset(request))
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        if changes.query and not changes.result_list:
+            changes.why_nothing = _why_nothing(changes.query)
+        return changes
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Block], search_term: str
     ) -> tuple[QuerySet[Block], bool]:
-        text = search_term.strip().replace(",", "")
+        text = search_term.strip()
         if not text:
             return queryset, False
-        if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= I64_MAX:
-            return queryset.filter(slot=int(text)), False
+        asked = _slot_in(text)
+        if asked is not None:
+            return queryset.filter(slot=asked), False
         try:
             slot = overview.slot_of(bytes(Signature.from_string(text)))
         except ValueError:
@@ -172,9 +182,29 @@ class BlockAdmin(ReadOnlyAdmin):
         return format_html_join(" · ", '<a class="tm-link" href="{}">{}</a>', links) or "none"
 
 
+def _slot_in(text: str) -> int | None:
+    digits = text.replace(",", "")
+    if digits.isascii() and digits.isdecimal() and len(digits) < 20 and int(digits) <= I64_MAX:
+        return int(digits)
+    return None
+
+
+def _why_nothing(asked: str) -> str:
+    """What the ledger knows of what was looked for and not found."""
+    slot = _slot_in(asked)
+    if slot is not None:
+        return overview.why_no_block(slot)
+    try:
+        Signature.from_string(asked)
+    except ValueError:
+        return "Neither a slot nor a signature: a slot is a number, a signature 87 or 88 letters."
+    return "No stored transaction has this signature."
+
+
 @admin.register(Import)
 class ImportAdmin(ReadOnlyAdmin):
-    list_display = ("name", "outcome", "blocks", "transactions", "slots", "begun", "took")
+    list_display = ("name", "outcome", "reason", "blocks", "transactions", "slots", "begun", "took")
+    list_fullwidth = True
     list_display_links = ("name",)
     list_filter = ("state",)
     list_per_page = 50
@@ -182,7 +212,7 @@ class ImportAdmin(ReadOnlyAdmin):
     search_help_text = "File, warning or failure"
     ordering = ("-started_at", "-pk")
     fieldsets = (
-        (None, {"fields": ("name", "outcome", "why", "format", "begun", "took")}),
+        (None, {"fields": ("name", "outcome", "why", "format", "begun_at", "took")}),
         ("Content", {"fields": ("blocks", "present", "transactions", "slots", "told")}),
     )
     readonly_fields = (
@@ -190,7 +220,7 @@ class ImportAdmin(ReadOnlyAdmin):
         "outcome",
         "why",
         "format",
-        "begun",
+        "begun_at",
         "took",
         "blocks",
         "present",
@@ -217,6 +247,12 @@ class ImportAdmin(ReadOnlyAdmin):
         if not entry.failure:
             return "none"
         return format_html('<span class="tm-break">{}</span>', entry.failure)
+
+    @admin.display(description="failure")
+    def reason(self, entry: Import) -> SafeString | str:
+        first = entry.failure.strip().partition("\n")[0]
+        short = first if len(first) <= _SHORT else f"{first[: _SHORT - 1]}…"
+        return format_html('<span title="{}">{}</span>', first, short) if first else "-"
 
     @admin.display(description="warnings")
     def told(self, entry: Import) -> SafeString | str:
@@ -245,6 +281,10 @@ class ImportAdmin(ReadOnlyAdmin):
     @admin.display(description="started", ordering="started_at")
     def begun(self, entry: Import) -> SafeString | str:
         return words.moment(entry.started_at, timezone.now())
+
+    @admin.display(description="started")
+    def begun_at(self, entry: Import) -> str:
+        return words.plain(entry.started_at, seconds=True)
 
     @admin.display(description="took")
     def took(self, entry: Import) -> str:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from historical.errors import BlockCleanedUp, BlockNotAvailable, SlotSkipped
 from historical.models import Import
+from historical.services import bounds
 from historical.store import overview as store
 from historical.store import transactions
 
@@ -39,6 +41,23 @@ def slot_of(signature: bytes) -> int | None:
     """The slot of a stored transaction."""
     place = transactions.place_of(signature)
     return None if place is None else place[0]
+
+
+def why_no_block(slot: int) -> str:
+    """What the ledger knows of a slot that holds no block, in a sentence."""
+    ends = store.ends()
+    if ends is None:
+        return "The ledger is empty: no block is stored yet."
+    stored = f"the ledger holds {ends.first_slot} to {ends.last_slot}"
+    match bounds.why_no_block(slot):
+        case BlockCleanedUp():
+            return f"Slot {slot} lies below the first stored block: {stored}."
+        case BlockNotAvailable():
+            return f"Slot {slot} lies above the newest stored block: {stored}."
+        case SlotSkipped():
+            return f"Slot {slot} was skipped: its leader made no block, as the next block tells."
+        case _:
+            return f"Slot {slot} is not stored: whether it was skipped is not known here."
 
 
 def moment_of(block_time: int | None) -> datetime | None:

@@ -1,6 +1,6 @@
 """The admin's pages on blocks and imports, and its home, as a browser's requests."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -91,6 +91,32 @@ def test_a_block_is_found_by_its_slot(
     assert [block.slot for block in page.context["cl"].result_list] == found
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("103", "Slot 103 was skipped"),
+        ("107", "Slot 107 is not stored: whether it was skipped is not known here"),
+        ("99", "lies below the first stored block: the ledger holds 100 to 110"),
+        ("1,111", "Slot 1111 lies above the newest stored block: the ledger holds 100 to 110"),
+        ("1" * 64, "No stored transaction has this signature"),
+        ("a block", "Neither a slot nor a signature"),
+    ],
+)
+def test_a_search_without_a_block_says_what_the_ledger_knows(
+    admin_client: Any, no_blocks: None, asked: str, said: str
+) -> None:
+    for slot, parent in ((100, 99), (104, 100), (110, 108)):
+        add_block(slot, parent_slot=parent)
+    text = admin_client.get(BLOCKS, {"q": asked}).content.decode()
+    assert said in text
+    assert "Create a new item" not in text
+
+
+def test_a_search_in_an_empty_ledger_says_so(admin_client: Any, no_blocks: None) -> None:
+    text = admin_client.get(BLOCKS, {"q": "103"}).content.decode()
+    assert "no block is stored yet" in text
+
+
 def test_a_block_is_found_by_a_transactions_signature(admin_client: Any, real_ledger: Any) -> None:
     from historical.models import Transaction
 
@@ -133,6 +159,25 @@ def test_an_imports_page_says_what_went_wrong(admin_client: Any, no_blocks: None
     assert "1 min" in text
     listed = admin_client.get("/admin/historical/import/?state__exact=failed").content.decode()
     assert "&lt;b&gt;.json" in listed
+
+
+def test_the_list_of_imports_tells_a_failures_first_line_and_the_page_its_moment(
+    admin_client: Any, no_blocks: None
+) -> None:
+    at = datetime(2026, 11, 21, 0, 39, 5, tzinfo=UTC)
+    broken = Import.objects.create(
+        file="data/a.json",
+        state="failed",
+        started_at=at,
+        finished_at=at,
+        failure="slot 7: no blockhash " + "x" * 200 + "\nTraceback",
+    )
+    Import.objects.create(file="b.json", state="done", started_at=at, finished_at=at)
+    listed = admin_client.get("/admin/historical/import/").content.decode()
+    assert f">slot 7: no blockhash {'x' * 98}…<" in listed
+    assert ">Traceback" not in listed
+    page = admin_client.get(f"/admin/historical/import/{broken.pk}/change/").content.decode()
+    assert "2026-11-21 00:39:05 UTC" in page
 
 
 def test_the_home_tells_the_ledger_the_imports_and_the_servers(
