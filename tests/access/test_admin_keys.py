@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -503,3 +503,31 @@ def test_a_keys_page_shows_its_usage_in_few_queries(
     assert "rate_limited" in text
     assert page.context["usage"]["report"].ok == 90_000
     assert '<td class="tm-number">2.00</td>' in text
+
+
+def test_a_keys_history_tells_each_moment_in_utc_and_its_headings_once(
+    admin_client: Any, key: Any
+) -> None:
+    from django.contrib.admin.models import LogEntry
+
+    admin_client.post(f"{LIST}orders/suspend/", {"ids": key.key.pk})
+    LogEntry.objects.update(action_time=datetime(2026, 11, 21, 0, 39, tzinfo=UTC))
+    text = admin_client.get(f"{LIST}{key.key.pk}/history/").content.decode()
+    assert "2026-11-21 00:39 UTC" in text
+    assert "Suspended." in text
+    assert "a.m." not in text
+    assert "data-label" not in text
+
+
+def test_a_name_stands_in_the_title_as_it_was_written(admin_client: Any, key: Any) -> None:
+    key.key.name = "k1"
+    key.key.save()
+    key.key.customer.name = "ada"
+    key.key.customer.save()
+    for path in (f"{LIST}{key.key.pk}/change/", f"{LIST}{key.key.pk}/history/"):
+        crumbs = re.findall(
+            r'class="tm-crumb"[^>]*>([^<]*)<', admin_client.get(path).content.decode()
+        )
+        assert crumbs[-2:] == ["API keys", str(key.key)]
+    page = admin_client.get(f"/admin/access/customer/{key.key.customer_id}/change/")
+    assert '/change/">ada</a>' in page.content.decode()
