@@ -1,6 +1,7 @@
 """What the ranks of tiers must be to one another."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 # The tiers with hosts of their own: a key opens the hosts of its rank and below.
 _RISING = ("basic", "ultra", "elite", "epic")
@@ -14,7 +15,7 @@ def rank_problems(ranks: Mapping[str, int]) -> dict[str, str]:
         if same:
             found[name] = f"Rank {rank} is also that of {', '.join(same)}: each tier has its own"
     present = [name for name in _RISING if name in ranks]
-    for below, above in zip(present, present[1:], strict=False):
+    for below, above in pairwise(present):
         if ranks[below] > ranks[above]:
             text = f"{' < '.join(_RISING)} must hold: {below} has {ranks[below]}"
             found[above] = f"{text}, {above} has {ranks[above]}"
