@@ -4,9 +4,11 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from config.front import front_page
 from gateway.sign_in import limited_sign_in
 
 urlpatterns = [
+    path("", front_page),
     path("", include("historical.urls")),
     path("", include("gateway.urls")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

@@ -43,13 +43,15 @@ class HostMiddleware:
         match = self._endpoints.get(request.path_info) or self._resolve(request)
         if match is not None and hasattr(match.func, "terms"):
             if request.method == "OPTIONS":
-                return _preflight(request, identity, match.func.verb)
+                return _preflight(request, identity, getattr(match.func, "verb", "POST"))
             request.resolver_match = match
             response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
             return response
         if host is not ALL_IN_ONE:
             return _refuse(PathNotServed(host.label, request.path_info), request, identity)
-        if match is None and not _is_the_admins(request.path_info):
+        # "/" is a page to look at, and no endpoint.
+        unserved = match is None or (request.path_info == "/" and request.method == "POST")
+        if unserved and not _is_the_admins(request.path_info):
             return _refuse(PathNotServed(header[:100], request.path_info), request, identity)
         response = self._get_response(request)
         response.headers["X-Request-Id"] = identity

@@ -189,9 +189,43 @@ def test_a_signed_in_page_that_is_not_there_says_so(watched: Callable[[], Any]) 
     visitor.sign_in()
     visitor.refusals_expected = True
     visitor.open("/admin/access/nothing/")
-    assert "Not Found" in visitor.page.content()
+    assert visitor.page.inner_text("h1") == "Not Found"
+    visitor.page.screenshot(path=SCREENSHOTS / "empty" / "not-found.png")
     visitor.open(f"{KEYS}999999/change/")
     assert visitor.page.url.endswith("/admin/")
+
+
+def test_a_wrong_password_is_told_once(watched: Callable[[], Any]) -> None:
+    visitor = watched()
+    visitor.open("/admin/login/")
+    page = visitor.page
+    page.fill("#id_username", "admin")
+    page.fill("#id_password", "a wrong one")
+    page.click("button[type=submit]")
+    page.wait_for_selector("div.errornote")
+    assert page.locator(".errornote:visible").count() == 1
+    assert "correct username and password" in page.inner_text("div.errornote")
+    assert visitor.problems == []
+
+
+def test_the_front_page_says_what_answers_here(watched: Callable[[], Any]) -> None:
+    visitor = watched()
+    wrong = []
+    for colours in ("light", "dark"):
+        visitor.page.emulate_media(color_scheme=colours)
+        visitor.open("/")
+        for size, (width, height) in SIZES.items():
+            visitor.page.set_viewport_size({"width": width, "height": height})
+            visitor.page.screenshot(path=SCREENSHOTS / "empty" / f"front-{size}-{colours}.png")
+            if visitor.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                wrong.append(f"{size}: scrolls sideways")
+    assert [*wrong, *visitor.problems] == []
+    assert f"curl {visitor.base}/historical" in visitor.page.inner_text("pre")
+    links = visitor.page.eval_on_selector_all("a", "found => found.map(a => a.pathname)")
+    assert links == ["/admin/", "/healthz", "/readyz"]
+    posted = visitor.page.request.post(f"{visitor.base}/", data={"method": "getSlot"})
+    assert posted.status == 404
+    assert posted.json()["error"]["data"]["reason"] == "path_not_served"
 
 
 @pytest.fixture(autouse=True)
