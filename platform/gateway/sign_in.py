@@ -4,8 +4,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 
 from access import windows
 from access.callers import Quota
@@ -24,13 +25,10 @@ def limited_sign_in(view: View) -> View:
         if request.method == "POST":
             taken = windows.take(request, "sign-in", client_address(request.META), _ATTEMPTS)
             if not taken.allowed:
-                text = f"Too many attempts: try again in {taken.retry_seconds} s\n"
-                return HttpResponse(
-                    text,
-                    status=429,
-                    content_type="text/plain; charset=utf-8",
-                    headers={"Retry-After": str(taken.retry_seconds)},
-                )
+                seconds = taken.retry_seconds
+                response = render(request, "429.html", {"seconds": seconds}, status=429)
+                response.headers["Retry-After"] = str(seconds)
+                return response
         return view(request, *args, **kwargs)
 
     return limited
