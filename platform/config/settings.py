@@ -71,6 +71,7 @@ MIDDLEWARE = [
 ADMIN_PATHS = ("/admin/", "/static/")
 ADMIN_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "config.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -87,6 +88,7 @@ APPEND_SLASH = False  # an RPC path is what it is; a redirect would drop the bod
 USE_I18N = False  # one language; the translation machinery costs each admin page
 USE_TZ = True
 TIME_ZONE = "UTC"
+DATETIME_FORMAT = r"Y-m-d H:i \U\T\C"  # the admin's own pages; ours say it by access.admin.words
 
 TEMPLATES = [
     {

@@ -324,8 +324,11 @@ def test_usage_rows_cannot_be_opened_or_written(admin_client: Any, issue: Any) -
 
 
 def test_sign_in_is_limited_per_address(client: Any, db: None) -> None:
-    tries = [
-        client.post("/admin/login/", {"username": "admin", "password": "guess"}).status_code
-        for _ in range(11)
+    answers = [
+        client.post("/admin/login/", {"username": "admin", "password": "guess"}) for _ in range(11)
     ]
-    assert tries == [200] * 10 + [429]
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+    refused = answers[-1]
+    assert int(refused.headers["Retry-After"]) > 0
+    assert f"Try again in {refused.headers['Retry-After']} s" in refused.content.decode()
+    assert "frame-ancestors 'none'" in refused.headers["Content-Security-Policy"]
