@@ -38,6 +38,7 @@ _LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
         "historical",
         (("Blocks", "block", "deployed_code"), ("Imports", "import", "file_open")),
     ),
+    ("Tipping", "tipping", (("TTL classes", "ttlclass", "timelapse"),)),
     (
         "Administrators",
         "auth",
