@@ -1,9 +1,13 @@
 """Readers of the environment that fail loudly: a value that makes no sense stops the start."""
 
 import os
-from typing import TypeVar
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
 
-T = TypeVar("T")
+_HOST_NAME = re.compile(
+    r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
+)
 
 
 class BadEnvironment(Exception):
@@ -39,6 +43,93 @@ def boolean(name: str, default: bool) -> bool:
 
 
 def names(name: str, default: list[str]) -> list[str]:
-    """A comma-separated list; empty items are dropped."""
+    """A comma-separated list; empty items are dropped, but one must be left."""
     raw = os.environ.get(name, "").strip()
-    return [item.strip() for item in raw.split(",") if item.strip()] if raw else default
+    if not raw:
+        return default
+    items = [item.strip() for item in raw.split(",") if item.strip()]
+    if not items:
+        raise BadEnvironment(f"{name}={raw!r}: expected a comma-separated list")
+    return items
+
+
+def host_name(name: str, default: str) -> str:
+    """A host name without a port, in lower case."""
+    value = text(name, default).lower()
+    if not _HOST_NAME.fullmatch(value):
+        raise BadEnvironment(f"{name}={value!r}: expected a host name such as example.com")
+    return value
+
+
+def hosts(name: str, default: list[str]) -> list[str]:
+    """Django's patterns: a host name, an address, `.name` for all below, or `*`."""
+    found = names(name, default)
+    for item in found:
+        if item != "*" and not _is_host(item.lower().removeprefix(".")):
+            raise BadEnvironment(
+                f"{name}={item!r}: expected host names without scheme or port, such as"
+                " example.com, .example.com or [::1]"
+            )
+    return found
+
+
+def origins(name: str) -> list[str]:
+    """`https://name` each, with a port where it is not the scheme's own."""
+    found = names(name, [])
+    for item in found:
+        parts = _split(item)
+        if (
+            parts is None
+            or parts.scheme not in {"http", "https"}
+            or not _is_host(parts.netloc.removesuffix(f":{parts.port}").lower().removeprefix("*."))
+            or item != f"{parts.scheme}://{parts.netloc}"
+        ):
+            raise BadEnvironment(f"{name}={item!r}: expected https://admin.example, without a path")
+    return found
+
+
+def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and CIDR blocks."""
+    try:
+        return tuple(ip_network(item, strict=False) for item in names(name, []))
+    except ValueError as error:
+        raise BadEnvironment(f"{name}: {error}; expected 10.0.0.0/8,192.168.1.2") from None
+
+
+def redis_url(name: str, default: str) -> str:
+    """A URL that redis-py takes. Its text is not repeated: there may be a password in it."""
+    url = text(name, default)
+    parts = _split(url)
+    if parts is not None and parts.scheme == "unix":
+        good = bool(parts.path)
+    else:
+        number = "" if parts is None else parts.path.strip("/")
+        good = (
+            parts is not None
+            and parts.scheme in {"redis", "rediss"}
+            and bool(parts.hostname)
+            and (not number or number.isdecimal())
+        )
+    if not good:
+        raise BadEnvironment(
+            f"{name}: expected redis://host:port/0, rediss://host:port/0 or unix:///path?db=0"
+        )
+    return url
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  (read to be checked)
+    except ValueError:
+        return None
+    return parts
+
+
+def _is_host(item: str) -> bool:
+    if item.startswith("[") and item.endswith("]"):
+        try:
+            return ip_address(item[1:-1]).version == 6
+        except ValueError:
+            return False
+    return _HOST_NAME.fullmatch(item) is not None

@@ -21,13 +21,13 @@ RUN_DIR = Path(env.text("TIDEMARK_RUN_DIR", str(ROOT / ".run")))
 # --- the service ----------------------------------------------------------------------------------
 
 # Tier hosts are {tier}.rpc.DOMAIN and {tier}.qos.DOMAIN.
-DOMAIN = env.text("DOMAIN", "localhost")
+DOMAIN = env.host_name("DOMAIN", "localhost")
 # JSON-RPC calls in one body, and its bytes: a transaction of 1,232 bytes in base64 is 1.7 KB, so
 # that 256 KiB hold a hundred of them; both bound the work one request can ask for.
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
 # Whose X-Forwarded-For is believed: addresses or networks of proxies, and of nobody else.
-TRUSTED_PROXIES = env.names("TRUSTED_PROXIES", [])
+TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
 # The node version whose words the ledger's answers speak (`context.apiVersion`).
 LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.3.0")
@@ -43,7 +43,7 @@ LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
 DEBUG = env.boolean("DEBUG", False)
 SECRET_KEY = os.environ.get("SECRET_KEY", "") or kept_secret_key(RUN_DIR)
 # [::1] and 127.0.0.1 so that a fresh `make run` answers whatever "localhost" resolves to.
-ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f".{DOMAIN}"])
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f".{DOMAIN}"])
 
 INSTALLED_APPS = [
     "unfold",  # before the admin, whose templates it replaces
@@ -141,7 +141,7 @@ DATABASES = {"default": _database}
 
 # --- Redis ----------------------------------------------------------------------------------------
 
-REDIS_URL = env.text("REDIS_URL", _embedded.redis_url)
+REDIS_URL = env.redis_url("REDIS_URL", _embedded.redis_url)
 # For django-ratelimit: fixed windows per address, counted in one place for all processes. redis-py
 # retries for 4 s by default; a request cannot wait that long for a limit.
 CACHES = {
@@ -235,7 +235,7 @@ SESSION_COOKIE_NAME = "tidemark_session"  # other services on this host name kee
 CSRF_COOKIE_NAME = "tidemark_csrf"
 SESSION_COOKIE_AGE = 12 * 3_600  # a working day: the admin can issue keys
 SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_TRUSTED_ORIGINS = env.names("CSRF_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
@@ -295,10 +295,10 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True, "level": "INFO"},
         # Three lines for each task that a clock starts, also when there was nothing to do: the
         # tasks say themselves what they did.
-        **dict.fromkeys(
-            ("celery.beat", "celery.worker.strategy", "celery.app.trace"),
-            {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"},
-        ),
+        **{
+            name: {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
+            for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace")
+        },
     },
 }
 

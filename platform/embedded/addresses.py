@@ -12,6 +12,8 @@ _SOCKET_PATH_MAX = 107
 _POSTGRES_SOCKET = ".s.PGSQL.5432"  # the port is said below: PGPORT may name another
 _VALKEY_SOCKET = "valkey.sock"
 
+_EXPECTED = "DATABASE_URL: expected postgresql://user:password@host:port/name"
+
 # Spelled out, not tempfile.gettempdir(): every process must find the same place, whatever its
 # TMPDIR says.
 SHORT_PLACES = Path("/tmp")
@@ -66,18 +68,21 @@ def database_settings(url: str) -> dict[str, Any]:
     """Django's DATABASES entry for a postgresql:// URL: host and port, or a unix socket's folder as
     `?host=/folder`; other query items (sslmode, …) are libpq options. Raises BadDatabaseUrl.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"postgresql", "postgres"}:
-        raise BadDatabaseUrl(
-            f"expected postgresql://user:password@host:port/name, found {_hide(url)}"
-        )
+    # The URL is not repeated in any refusal: a misspelt one shows its password where none is
+    # expected.
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise BadDatabaseUrl(_EXPECTED) from None
+    if parts.scheme not in {"postgresql", "postgres"} or not url.startswith(f"{parts.scheme}://"):
+        raise BadDatabaseUrl(_EXPECTED)
     name = unquote(parts.path.removeprefix("/"))
     if not name or "/" in name:
-        raise BadDatabaseUrl(f"names no database: {_hide(url)}")
+        raise BadDatabaseUrl(f"{_EXPECTED}; it names no database")
     try:
         port = parts.port
     except ValueError:
-        raise BadDatabaseUrl(f"the port is not a number of 0 to 65535: {_hide(url)}") from None
+        raise BadDatabaseUrl(f"{_EXPECTED}; its port is no number of 0 to 65535") from None
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -92,9 +97,3 @@ def database_settings(url: str) -> dict[str, Any]:
 
 def _absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would ask the disk)
-
-
-def _hide(url: str) -> str:
-    """The URL without what stands before @: it may be a password."""
-    scheme, slashes, rest = url.partition("://")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from access.networks import contains, read_network
+from access.networks import contains
 
 
 def client_address(meta: dict[str, Any]) -> str:
@@ -32,5 +32,4 @@ def client_address(meta: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_trusted(address: str) -> bool:
-    proxies = settings.TRUSTED_PROXIES
-    return contains(tuple(read_network(proxy) for proxy in proxies), address)
+    return contains(settings.TRUSTED_PROXIES, address)

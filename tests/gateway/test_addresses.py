@@ -1,5 +1,7 @@
 """Whose address counts."""
 
+from ipaddress import ip_network
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from gateway import addresses
 
 @pytest.fixture
 def proxies(settings) -> None:
-    settings.TRUSTED_PROXIES = ["10.0.0.0/8", "::1"]
+    settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/8"), ip_network("::1")]
     addresses._is_trusted.cache_clear()
     yield
     addresses._is_trusted.cache_clear()

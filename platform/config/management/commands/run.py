@@ -1,10 +1,12 @@
 """manage.py run: the whole service on this machine, by one command."""
 
+import errno
 import os
 import socket
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from embedded.servers import (
 )
 
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
+_HOSTS = "an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -43,6 +46,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, procfile: Path, **_options: Any) -> None:
         run_dir: Path = settings.RUN_DIR.absolute()
         try:
+            _processes()  # read now: what makes no sense is named before anything starts
             with hold_run_dir(run_dir):
                 self._run(run_dir, procfile.absolute())
         except (*FAILURES, RunDirTaken, BadCredentialsFile, env.BadEnvironment) as failure:
@@ -78,6 +82,11 @@ class Command(BaseCommand):
 
 
 def _check_port_is_free(host: str, port: int) -> None:
+    # An address, not a name: the web server resolves none.
+    try:
+        ip_address(host)
+    except ValueError:
+        raise CommandError(f"HOST={host!r}: expected {_HOSTS}") from None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as door:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,9 +95,15 @@ def _check_port_is_free(host: str, port: int) -> None:
             # A server that shares its port lets others bind it, but not listen on it.
             door.listen(1)
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise CommandError(f"HOST={host!r}: expected {_HOSTS}") from None
+            advice = (
+                ". Stop what uses it, or choose another:"
+                f" PORT={port + 1 if port < 65_535 else 8000} make run"
+            )
             raise CommandError(
-                f"cannot listen on {host} port {port}: {error.strerror}. Stop what uses it, or"
-                f" choose another: PORT={port + 1 if port < 65_535 else 8000} make run"
+                f"cannot listen on {host} port {port}: {error.strerror}"
+                f"{advice if error.errno == errno.EADDRINUSE else ''}"
             ) from None
 
 
@@ -105,14 +120,24 @@ def _base_url(host: str, port: int) -> str:
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
+def _processes() -> dict[str, str]:
+    """How many of each the Procfile's commands start."""
+    cores = max(1, min(4, os.cpu_count() or 1))
+    return {
+        "WEB_WORKERS": str(env.integer("WEB_WORKERS", cores, minimum=1, maximum=256)),
+        "WEB_THREADS": str(env.integer("WEB_THREADS", 16, minimum=1, maximum=1_024)),
+        "WORKER_PROCESSES": str(env.integer("WORKER_PROCESSES", 2, minimum=1, maximum=256)),
+    }
+
+
 def _environment(host: str, port: int) -> dict[str, str]:
     """What the Procfile's commands are started with."""
     programs = str(Path(sys.executable).parent)
     roots = f"{settings.ROOT}{os.pathsep}{settings.ROOT / 'platform'}"
     return {
-        "WEB_WORKERS": str(max(1, min(4, os.cpu_count() or 1))),
         "LOG_LEVEL": settings.LOG_LEVEL,
         **os.environ,
+        **_processes(),
         "HOST": host,
         "PORT": str(port),
         "TIDEMARK_RUN_DIR": str(settings.RUN_DIR.absolute()),
