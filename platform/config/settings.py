@@ -88,7 +88,6 @@ APPEND_SLASH = False  # an RPC path is what it is; a redirect would drop the bod
 USE_I18N = False  # one language; the translation machinery costs each admin page
 USE_TZ = True
 TIME_ZONE = "UTC"
-DATETIME_FORMAT = r"Y-m-d H:i \U\T\C"  # the admin's own pages; ours say it by access.admin.words
 
 TEMPLATES = [
     {
