@@ -67,10 +67,12 @@ def _is_present(record: SlotRecord) -> bool:
     stored = block_store.block(record.slot)
     if stored is None:
         other = block_store.slot_of_blockhash(bytes(Hash.from_string(record.blockhash)))
-        if other is not None:
-            told = f"block {record.blockhash}"
-            raise BlockConflict(Slot(other), told, f"it for slot {record.slot}")
-        return False
+        if other is None:
+            return False
+        if other == record.slot:  # another import has written it between the two reads
+            return _is_present(record)
+        told = f"block {record.blockhash}"
+        raise BlockConflict(Slot(other), told, f"it for slot {record.slot}")
     blockhash = str(Hash.from_bytes(stored.blockhash))
     found = len(record.transactions)
     if (blockhash, stored.transaction_count) != (record.blockhash, found):
@@ -101,7 +103,9 @@ class _Batch:
         texts = list(_texts(record))
         body = bodies.pack(text.text for text in texts)
         if not writing.insert_block(_block_row(record, texts, now), body):
-            return not _is_present(record)
+            if not _is_present(record):
+                raise BadBlock(f"slot {record.slot}: taken out of the ledger just now; try again")
+            return False
         self.segment = segments.segment_of(record.slot)
         for position, (text, place) in enumerate(zip(texts, body.places, strict=True)):
             self.transactions.append(

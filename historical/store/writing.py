@@ -52,7 +52,7 @@ class NewEntries(NamedTuple):
 _BLOCK_COLUMNS = (*NewBlock._fields, "frames", "body")
 _INSERT_BLOCK = (
     f"INSERT INTO historical_block ({', '.join(_BLOCK_COLUMNS)})"
-    f" VALUES ({', '.join(['%s'] * len(_BLOCK_COLUMNS))}) ON CONFLICT (slot) DO NOTHING"
+    f" VALUES ({', '.join(['%s'] * len(_BLOCK_COLUMNS))}) ON CONFLICT DO NOTHING"
 )
 
 
