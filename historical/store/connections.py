@@ -4,6 +4,7 @@ Reads go through psycopg's libpq layer with prepared statements: a cursor costs 
 for the query of getTransaction, this 70 (docs/benchmarks.md).
 """
 
+import itertools
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ Parameter = int | bytes | Sequence[int] | Sequence[bytes]
 _INT8, _BYTEA, _INT8_ARRAY, _BYTEA_ARRAY = 20, 17, 1016, 1001
 _NOT_PREPARED = b"26000"  # invalid_sql_statement_name
 
+# Never used twice in a process: a name may live on where we forgot it, or be forgotten there.
+_numbers = itertools.count()
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes]] = WeakKeyDictionary()
 
 
@@ -59,7 +62,7 @@ def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
         if result.error_field(pq.DiagnosticField.SQLSTATE) != _NOT_PREPARED:
             raise _failure(result)
     # New on this connection, or a pooler gave us another server process.
-    name = names[sql] = b"ledger_%d" % len(names)
+    name = names[sql] = b"ledger_%d" % next(_numbers)
     prepared = raw.pgconn.prepare(name, sql.encode(), [_oid(each) for each in parameters])
     if prepared.status != pq.ExecStatus.COMMAND_OK:
         del names[sql]
