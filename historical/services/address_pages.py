@@ -83,7 +83,8 @@ def _page(address: Pubkey, page: Page) -> tuple[list[ListedRow], str | None]:
     """The rows of the page, and the token that leads on when there is more."""
     found: list[ListedRow] = []
     scanned = 0
-    for batch in batches(_places(address, page), _SCAN_BATCH):
+    size = _SCAN_BATCH if _reads_rows(page.filters) else page.limit + 1
+    for batch in batches(_places(address, page), size):
         for row in listed(batch):
             scanned += 1
             if not _matches(page.filters, row):
@@ -94,6 +95,11 @@ def _page(address: Pubkey, page: Page) -> tuple[list[ListedRow], str | None]:
         if scanned >= _MAX_SCANNED:
             return found, f"{batch[-1].slot}:{batch[-1].position}:partial"
     return found, None
+
+
+def _reads_rows(wanted: Filters) -> bool:
+    """Do the filters look at the rows, so that more of them may be read than the page holds?"""
+    return any((wanted.status, wanted.signature, wanted.block_time))
 
 
 def _places(address: Pubkey, page: Page) -> Iterator[Place]:
