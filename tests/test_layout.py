@@ -23,7 +23,7 @@ FLOORS = [
     {"ingest"},
     {"config"},
 ]
-STEPS = {("priority", "tipping"), ("priority", "rewind")}
+STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical")}
 
 # Pure values and functions of one area: they know no store and no service.
 NOUNS = {

@@ -1,9 +1,10 @@
 """SlotRecord: what one slot is, whatever source it came from."""
 
 from dataclasses import dataclass, field
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from typing import Any
 
+from chain.accounts import AccountWrite
 from chain.units import Slot, UnixTimestamp
 
 
@@ -22,6 +23,13 @@ class Form(IntFlag):
 CURRENT_FORM = Form.LOADED_ADDRESSES | Form.STACK_HEIGHT | Form.TOP_STACK_HEIGHT
 
 
+class Granularity(IntEnum):
+    """How much of a slot's account writes a source gave."""
+
+    WRITE = 0  # every write of every transaction
+    SLOT = 1  # at least the last write of each account; earlier ones of the slot may be missing
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionRecord:
     """One transaction of a block: its wire bytes, and its status meta as the standard node's
@@ -35,7 +43,8 @@ class TransactionRecord:
 @dataclass(frozen=True, slots=True)
 class SlotRecord:
     """A produced slot: block_time in Unix seconds, blockhashes as base58, rewards as the standard
-    node's JSON has them; None where the source does not tell.
+    node's JSON has them; None where the source does not tell. `account_writes` stand in no
+    promised order and may repeat; None where the source has none (all but the stream).
     """
 
     slot: Slot
@@ -48,3 +57,5 @@ class SlotRecord:
     rewards: list[dict[str, Any]] | None = None
     reward_partitions: int | None = None
     form: Form = field(default=CURRENT_FORM)
+    account_writes: list[AccountWrite] | None = None
+    granularity: Granularity = Granularity.WRITE

@@ -117,6 +117,27 @@ def redis_url(name: str, default: str) -> str:
     return url
 
 
+def http_url(name: str, default: str) -> str:
+    """An http or https address, without a trailing slash; its text is not repeated, for it may
+    hold a token. The default may be empty: no such machine.
+    """
+    url = text(name, default).rstrip("/")
+    parts = _split(url)
+    if url and (parts is None or parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise BadEnvironment(f"{name}: expected http://host:port or https://host/path")
+    return url
+
+
+def http_urls(name: str, default: list[str]) -> list[str]:
+    """Comma-separated http or https addresses."""
+    found = [item.rstrip("/") for item in names(name, default)]
+    for item in found:
+        parts = _split(item)
+        if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise BadEnvironment(f"{name}: expected http://host:port, or several with commas")
+    return found
+
+
 def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)

@@ -10,6 +10,7 @@ from redis.retry import Retry
 
 from config import env
 from config.secret_key import kept_secret_key
+from config.standard_methods import STANDARD_METHODS
 from embedded.addresses import database_settings, embedded_addresses
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -37,6 +38,55 @@ READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
 # Texts of blocks and transactions kept in each web process: a large block is 6 MB, and the newest
 # ones are asked for by many callers at once. 0 keeps none.
 LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
+
+# --- the chain ------------------------------------------------------------------------------------
+
+# localnet, the small Solana of `make run`: JSON-RPC on this port and its WebSocket on the next, as
+# clients expect of a node; the stream, the TPU (UDP) and the block engine on ports of their own.
+LOCALNET_HOST = env.text("LOCALNET_HOST", "127.0.0.1")
+LOCALNET_RPC_PORT = env.integer("LOCALNET_RPC_PORT", 8899, minimum=1, maximum=65_534)
+LOCALNET_GEYSER_PORT = env.integer("LOCALNET_GEYSER_PORT", 10_000, minimum=1, maximum=65_535)
+LOCALNET_TPU_PORT = env.integer("LOCALNET_TPU_PORT", 8_009, minimum=1, maximum=65_535)
+LOCALNET_BLOCK_ENGINE_PORT = env.integer(
+    "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_535
+)
+# A slot's length; how many slots after its own a block is finalized; how many of a hundred slots
+# get no block; an epoch short enough to see one end.
+LOCALNET_SLOT_MS = env.integer("LOCALNET_SLOT_MS", 400, minimum=10, maximum=60_000)
+LOCALNET_FINALIZED_AFTER = env.integer("LOCALNET_FINALIZED_AFTER", 4, minimum=1, maximum=64)
+LOCALNET_SKIP_PERCENT = env.integer("LOCALNET_SKIP_PERCENT", 2, maximum=90)
+LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
+LOCALNET_DIR = RUN_DIR / "localnet"
+
+# The chain that is followed: a node's JSON-RPC, its Geyser stream and the stream's token. With
+# neither address set it is localnet; with a node alone there is a ledger by back-fill and no stream.
+UPSTREAM_RPC_URL = env.http_url("UPSTREAM_RPC_URL", "")
+UPSTREAM_GEYSER_URL = env.http_url("UPSTREAM_GEYSER_URL", "")
+UPSTREAM_GEYSER_TOKEN = env.text("UPSTREAM_GEYSER_TOKEN", "")
+LOCALNET = not UPSTREAM_RPC_URL and not UPSTREAM_GEYSER_URL
+if LOCALNET:
+    UPSTREAM_RPC_URL = f"http://{LOCALNET_HOST}:{LOCALNET_RPC_PORT}"
+    UPSTREAM_GEYSER_URL = f"http://{LOCALNET_HOST}:{LOCALNET_GEYSER_PORT}"
+# Nodes that missing blocks are asked of, in this order.
+FILL_RPC_URLS = env.http_urls("FILL_RPC_URLS", [UPSTREAM_RPC_URL] if UPSTREAM_RPC_URL else [])
+
+# Slots that were received and are not stored yet wait in Redis; with more than this the follower
+# stops reading, and what the stream's server drops then is a gap with a cause.
+FOLLOW_BACKLOG_BYTES = env.integer("FOLLOW_BACKLOG_MB", 512, minimum=16) * 1_048_576
+# Slots kept behind the newest one; 0 keeps all. What is older falls out of the window.
+ARCHIVE_RETENTION_SLOTS = env.integer("ARCHIVE_RETENTION_SLOTS", 0)
+LEDGER_RETENTION_SLOTS = env.integer("LEDGER_RETENTION_SLOTS", 0)
+if LEDGER_RETENTION_SLOTS and not 0 < ARCHIVE_RETENTION_SLOTS <= LEDGER_RETENTION_SLOTS:
+    raise env.BadEnvironment(
+        f"LEDGER_RETENTION_SLOTS={LEDGER_RETENTION_SLOTS}: the archive names transactions by the"
+        f" ledger, so ARCHIVE_RETENTION_SLOTS ({ARCHIVE_RETENTION_SLOTS}) must be set and not more"
+    )
+# The archive's version in its answers (`context.apiVersion`).
+ARCHIVE_API_VERSION = "rewind-1.0.0"
+
+# Methods that POST / passes on to the upstream node, and how long it may take over one.
+PROXY_METHODS = frozenset(env.names("PROXY_METHODS", STANDARD_METHODS))
+PROXY_TIMEOUT_SECONDS = env.integer("PROXY_TIMEOUT_SECONDS", 30, minimum=1, maximum=300)
 
 # --- Django ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,35 @@
+"""What localnet does wrong on demand, so that its users can be tried against it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Faults:
+    """Set through the JSON-RPC method `setFaults` of localnet's own port, field by field in
+    camelCase; each works from the next slot or message on. Counts fall to 0 as they are used up.
+
+    - skip_slots: so many next slots get no block.
+    - fork_slots: the next block starts a fork of so many slots that dies: its slots are streamed,
+      then marked dead or left behind, and the chain goes on from the block before it.
+    - drop_streams: every open Geyser stream is cut, once.
+    - refuse_streams: new Geyser streams are answered UNAVAILABLE while it is set.
+    - duplicate_percent, reorder_percent, lose_percent: of the stream's account and transaction
+      messages, how many are sent twice, are held back behind a few later ones, are not sent at all.
+    - replay_last_writes: a from_slot replay has only the last write of each account and slot, as
+      the open-source server does it; else every one.
+    - replay_slots: how many slots back from_slot can reach.
+    - tpu: "ok", "slow" (a stream is read after tpu_delay_seconds), "refuse" (connections are
+      closed with code 2).
+    """
+
+    skip_slots: int = 0
+    fork_slots: int = 0
+    drop_streams: bool = False
+    refuse_streams: bool = False
+    duplicate_percent: float = 0.0
+    reorder_percent: float = 0.0
+    lose_percent: float = 0.0
+    replay_last_writes: bool = False
+    replay_slots: int = 150
+    tpu: str = "ok"
+    tpu_delay_seconds: float = 1.0

@@ -1,0 +1,1 @@
+"""The protocols that localnet speaks: JSON-RPC, its WebSocket, Geyser, TPU, a block engine."""

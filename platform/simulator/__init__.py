@@ -1,0 +1,1 @@
+"""Running transactions in process, as the chain would have run them."""

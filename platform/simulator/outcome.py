@@ -1,0 +1,38 @@
+"""Outcome: what running a transaction did, in the chain's own terms."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one transaction.
+
+    `err` is the TransactionError as the node's JSON has it, None on success. `charged` says
+    whether it would stand in a block (executed, failed in an instruction, or fees-only); what is
+    not charged (a dead blockhash, a payer without funds, …) writes nothing. `fee` in lamports,
+    sizes in bytes. `keys` are the static ones, then the loaded writable, then the loaded
+    read-only; balances stand in their order. `writes` has every account that a node stores for
+    the transaction, in the order of `keys`: on success all its writable accounts, on failure the
+    fee payer (and an advanced nonce); a closed account has 0 lamports.
+    """
+
+    err: Any | None
+    charged: bool
+    fee: int
+    units_consumed: int = 0
+    logs: list[str] = field(default_factory=list)
+    inner_instructions: list[dict[str, Any]] = field(default_factory=list)
+    return_data: dict[str, Any] | None = None
+    loaded_accounts_data_size: int = 0
+    keys: list[Pubkey] = field(default_factory=list)
+    loaded_writable: list[Pubkey] = field(default_factory=list)
+    loaded_readonly: list[Pubkey] = field(default_factory=list)
+    pre_balances: list[int] = field(default_factory=list)
+    post_balances: list[int] = field(default_factory=list)
+    pre_token_balances: list[dict[str, Any]] = field(default_factory=list)
+    post_token_balances: list[dict[str, Any]] = field(default_factory=list)
+    writes: dict[Pubkey, Account] = field(default_factory=dict)

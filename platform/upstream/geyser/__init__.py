@@ -1,0 +1,1 @@
+"""The account, transaction, block and slot stream of a validator."""
