@@ -59,7 +59,7 @@ LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
 LOCALNET_DIR = RUN_DIR / "localnet"
 
 # The chain that is followed: a node's JSON-RPC, its Geyser stream and the stream's token. With
-# neither address set it is localnet; with a node alone there is a ledger by back-fill and no stream.
+# neither address set it is localnet; with a node alone the ledger fills from it, without a stream.
 UPSTREAM_RPC_URL = env.http_url("UPSTREAM_RPC_URL", "")
 UPSTREAM_GEYSER_URL = env.http_url("UPSTREAM_GEYSER_URL", "")
 UPSTREAM_GEYSER_TOKEN = env.text("UPSTREAM_GEYSER_TOKEN", "")
