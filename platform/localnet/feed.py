@@ -1,12 +1,15 @@
 """The feed: everything that happens on localnet's chain, in order, for its streaming servers."""
 
+import asyncio
+from collections import deque
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.units import Slot
+from localnet.faults import Faults
 
 
 class SlotStatus(IntEnum):
@@ -70,3 +73,102 @@ class BlockMade:
 
 
 Happening: TypeAlias = SlotChanged | AccountWritten | TransactionRan | EntryMade | BlockMade
+
+
+class Lagged(Exception):
+    """A subscription was not read fast enough; what it did not read is lost to it."""
+
+
+class Feed:
+    """Every happening, to every subscription, and a memory of the newest slots. One event loop."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._subscriptions: set[Subscription] = set()
+        self._slots: dict[Slot, list[Happening]] = {}
+        self._forgotten_below = Slot(0)
+
+    def publish(self, happening: Happening) -> None:
+        """Hand it to every subscription; nobody's slowness holds the chain up."""
+        slot = slot_of(happening)
+        if slot >= self._forgotten_below:
+            kept = self._slots.get(slot)
+            if kept is None:
+                kept = self._slots[slot] = []
+                self._forget()
+            kept.append(happening)
+        for subscription in tuple(self._subscriptions):
+            subscription.put(happening)
+
+    def subscribe(self, limit: int = 250_000) -> "Subscription":
+        """Everything from now on, up to `limit` happenings ahead of the reader."""
+        subscription = Subscription(limit, self._subscriptions)
+        self._subscriptions.add(subscription)
+        return subscription
+
+    @property
+    def first_available(self) -> Slot | None:
+        """The oldest slot that `replay` can start from; None before anything happened."""
+        self._forget()
+        return min(self._slots, default=None)
+
+    def replay(self, from_slot: Slot) -> list[Happening]:
+        """What is remembered of this slot and all later ones, slot by slot."""
+        self._forget()
+        return [
+            happening
+            for slot in sorted(self._slots)
+            if slot >= from_slot
+            for happening in self._slots[slot]
+        ]
+
+    def _forget(self) -> None:
+        excess = len(self._slots) - max(self._faults.replay_slots, 1)
+        if excess > 0:
+            for slot in sorted(self._slots)[:excess]:
+                del self._slots[slot]
+                # A late status of a forgotten slot must not make it look like one that is kept.
+                self._forgotten_below = Slot(slot + 1)
+
+
+class Subscription:
+    """What a subscriber has not read yet: iterate over it, and `close` it in the end."""
+
+    def __init__(self, limit: int, subscriptions: "set[Subscription]") -> None:
+        self._limit = limit
+        self._subscriptions = subscriptions
+        self._waiting: deque[Happening] = deque()
+        self._lagged = False
+        self._something = asyncio.Event()
+
+    def put(self, happening: Happening) -> None:
+        """Take it for the reader, or give the reader up."""
+        if len(self._waiting) >= self._limit:
+            # The end comes at once: a reader this far behind would only learn it too late.
+            self._lagged = True
+            self.close()
+        else:
+            self._waiting.append(happening)
+        self._something.set()
+
+    def close(self) -> None:
+        """Take nothing more, and drop what waits."""
+        self._subscriptions.discard(self)
+        self._waiting.clear()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Happening:
+        """The next happening; Lagged when the reader was too slow for it."""
+        while not self._waiting:
+            if self._lagged:
+                raise Lagged
+            self._something.clear()
+            await self._something.wait()
+        return self._waiting.popleft()
+
+
+def slot_of(happening: Happening) -> Slot:
+    """The slot it happened in."""
+    return happening.record.slot if isinstance(happening, BlockMade) else happening.slot
