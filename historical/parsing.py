@@ -5,7 +5,7 @@ from typing import Any
 from chain.blocks import Form
 from chain.encodings import b58decode
 from chain.parsed.instructions import parse_instruction
-from historical.reserved import RESERVED_KEYS, UPGRADEABLE_LOADER
+from chain.reserved import RESERVED_KEYS, UPGRADEABLE_LOADER
 
 Entry = dict[str, Any]
 
