@@ -1,4 +1,4 @@
-"""TransactionError: the validator's bincode form, turned into the standard node's JSON."""
+"""TransactionError: between the validator's bincode form and the standard node's JSON."""
 
 from typing import Any
 
@@ -105,7 +105,7 @@ _WITH_ACCOUNT_INDEX = {"InsufficientFundsForRent", "ProgramExecutionTemporarilyR
 
 
 class UnknownTransactionError(ValueError):
-    """The bytes are no TransactionError known here; the text says why."""
+    """The bytes or the JSON are no TransactionError known here; the text says why."""
 
 
 def transaction_error_json(data: bytes) -> str | dict[str, Any]:
@@ -124,6 +124,60 @@ def transaction_error_json(data: bytes) -> str | dict[str, Any]:
         answer, end = name, 4
     _ends_at(data, end)
     return answer
+
+
+def transaction_error_bytes(err: Any) -> bytes:
+    """The validator's bytes for `err` of the standard node's JSON; UnknownTransactionError for any
+    other value.
+    """
+    name, value = _named(err)
+    out = _number(name, _TRANSACTION_ERRORS)
+    match value:
+        case None if name not in {"InstructionError", "DuplicateInstruction", *_WITH_ACCOUNT_INDEX}:
+            return out
+        case [int(index), inner] if name == "InstructionError":
+            return out + _u8(index) + _instruction_error_bytes(inner)
+        case int(index) if name == "DuplicateInstruction":
+            return out + _u8(index)
+        case {"account_index": int(index)} if name in _WITH_ACCOUNT_INDEX:
+            return out + _u8(index)
+    raise UnknownTransactionError(f"{name} does not go with {value!r}")
+
+
+def _instruction_error_bytes(err: Any) -> bytes:
+    name, value = _named(err)
+    out = _number(name, _INSTRUCTION_ERRORS)
+    match value:
+        case int(code) if name == "Custom" and 0 <= code < 2**32:
+            return out + code.to_bytes(4, "little")
+        case None if name != "Custom":
+            return out
+        case str(text) if name == "BorshIoError":
+            return out + len(text.encode()).to_bytes(8, "little") + text.encode()
+    raise UnknownTransactionError(f"{name} does not go with {value!r}")
+
+
+def _named(err: Any) -> tuple[str, Any]:
+    """An error's name and what it carries, None for nothing."""
+    if isinstance(err, str):
+        return err, None
+    if isinstance(err, dict) and len(err) == 1:
+        ((name, value),) = err.items()
+        return name, value
+    raise UnknownTransactionError(f"{err!r} names no error")
+
+
+def _number(name: str, names: tuple[str, ...]) -> bytes:
+    try:
+        return names.index(name).to_bytes(4, "little")
+    except ValueError:
+        raise UnknownTransactionError(f"no error is named {name!r}") from None
+
+
+def _u8(index: int) -> bytes:
+    if not 0 <= index <= 0xFF:
+        raise UnknownTransactionError(f"{index} is no index")
+    return bytes((index,))
 
 
 def _instruction_error(data: bytes) -> str | dict[str, Any]:

@@ -74,7 +74,7 @@ def slot_record(block: Any, slot: Slot) -> SlotRecord:
     transactions = []
     for index, confirmed in enumerate(block.transactions):
         try:
-            transactions.append(_transaction_record(confirmed))
+            transactions.append(transaction_record(confirmed))
         except (Unreadable, BadTransaction) as fault:
             raise _at_transaction(fault, index) from None
     return SlotRecord(
@@ -101,7 +101,10 @@ def _at_transaction(fault: Unreadable | BadTransaction, index: int) -> Unreadabl
     return Unreadable(f"transactions[{index}]{place}", fault.reason)
 
 
-def _transaction_record(confirmed: Any) -> TransactionRecord:
+def transaction_record(confirmed: Any) -> TransactionRecord:
+    """The record of a message with a `transaction` and a `meta`: a ConfirmedTransaction, or the
+    stream's; Unreadable or BadTransaction with the place of what is wrong.
+    """
     wire = _wire(confirmed.transaction)
     sanitize(wire)
     meta = None

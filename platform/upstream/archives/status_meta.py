@@ -10,7 +10,8 @@ from chain.encodings import b58encode, b64encode
 from chain.transaction_errors import UnknownTransactionError, transaction_error_json
 from upstream.archives.errors import Unreadable
 
-_REWARD_TYPES = (None, "Fee", "Rent", "Staking", "Voting", "DeactivatedStake", "VATDebit")
+# By their numbers in a Reward message.
+REWARD_TYPES = (None, "Fee", "Rent", "Staking", "Voting", "DeactivatedStake", "VATDebit")
 
 
 def meta_json(meta: Any) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def reward_json(reward: Any) -> dict[str, Any]:
         "pubkey": reward.pubkey,
         "lamports": reward.lamports,
         "postBalance": reward.post_balance,
-        "rewardType": _REWARD_TYPES[kind] if 0 <= kind < len(_REWARD_TYPES) else None,
+        "rewardType": REWARD_TYPES[kind] if 0 <= kind < len(REWARD_TYPES) else None,
         "commission": _small_number(reward.commission, 0xFF),
     }
     if reward.commission_bps:
