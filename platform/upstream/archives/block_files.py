@@ -6,6 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from chain.blocks import SlotRecord
+from chain.units import Slot
+from upstream.archives.car import BlockhashOf, CarBlocks, is_car
 from upstream.archives.compression import ByteStream, plain
 from upstream.archives.confirmed_block import bare_block, contained_block
 from upstream.archives.containers import DBIN_MAGIC, dbin_messages, is_tar, tar_members
@@ -16,40 +18,56 @@ GETBLOCK_JSON = "getBlock json"
 CONFIRMED_BLOCK = "ConfirmedBlock protobuf"
 DBIN = "dbin"
 TAR = "tar of block files"
+CAR = "CAR epoch"
 LARGEST_BLOCK = 512 * 1024 * 1024
 _TAR_HEADER = 512
 _WHITESPACE = b" \t\r\n"
 
 
+def none_known(slot: Slot) -> str | None:
+    """The blockhash_of of a reader that has the file alone."""
+    return None
+
+
 def open_block_file(
-    path: Path, *, slot: int | None = None, largest_block: int = LARGEST_BLOCK
+    path: Path,
+    *,
+    slot: int | None = None,
+    largest_block: int = LARGEST_BLOCK,
+    blockhash_of: BlockhashOf = none_known,
 ) -> "BlockFile":
-    """The blocks of a file: getBlock JSON, ConfirmedBlock protobuf, dbin or a tar of these; plain,
-    gzip or zstd; told by content.
+    """The blocks of a file: getBlock JSON, ConfirmedBlock protobuf, dbin or a tar of these, or a
+    CAR epoch; plain, gzip or zstd; told by content.
 
     `slot` is for a file of one block that does not say its slot itself. A block of more than
-    `largest_block` bytes unpacked is refused. BadBlockFile for content, OSError for the path.
+    `largest_block` bytes unpacked is refused. `blockhash_of` is for a CAR epoch: a block that it
+    knows is passed over. BadBlockFile for content, OSError for the path.
     """
-    return BlockFile(path, slot=slot, largest_block=largest_block)
+    return BlockFile(path, slot=slot, largest_block=largest_block, blockhash_of=blockhash_of)
 
 
 class BlockFile:
     """An open file of blocks; iterate once, close or use as a context manager.
 
-    `format` is one of this module's constants, `warnings` grows with what was taken for granted.
+    `format` is one of this module's constants, `warnings` grows with what was taken for granted,
+    `known` with the blocks that `blockhash_of` knew.
     """
 
-    def __init__(self, path: Path, *, slot: int | None, largest_block: int) -> None:
+    def __init__(
+        self, path: Path, *, slot: int | None, largest_block: int, blockhash_of: BlockhashOf
+    ) -> None:
         self.path = path
+        self.known = 0
         self.warnings: list[str] = []
         self.size = path.stat().st_size
         self._slot = slot
         self._largest_block = largest_block
+        self._blockhash_of = blockhash_of
         self._file = path.open("rb")
         try:
             self._stream = plain(self._file)
             self.format = _format(self._stream)
-            if slot is not None and self.format in (DBIN, TAR):
+            if slot is not None and self.format in (DBIN, TAR, CAR):
                 raise Unreadable("", f"slot {slot} is given, but the file can hold many blocks")
         except Unreadable as fault:
             self.close()
@@ -98,6 +116,8 @@ class BlockFile:
         elif kind == DBIN:
             for number, message in enumerate(dbin_messages(stream, self._largest_block), 1):
                 yield contained_block(message, number)
+        elif kind == CAR:
+            yield from self._car_blocks(stream)
         else:
             read = json_block if kind == GETBLOCK_JSON else bare_block
             data = stream.read_all(self._largest_block)
@@ -108,6 +128,16 @@ class BlockFile:
                     "Pass --slot if it is another."
                 )
             yield record
+
+    def _car_blocks(self, stream: ByteStream) -> Iterator[SlotRecord]:
+        blocks = CarBlocks(stream, self._largest_block, self._blockhash_of)
+        try:
+            for record in blocks:
+                self.known = blocks.known
+                yield record
+        finally:
+            self.known = blocks.known
+            self.warnings += blocks.warnings
 
 
 def _format(stream: ByteStream) -> str:
@@ -121,9 +151,11 @@ def _format(stream: ByteStream) -> str:
     first = start.lstrip(_WHITESPACE)[:1]
     if first in (b"{", b"["):
         return GETBLOCK_JSON
+    if is_car(start):
+        return CAR
     # ConfirmedBlock begins with field 1, a text of 32 to 44 base58 characters.
     if start[0] == 0x0A and len(start) > 1 and 32 <= start[1] <= 44:
         return CONFIRMED_BLOCK
     raise Unreadable(
-        "", "neither getBlock JSON nor ConfirmedBlock protobuf, dbin or a tar of these"
+        "", "neither getBlock JSON nor ConfirmedBlock protobuf, dbin, a tar of these or a CAR"
     )
