@@ -8,9 +8,9 @@ import zstandard
 from chain.blocks import Form
 from chain.commitment import TransactionEncoding
 from chain.encodings import b58encode, b64encode
+from chain.parsed.transactions import parsed_accounts, parsed_meta, parsed_transaction
 from chain.transaction_json import wire_from_json
 from chain.transactions import encode_wire
-from historical.parsing import parsed_accounts, parsed_meta, parsed_transaction
 
 _encode = msgspec.json.Encoder().encode
 _split = msgspec.json.Decoder(list[msgspec.Raw]).decode

@@ -7,6 +7,7 @@ import msgspec
 
 from chain.blocks import Form, TransactionRecord
 from chain.encodings import b58decode, b58encode
+from chain.message_json import message_json
 from chain.transactions import Wire, decode_wire
 from historical.bodies import SIGNATURES
 
@@ -59,46 +60,6 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
         memo=_memo(wire, keys),
         addresses=[*wire.account_keys, *_loaded_keys(loaded)],
     )
-
-
-def message_json(wire: Wire, keys: list[str], form: Form) -> dict[str, Any]:
-    """The message in the standard node's `json` encoding; keys are its account keys as base58."""
-    required, readonly_signed, readonly_unsigned = wire.header
-    message: dict[str, Any] = {
-        "accountKeys": keys,
-        "header": {
-            "numReadonlySignedAccounts": readonly_signed,
-            "numReadonlyUnsignedAccounts": readonly_unsigned,
-            "numRequiredSignatures": required,
-        },
-        "instructions": [
-            {"accounts": list(accounts), "data": b58encode(data), "programIdIndex": program}
-            for program, accounts, data in wire.instructions
-        ],
-        "recentBlockhash": b58encode(wire.recent_blockhash),
-    }
-    if Form.STACK_HEIGHT in form:
-        height = 1 if Form.TOP_STACK_HEIGHT in form else None
-        for instruction in message["instructions"]:
-            instruction["stackHeight"] = height
-    if wire.version == 0:
-        message["addressTableLookups"] = [
-            {
-                "accountKey": b58encode(table),
-                "readonlyIndexes": list(readonly),
-                "writableIndexes": list(writable),
-            }
-            for table, writable, readonly in wire.lookups
-        ]
-    if wire.config is not None:
-        fee, units, loaded_size, heap = wire.config
-        message["transactionConfig"] = {
-            "priorityFee": fee,
-            "computeUnitLimit": units,
-            "loadedAccountsDataSizeLimit": loaded_size,
-            "heapSize": heap,
-        }
-    return message
 
 
 def _loaded_keys(loaded: dict[str, Any]) -> list[bytes]:

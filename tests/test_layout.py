@@ -29,7 +29,7 @@ STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical
 NOUNS = {
     *{"positions", "ladder"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
-    *{"texts", "rendering", "parsing"},
+    *{"texts", "rendering"},
 }
 
 # Inside an area, a file imports files of the same or lower rows.
