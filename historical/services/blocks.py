@@ -50,6 +50,12 @@ def block(
     return Encoded(_header(row, rewards) + b"}")
 
 
+def blockhashes(first: int, last: int) -> dict[int, str]:
+    """The blockhashes of the blocks in the range, by slot; both ends inclusive."""
+    found = store.blockhashes_between(first, last)
+    return {slot: b58encode(blockhash) for slot, blockhash in found}
+
+
 def block_time(slot: int) -> UnixTimestamp | None:
     """The block's estimated production time, None where its source had none."""
     row = store.block(slot) if slot <= I64_MAX else None

@@ -21,19 +21,24 @@ def begin(file: str, *, now: datetime) -> Import:
     return entry
 
 
+def note(entry: Import, recorded: Recorded) -> None:
+    """What has been recorded so far, of a file that is brought in run by run."""
+    entry.blocks_recorded = recorded.recorded
+    entry.blocks_present = recorded.present
+    entry.transactions_recorded = recorded.transactions
+    entry.first_slot = recorded.first_slot
+    entry.last_slot = recorded.last_slot
+    entry.save()
+
+
 def finish(
     entry: Import, recorded: Recorded, *, file_format: str, warnings: list[str], now: datetime
 ) -> None:
     entry.format = file_format
     entry.state = Import.State.DONE
     entry.finished_at = now
-    entry.blocks_recorded = recorded.recorded
-    entry.blocks_present = recorded.present
-    entry.transactions_recorded = recorded.transactions
-    entry.first_slot = recorded.first_slot
-    entry.last_slot = recorded.last_slot
     entry.warnings = "\n".join(warnings)
-    entry.save()
+    note(entry, recorded)
     import_locks.drop(entry.pk)
 
 

@@ -37,6 +37,13 @@ def slot_of_blockhash(blockhash: bytes) -> int | None:
     return None if row is None else int(row[0])
 
 
+def blockhashes_between(first: int, last: int) -> list[tuple[int, bytes]]:
+    """(slot, blockhash) of every block in the range, both ends inclusive."""
+    return fetch_all(
+        "SELECT slot, blockhash FROM historical_block WHERE slot BETWEEN $1 AND $2", first, last
+    )
+
+
 def body(slot: int) -> tuple[bytes, list[int]] | None:
     """The compressed body and its frames' end offsets."""
     row = fetch_one("SELECT body, frames FROM historical_block WHERE slot = $1", slot)

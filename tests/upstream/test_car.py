@@ -60,7 +60,7 @@ def chain(*slots: tuple[int, int]) -> list[SlotRecord]:
             blockhash=blockhash(slot),
             previous_blockhash=blockhash(parent),
             block_time=1_600_000_000 + slot,
-            block_height=slot - 5,
+            block_height=slot,
             transactions=[],
             rewards=[],
         )

@@ -1,0 +1,120 @@
+"""CAR epochs into the ledger, run by run: a file of hundreds of gigabytes is no transaction."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+
+from chain.blocks import SlotRecord
+from chain.units import I64_MAX, Slot
+from historical.errors import BadBlock, BlockConflict
+from historical.services import imports
+from historical.services.blocks import blockhashes
+from historical.services.recording import Recorded, record_blocks
+from ingest.errors import ImportRefused
+from upstream.archives.block_files import CAR, BlockFile, open_block_file
+from upstream.archives.errors import BadBlockFile
+
+# Slots that are committed together: what a kill loses is read again in about a minute.
+_RUN_SLOTS = 128
+# Blockhashes of the ledger fetched at once, to tell which blocks are there already.
+_WINDOW_SLOTS = 8_192
+
+
+@dataclass(slots=True)
+class EpochProgress:
+    """How far a file is: bytes read, of bytes in all, and what is in the ledger by now."""
+
+    position: int
+    size: int
+    slot: Slot
+    recorded: Recorded
+
+
+Progress = Callable[[EpochProgress], None]
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What blockhash the ledger has for a slot, asked window by window: a file goes upwards."""
+
+    first: int = 0
+    known: dict[int, str] | None = None
+
+    def blockhash_of(self, slot: Slot) -> str | None:
+        if slot > I64_MAX:
+            return None
+        if self.known is None or not self.first <= slot < self.first + _WINDOW_SLOTS:
+            self.first = slot
+            self.known = blockhashes(slot, min(slot + _WINDOW_SLOTS - 1, I64_MAX))
+        return self.known.get(slot)
+
+
+@dataclass(slots=True)
+class _Told:
+    """The blocks of a file as they are read; tells the progress after each."""
+
+    blocks: BlockFile
+    total: Recorded
+    progress: Progress
+    slot: Slot = field(default=Slot(0))
+
+    def __iter__(self) -> Iterator[SlotRecord]:
+        for record in self.blocks:
+            yield record
+            self.slot = record.slot
+            self.progress(
+                EpochProgress(self.blocks.position, self.blocks.size, record.slot, self.total)
+            )
+
+
+def import_epoch(
+    path: Path, *, now: Callable[[], datetime], progress: Progress
+) -> tuple[Recorded, list[str]]:
+    """The blocks of a CAR file, a run of slots at a time: what was recorded, and warnings. Blocks
+    that the ledger has are passed over, so that a second call goes on where the first one stopped.
+    Raises ImportRefused, after which the runs before the fault are in the ledger. Every try is kept
+    as a row of the imports table.
+    """
+    entry = imports.begin(str(path), now=now())
+    total = Recorded()
+    try:
+        with open_block_file(path, blockhash_of=_Ledger().blockhash_of) as blocks:
+            if blocks.format != CAR:
+                raise BadBlockFile(path, "", f"{blocks.format}, no CAR: use import_blocks")
+            told = _Told(blocks, total, progress)
+            for _number, run in groupby(told, key=lambda record: record.slot // _RUN_SLOTS):
+                _add(total, record_blocks(run, now=now()))
+                imports.note(entry, total)
+            total.present += blocks.known
+            imports.finish(entry, total, file_format=CAR, warnings=blocks.warnings, now=now())
+            return total, blocks.warnings
+    except (BadBlockFile, BadBlock, BlockConflict, OSError) as error:
+        reason = _reason(error)
+        imports.fail(entry, reason, now=now())
+        raise ImportRefused(path, reason) from error
+    except BaseException as error:  # an interrupt too must not leave the row as running
+        imports.fail(entry, f"stopped: {type(error).__name__}", now=now())
+        raise
+
+
+def _add(total: Recorded, run: Recorded) -> None:
+    total.recorded += run.recorded
+    total.present += run.present
+    total.transactions += run.transactions
+    if run.first_slot is not None and run.last_slot is not None:
+        if total.first_slot is None or total.last_slot is None:
+            total.first_slot, total.last_slot = run.first_slot, run.last_slot
+        total.first_slot = min(run.first_slot, total.first_slot)
+        total.last_slot = max(run.last_slot, total.last_slot)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder; name the files in it"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, BadBlockFile):
+        return f"{error.place}: {error.reason}" if error.place else error.reason
+    return str(error)
