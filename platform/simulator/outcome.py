@@ -17,7 +17,8 @@ class Outcome:
     sizes in bytes. `keys` are the static ones, then the loaded writable, then the loaded
     read-only; balances stand in their order. `writes` has every account that a node stores for
     the transaction, in the order of `keys`: on success all its writable accounts, on failure the
-    fee payer (and an advanced nonce); a closed account has 0 lamports.
+    fee payer (and an advanced nonce); a closed account has 0 lamports. `executed` is False where
+    the VM was never asked; `cost_units` is what it takes of a block's room.
     """
 
     err: Any | None
@@ -36,3 +37,30 @@ class Outcome:
     pre_token_balances: list[dict[str, Any]] = field(default_factory=list)
     post_token_balances: list[dict[str, Any]] = field(default_factory=list)
     writes: dict[Pubkey, Account] = field(default_factory=dict)
+    executed: bool = True
+    cost_units: int = 0
+
+    def meta(self) -> dict[str, Any]:
+        """The status meta as the standard node's JSON has it."""
+        answer: dict[str, Any] = {
+            "err": self.err,
+            "status": {"Ok": None} if self.err is None else {"Err": self.err},
+            "fee": self.fee,
+            "preBalances": self.pre_balances,
+            "postBalances": self.post_balances,
+            # A node has neither of a transaction that never ran.
+            "innerInstructions": self.inner_instructions if self.executed else None,
+            "logMessages": self.logs if self.executed else None,
+            "preTokenBalances": self.pre_token_balances,
+            "postTokenBalances": self.post_token_balances,
+            "rewards": [],
+            "loadedAddresses": {
+                "writable": [str(key) for key in self.loaded_writable],
+                "readonly": [str(key) for key in self.loaded_readonly],
+            },
+        }
+        if self.return_data is not None:
+            answer["returnData"] = self.return_data
+        answer["computeUnitsConsumed"] = self.units_consumed
+        answer["costUnits"] = self.cost_units
+        return answer

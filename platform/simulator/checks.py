@@ -1,0 +1,132 @@
+"""What the node checks of a transaction before the VM sees it."""
+
+from collections.abc import Callable
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.transaction import SanitizeError
+
+from simulator.addresses import (
+    INSTRUCTIONS,
+    LOADER_1,
+    LOADER_2,
+    LOADER_3,
+    NATIVE_LOADER,
+    SYSTEM,
+)
+from simulator.budget import Budget
+from simulator.errors import Refused
+from simulator.moment import Moment
+from simulator.nonces import NONCE_SIZE, Nonce, is_nonce, nonce_of
+from simulator.parts import Parts
+
+PACKET_SIZE = 1232
+MOST_INSTRUCTIONS = 64
+MOST_LOCKS = 64
+MOST_LOCKS_LATER = 128
+_TABLE_SIZE = 8248
+_ACCOUNT_SIZE = 64
+_LOADERS = frozenset({NATIVE_LOADER, LOADER_1, LOADER_2, LOADER_3})
+_PROGRAM = (2).to_bytes(4, "little")
+
+
+class LoadFailed(Exception):
+    """The transaction pays its fee, and `err` is why it does not run."""
+
+    def __init__(self, err: str) -> None:
+        super().__init__(err)
+        self.err = err
+
+
+def check_form(parts: Parts) -> None:
+    """Refused if too large, malformed, or of too many instructions."""
+    transaction = parts.transaction
+    if len(bytes(transaction)) > PACKET_SIZE or len(parts.instructions) > MOST_INSTRUCTIONS:
+        raise Refused("SanitizeFailure")
+    try:
+        transaction.sanitize()
+    except SanitizeError:
+        raise Refused("SanitizeFailure") from None
+
+
+def check_signatures(parts: Parts) -> None:
+    """Refused unless every signature is that of its key over the message."""
+    if not all(parts.transaction.verify_with_results()):
+        raise Refused("SignatureFailure")
+
+
+def check_locks(parts: Parts, most: int) -> None:
+    """Refused if the transaction locks too many accounts, or one of them twice."""
+    if len(parts.keys) > most:
+        raise Refused("TooManyAccountLocks")
+    if len(set(parts.keys)) != len(parts.keys):
+        raise Refused("AccountLoadedTwice")
+
+
+def check_age(parts: Parts, accounts: list[Account | None], moment: Moment) -> Nonce | None:
+    """The nonce that the transaction stands on, if it is on one; Refused if its blockhash is
+    neither recent nor a nonce's.
+    """
+    blockhashes = moment.blockhashes
+    if blockhashes is not None and parts.blockhash in blockhashes:
+        return None
+    nonce = nonce_of(parts, accounts, moment.previous_blockhash)
+    if nonce is None and blockhashes is not None:
+        raise Refused("BlockhashNotFound")
+    return nonce
+
+
+def check_payer(account: Account | None, fee: int, rent_minimum: Callable[[int], int]) -> None:
+    """Refused unless the account can pay the fee and keep what it must."""
+    if account is None:
+        raise Refused("AccountNotFound")
+    size = 0
+    if account.owner != SYSTEM:
+        raise Refused("InvalidAccountForFee")
+    if account.data:
+        if not is_nonce(account):
+            raise Refused("InvalidAccountForFee")
+        size = NONCE_SIZE
+    lamports = account.lamports
+    left = lamports - fee
+    if left < (rent_minimum(size) if size else 0):
+        raise Refused("InsufficientFundsForFee")
+    # Who stands above the rent minimum may not fall below it; who is below it may fall further.
+    minimum = rent_minimum(size)
+    if 0 < left < minimum <= lamports:
+        raise Refused({"InsufficientFundsForRent": {"account_index": 0}})
+
+
+def check_loaded(
+    parts: Parts,
+    accounts: list[Account | None],
+    budget: Budget,
+    load: Callable[[Pubkey], Account | None],
+) -> int:
+    """The bytes that the transaction loads; LoadFailed if they are too many, or if an invoked
+    program is absent or no program.
+    """
+    size = _TABLE_SIZE * len(parts.lookups)
+    keys = parts.keys
+    counted: set[Pubkey] = set()
+    for key, account in zip(keys, accounts, strict=True):
+        if account is None or key == INSTRUCTIONS:
+            continue
+        data = account.data
+        size += _ACCOUNT_SIZE + len(data)
+        if account.owner == LOADER_3 and data[:4] == _PROGRAM and len(data) >= 36:
+            data_key = Pubkey.from_bytes(data[4:36])
+            if data_key not in counted and data_key not in keys:
+                counted.add(data_key)
+                programdata = load(data_key)
+                if programdata is not None:
+                    size += _ACCOUNT_SIZE + len(programdata.data)
+    if size > budget.loaded_bytes:
+        raise LoadFailed("MaxLoadedAccountsDataSizeExceeded")
+    for instruction in parts.instructions:
+        program = accounts[instruction.program_index]
+        if program is None:
+            raise LoadFailed("ProgramAccountNotFound")
+        if program.owner not in _LOADERS:
+            raise LoadFailed("InvalidProgramForExecution")
+    return size

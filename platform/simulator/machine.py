@@ -1,0 +1,120 @@
+"""Machine: one VM of one feature set, and what is in it between two transactions."""
+
+from collections.abc import Callable, Iterable
+
+from solders.account import Account
+from solders.litesvm import FeatureSet
+from solders.pubkey import Pubkey
+from solders.solders import LiteSVM
+from solders.transaction import VersionedTransaction
+from solders.transaction_metadata import FailedTransactionMetadata, SimulatedTransactionInfo
+
+from chain.units import SLOTS_PER_EPOCH
+from simulator import addresses
+from simulator.errors import BadSysvar, EngineFault
+from simulator.programs import Residents
+
+Result = SimulatedTransactionInfo | FailedTransactionMetadata
+Load = Callable[[Pubkey], Account | None]
+
+# Those that programs read without naming them, through the VM's own cache.
+CACHED_SYSVARS = (
+    addresses.CLOCK,
+    addresses.RENT,
+    addresses.EPOCH_SCHEDULE,
+    addresses.EPOCH_REWARDS,
+    addresses.SLOT_HASHES,
+    addresses.STAKE_HISTORY,
+    addresses.LAST_RESTART_SLOT,
+    addresses.RECENT_BLOCKHASHES,
+)
+GONE = Account(0, b"", addresses.SYSTEM, False, 0)
+_LOG_BYTES = 10_000
+
+
+class Machine:
+    """A pooled VM: programs stay loaded, everything else leaves with the transaction."""
+
+    def __init__(self, features: FeatureSet) -> None:
+        self.vm = bare_vm(features)
+        self.residents = Residents(self.vm)
+        own = self.vm.get_program_accounts(addresses.NATIVE_LOADER)
+        own += self.vm.get_program_accounts(addresses.SYSVAR_OWNER)
+        self._own = dict(own)
+        self._sysvars: dict[Pubkey, Account] = {}
+        self._staged: list[Pubkey] = []
+        self.rent_minimum = self.vm.minimum_balance_for_rent_exemption
+
+    def own(self, key: Pubkey) -> Account | None:
+        """What stands at the key of a builtin or a sysvar if the caller has nothing there."""
+        return self._sysvars.get(key) or self._own.get(key)
+
+    def set_sysvars(self, load: Load, slot: int) -> None:
+        """Sysvars as the caller has them; the clock is the slot's in any case."""
+        current = self._sysvars
+        for key in CACHED_SYSVARS:
+            account = load(key)
+            if account is None:
+                account = _clock(slot) if key == addresses.CLOCK else self._own[key]
+            before = current.get(key)
+            if before is account or before == account:
+                continue
+            try:
+                self.vm.set_account(key, account)
+            except Exception as fault:  # the wheel does not export its class
+                raise BadSysvar(key, str(fault)) from None
+            current[key] = account
+
+    def stage(
+        self, keys: Iterable[Pubkey], accounts: Iterable[Account | None], load: Load, slot: int
+    ) -> None:
+        """Puts the accounts into the VM, with the code of those that are programs."""
+        vm, residents, own = self.vm, self.residents, self._own
+        for key, account in zip(keys, accounts, strict=True):
+            if key in own:
+                continue
+            if account is None:
+                residents.forget(key)
+                vm.set_account(key, GONE)
+            elif not (
+                account.owner in residents.loaders and residents.hold(key, account, load, slot)
+            ):
+                residents.forget(key)
+                vm.set_account(key, account)
+                self._staged.append(key)
+
+    def unstage(self) -> None:
+        """Takes out what `stage` put in; programs and their code stay."""
+        vm, residents = self.vm, self.residents
+        for key in self._staged:
+            if not residents.is_code(key):
+                vm.set_account(key, GONE)
+        self._staged.clear()
+
+    def run(self, transaction: VersionedTransaction) -> Result:
+        """The VM's answer; EngineFault if it panics, after which the machine is of no more use."""
+        try:
+            return self.vm.simulate_transaction(transaction)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as panic:  # a panic of native code is no Exception
+            raise EngineFault(f"the engine panicked: {panic}") from None
+
+
+def bare_vm(features: FeatureSet) -> LiteSVM:
+    """A VM with builtins and default sysvars, and nothing else. The order is binding."""
+    vm = LiteSVM.default()
+    vm.set_feature_set(features)
+    vm.set_builtins()
+    vm.set_sysvars()
+    vm.set_precompiles()
+    vm.set_transaction_history(0)
+    vm.set_log_bytes_limit(_LOG_BYTES)
+    return vm
+
+
+def _clock(slot: int) -> Account:
+    epoch = slot // SLOTS_PER_EPOCH
+    numbers = (slot, 0, epoch, epoch + 1, 0)
+    data = b"".join(number.to_bytes(8, "little") for number in numbers)
+    return Account(1, data, addresses.SYSVAR_OWNER, False, 0)

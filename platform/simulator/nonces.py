@@ -1,0 +1,87 @@
+"""Durable nonces: which transaction stands on one, and what it becomes."""
+
+from hashlib import sha256
+from typing import NamedTuple
+
+from solders.account import Account
+from solders.hash import Hash
+
+from simulator.addresses import SYSTEM
+from simulator.budget import LAMPORTS_PER_SIGNATURE
+from simulator.parts import Parts
+
+NONCE_SIZE = 80
+_ADVANCE = (4).to_bytes(4, "little")
+_CURRENT, _INITIALIZED = 1, 1
+
+
+class NonceData(NamedTuple):
+    """An initialized nonce account: who may advance it, and the hash it stands at."""
+
+    authority: bytes
+    durable: bytes
+
+
+class Nonce(NamedTuple):
+    """The nonce account that a transaction stands on: its index in the keys, and its data once
+    it is advanced.
+    """
+
+    place: int
+    advanced: bytes
+
+
+def nonce_data(account: Account) -> NonceData | None:
+    """What an initialized nonce account holds; None for any other account.
+
+    Legacy nonces (version 0) are none: no transaction can stand on one.
+    """
+    if not is_nonce(account):
+        return None
+    data = account.data
+    if int.from_bytes(data[:4], "little") != _CURRENT:
+        return None
+    return NonceData(data[8:40], data[40:72])
+
+
+def is_nonce(account: Account) -> bool:
+    """Whether the account holds a nonce, of whatever version, as a fee payer may."""
+    data = account.data
+    if account.owner != SYSTEM or len(data) != NONCE_SIZE:
+        return False
+    version, state = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:8], "little")
+    return version <= _CURRENT and state == _INITIALIZED
+
+
+def next_durable(previous_blockhash: Hash) -> bytes:
+    """The hash that every nonce advances to in a slot."""
+    return sha256(b"DURABLE_NONCE" + bytes(previous_blockhash)).digest()
+
+
+def nonce_of(
+    parts: Parts, accounts: list[Account | None], previous_blockhash: Hash
+) -> Nonce | None:
+    """The nonce that makes the transaction's blockhash good; None if it stands on none."""
+    if not parts.instructions:
+        return None
+    first = parts.instructions[0]
+    if parts.keys[first.program_index] != SYSTEM or first.data[:4] != _ADVANCE:
+        return None
+    if not first.accounts:
+        return None
+    index = first.accounts[0]
+    if index >= parts.static_count or not parts.is_writable(index):
+        return None
+    account = accounts[index]
+    found = nonce_data(account) if account is not None else None
+    if account is None or found is None:
+        return None
+    durable = next_durable(previous_blockhash)
+    # A nonce that was advanced in this slot already cannot be once more.
+    if found.durable != bytes(parts.blockhash) or found.durable == durable:
+        return None
+    signers = (parts.keys[each] for each in first.accounts if each < parts.required)
+    if not any(bytes(signer) == found.authority for signer in signers):
+        return None
+    fee = LAMPORTS_PER_SIGNATURE.to_bytes(8, "little")
+    return Nonce(index, account.data[:40] + durable + fee)

@@ -1,0 +1,113 @@
+"""Residents: which code is loaded under which program in a VM."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.solders import LiteSVM
+
+from simulator.addresses import LOADER_1, LOADER_2, LOADER_3, SYSTEM
+
+_GONE = Account(0, b"", SYSTEM, False, 0)
+_PROGRAM = (2).to_bytes(4, "little")
+_PROGRAMDATA = (3).to_bytes(4, "little")
+
+
+class Resident(NamedTuple):
+    """What a program was loaded from; `callable` is False for code of the very slot."""
+
+    program: Account
+    code: Account | None
+    callable: bool
+
+
+class Residents:
+    """Programs are dear to load (milliseconds), so they stay until their code is another."""
+
+    loaders = frozenset({LOADER_1, LOADER_2, LOADER_3})
+
+    def __init__(self, vm: LiteSVM) -> None:
+        self._vm = vm
+        self._residents: dict[Pubkey, Resident] = {}
+        self._code_keys: set[Pubkey] = set()
+        self.loaded_bytes = 0
+
+    def hold(
+        self, key: Pubkey, account: Account, load: Callable[[Pubkey], Account | None], slot: int
+    ) -> bool:
+        """Sees to it that the program's code of this moment is loaded; False if the account is
+        none (a buffer, or the code itself).
+        """
+        if account.owner != LOADER_3:
+            return self._hold_elf(key, account)
+        data = account.data
+        if data[:4] != _PROGRAM or len(data) < 36:
+            return False
+        code_key = Pubkey.from_bytes(data[4:36])
+        code = load(code_key)
+        wanted = Resident(account, code, _is_callable(code, slot))
+        if not self._is_held(key, wanted):
+            self._load(key, code_key, wanted)
+        return True
+
+    def forget(self, key: Pubkey) -> None:
+        """The key is about to hold something else."""
+        self._residents.pop(key, None)
+
+    def is_code(self, key: Pubkey) -> bool:
+        """Whether a program was loaded from this account."""
+        return key in self._code_keys
+
+    def _is_held(self, key: Pubkey, wanted: Resident) -> bool:
+        held = self._residents.get(key)
+        if held is None or held.callable != wanted.callable:
+            return False
+        # Comparing bytes is for the case that the caller made the same accounts anew.
+        return (held.program is wanted.program or held.program == wanted.program) and (
+            held.code is wanted.code or held.code == wanted.code
+        )
+
+    def _hold_elf(self, key: Pubkey, account: Account) -> bool:
+        wanted = Resident(account, None, True)
+        if self._is_held(key, wanted):
+            return True
+        try:
+            self._vm.set_account(key, _executable(account))
+        except Exception:  # the wheel does not export its class
+            return False
+        self._residents[key] = wanted
+        self.loaded_bytes += len(account.data)
+        return True
+
+    def _load(self, key: Pubkey, code_key: Pubkey, wanted: Resident) -> None:
+        vm = self._vm
+        program = _executable(wanted.program)
+        code = wanted.code if wanted.code is not None else _GONE
+        try:
+            vm.set_account(code_key, code if wanted.callable else _GONE)
+            vm.set_account(key, program)
+        except Exception:  # the wheel does not export its class
+            # Code that does not verify: a program without code fails as the chain lets it fail.
+            vm.set_account(code_key, _GONE)
+            vm.set_account(key, program)
+        if not wanted.callable:
+            vm.set_account(code_key, code)
+        self._code_keys.add(code_key)
+        self._residents[key] = wanted
+        self.loaded_bytes += len(code.data)
+
+
+def _is_callable(code: Account | None, slot: int) -> bool:
+    """Code is visible from the slot after the one it was deployed in."""
+    if code is None:
+        return False
+    data = code.data[:12]
+    return data[:4] == _PROGRAMDATA and int.from_bytes(data[4:12], "little") != slot
+
+
+def _executable(account: Account) -> Account:
+    # The chain has ignored the flag since slot 350,352,004; this VM has not.
+    if account.executable:
+        return account
+    return Account(account.lamports, account.data, account.owner, True, account.rent_epoch)

@@ -1,0 +1,222 @@
+"""One transaction's way: checks, the VM, and what comes of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+from solders.transaction_metadata import (
+    FailedTransactionMetadata,
+    SimulatedTransactionInfo,
+    TransactionMetadata,
+)
+
+from chain.units import U64_MAX
+from simulator import addresses
+from simulator.aftermath import (
+    exempt,
+    inner_instructions,
+    return_data,
+    writes_of_failure,
+    writes_of_success,
+)
+from simulator.budget import read_budget
+from simulator.checks import (
+    LoadFailed,
+    check_age,
+    check_form,
+    check_loaded,
+    check_locks,
+    check_payer,
+    check_signatures,
+)
+from simulator.costs import cost_units
+from simulator.errors import Refused
+from simulator.lookups import load_lookups
+from simulator.machine import Machine
+from simulator.moment import Moment
+from simulator.nonces import Nonce
+from simulator.outcome import Outcome
+from simulator.parts import Parts, rebound, take_apart
+from simulator.token_balances import TOKEN_PROGRAMS, token_balances
+
+Load = Callable[[Pubkey], Account | None]
+Accounts = list[Account | None]
+# Errors of loading: the VM names some that the checks before it did not.
+_LOAD_ERRORS = frozenset(
+    {
+        "ProgramAccountNotFound",
+        "InvalidProgramForExecution",
+        "MaxLoadedAccountsDataSizeExceeded",
+        "ProgramCacheHitMaxLimit",
+    }
+)
+
+
+class _Failed(msgspec.Struct):
+    err: Any
+
+
+_failed = msgspec.json.Decoder(_Failed).decode
+
+
+def run(
+    transaction: VersionedTransaction,
+    machine: Machine,
+    load: Load,
+    moment: Moment,
+    *,
+    most_locks: int,
+    verify: bool,
+) -> Outcome:
+    """What the transaction does on this machine."""
+    seen = _Seen(machine, load)
+    machine.set_sysvars(load, moment.slot)
+    parts: Parts | None = None
+    try:
+        parts = take_apart(transaction)
+        check_form(parts)
+        if verify:
+            check_signatures(parts)
+        budget = read_budget(parts)
+        load_lookups(parts, seen, moment.slot)
+        check_locks(parts, most_locks)
+        accounts = [seen(key) for key in parts.keys]
+        nonce = check_age(parts, accounts, moment)
+        check_payer(accounts[0], budget.fee, machine.rent_minimum)
+    except Refused as refused:
+        keys = parts.keys if parts is not None else []
+        return Outcome(err=refused.err, charged=False, fee=0, keys=keys, executed=False)
+    passage = _Passage(parts, accounts, budget.fee, nonce, seen, machine)
+    try:
+        size = check_loaded(parts, accounts, budget, seen)
+    except LoadFailed as failed:
+        return passage.fees_only(failed.err)
+    machine.stage(parts.keys, passage.as_loaded(), seen, moment.slot)
+    try:
+        for lookup in parts.lookups:
+            machine.stage([lookup.table], [seen(lookup.table)], seen, moment.slot)
+        result = machine.run(rebound(parts, moment.previous_blockhash))
+    finally:
+        machine.unstage()
+    if not isinstance(result, FailedTransactionMetadata):
+        return passage.success(result, size)
+    err = _failed(result.to_json()).err
+    if err in _LOAD_ERRORS:
+        return passage.fees_only(err)
+    return passage.failure(err, result.meta(), size)
+
+
+class _Seen:
+    """The caller's accounts, each asked for once; the engine's own where the caller has none."""
+
+    def __init__(self, machine: Machine, load: Load) -> None:
+        self._machine = machine
+        self._load = load
+        self._accounts: dict[Pubkey, Account | None] = {}
+
+    def __call__(self, key: Pubkey) -> Account | None:
+        accounts = self._accounts
+        if key in accounts:
+            return accounts[key]
+        account = self._load(key)
+        if account is None or account.lamports == 0:
+            account = None if key == addresses.INSTRUCTIONS else self._machine.own(key)
+        accounts[key] = account
+        return account
+
+
+class _Passage:
+    """A transaction that pays, with all that its outcome is told from."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        accounts: Accounts,
+        fee: int,
+        nonce: Nonce | None,
+        seen: _Seen,
+        machine: Machine,
+    ) -> None:
+        self._parts = parts
+        self._accounts = accounts
+        self._fee = fee
+        self._nonce = nonce
+        self._seen = seen
+        self._rent_minimum = machine.rent_minimum
+        self._called = {each.program_index for each in parts.instructions}
+        self._holds_tokens = not TOKEN_PROGRAMS.isdisjoint(parts.keys)
+
+    def as_loaded(self) -> Accounts:
+        """The accounts as the VM gets them."""
+        minimum = self._rent_minimum
+        is_writable = self._parts.is_writable
+        return [
+            exempt(account, minimum(len(account.data)))
+            if account is not None and account.rent_epoch != U64_MAX and is_writable(index)
+            else account
+            for index, account in enumerate(self._accounts)
+        ]
+
+    def success(self, result: SimulatedTransactionInfo, size: int) -> Outcome:
+        writes = writes_of_success(self._parts, result, self._accounts, self._called)
+        return self._outcome(None, result.meta(), writes, size)
+
+    def failure(self, err: Any, meta: TransactionMetadata, size: int) -> Outcome:
+        return self._outcome(err, meta, self._rolled_back(), size)
+
+    def fees_only(self, err: str) -> Outcome:
+        """Neither runs nor goes free; what counts as loaded is what is stored."""
+        writes = self._rolled_back()
+        size = sum(len(account.data) for account in writes.values())
+        return self._outcome(err, None, writes, size)
+
+    def _rolled_back(self) -> dict[Pubkey, Account]:
+        payer = self._accounts[0]
+        minimum = self._rent_minimum(len(payer.data)) if payer is not None else 0
+        return writes_of_failure(self._parts, self._accounts, self._fee, self._nonce, minimum)
+
+    def _outcome(
+        self,
+        err: Any,
+        meta: TransactionMetadata | None,
+        writes: dict[Pubkey, Account],
+        size: int,
+    ) -> Outcome:
+        parts, before = self._parts, self._accounts
+        after = [writes.get(key, held) for key, held in zip(parts.keys, before, strict=True)]
+        units = meta.compute_units_consumed() if meta is not None else 0
+        return Outcome(
+            err=err,
+            charged=True,
+            fee=self._fee,
+            units_consumed=units,
+            logs=meta.logs() if meta is not None else [],
+            inner_instructions=inner_instructions(meta) if meta is not None else [],
+            return_data=return_data(meta) if meta is not None else None,
+            loaded_accounts_data_size=size,
+            keys=parts.keys,
+            loaded_writable=parts.loaded_writable,
+            loaded_readonly=parts.loaded_readonly,
+            pre_balances=[held.lamports if held is not None else 0 for held in before],
+            post_balances=[held.lamports if held is not None else 0 for held in after],
+            pre_token_balances=self._token_balances(before, {}),
+            post_token_balances=self._token_balances(after, writes),
+            writes=writes,
+            executed=meta is not None,
+            cost_units=cost_units(parts, units, size),
+        )
+
+    def _token_balances(
+        self, accounts: Accounts, writes: dict[Pubkey, Account]
+    ) -> list[dict[str, Any]]:
+        if not self._holds_tokens:
+            return []
+
+        def load(key: Pubkey) -> Account | None:
+            written = writes.get(key)
+            return written if written is not None else self._seen(key)
+
+        return token_balances(self._parts.keys, accounts, self._called, load)
