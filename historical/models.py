@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 
+from columns.gaps import SlotGap
 from columns.keys import HashColumn, SignatureColumn
 from columns.numbers import SlotColumn
 
@@ -105,3 +106,10 @@ class Import(models.Model):
 
     def __str__(self) -> str:
         return f"import of {self.file}"
+
+
+class Gap(SlotGap):
+    """Slots whose block was made, or may have been, and is not in the ledger."""
+
+    class Meta(SlotGap.Meta):
+        verbose_name = "ledger gap"

@@ -108,6 +108,7 @@ INSTALLED_APPS = [
     "gateway",
     "historical",
     "ingest",
+    "rewind",
     "tipping",
     "config",
 ]

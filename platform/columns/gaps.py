@@ -1,0 +1,76 @@
+"""SlotGap: a run of slots that should be there and is not, as an object with a life."""
+
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import BigIntegerRangeField, RangeOperators
+from django.db import models
+from django.db.models import F, Func, Q, Value
+
+from columns.numbers import SlotColumn
+
+
+class GapStatus(models.TextChoices):
+    """`missing`: a block was made and we lack it; `unknown`: nothing tells yet whether one was."""
+
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+
+
+# Causes that only say that nobody knows better yet: a later word takes their place.
+NOT_YET_KNOWN = "not_yet_known"
+SOURCE_WITHOUT_ACCOUNTS = "source_without_accounts"
+WEAK_CAUSES = frozenset({NOT_YET_KNOWN, SOURCE_WITHOUT_ACCOUNTS})
+
+
+class SlotGap(models.Model):
+    """Slots from `from_slot` to `to_slot`, both included. Open gaps never overlap."""
+
+    from_slot = SlotColumn()
+    to_slot = SlotColumn()
+    status = models.TextField(choices=GapStatus.choices)
+    cause = models.TextField(help_text="stream_lost, follower_down, writes_missing, …")
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+    closed_by = models.TextField(blank=True, help_text="What filled it, or proved it skipped")
+    tries = models.IntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True, blank=True, help_text="Empty: at once")
+    history = models.JSONField(
+        default=list, help_text="[{at, event, source, result}], oldest first"
+    )
+
+    class Meta:
+        abstract = True
+        ordering = ["-from_slot"]
+        indexes = [
+            models.Index(
+                fields=["-from_slot"],
+                condition=Q(closed_at__isnull=True),
+                name="%(app_label)s_open_gaps",
+            )
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(from_slot__lte=F("to_slot")),
+                name="%(app_label)s_gap_begins_before_it_ends",
+            ),
+            ExclusionConstraint(
+                name="%(app_label)s_open_gaps_never_overlap",
+                expressions=[
+                    (
+                        Func(
+                            "from_slot",
+                            "to_slot",
+                            Value("[]"),
+                            function="int8range",
+                            output_field=BigIntegerRangeField(),
+                        ),
+                        RangeOperators.OVERLAPS,
+                    )
+                ],
+                condition=Q(closed_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        if self.from_slot == self.to_slot:
+            return f"{self.status} slot {self.from_slot}"
+        return f"{self.status} slots {self.from_slot} to {self.to_slot}"

@@ -1,0 +1,69 @@
+"""Where a write stands in its slot: the same on every validator, whatever order it came in."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from chain.accounts import AccountWrite
+from chain.transactions import BadTransaction, decode_wire
+
+# A state carried over from slots that are no longer kept: before all that happened in the slot.
+CARRIED = -2
+# Writes outside transactions: sysvars before the first one, fees and rewards after the last.
+START_OF_SLOT = -1
+END_OF_SLOT = 2**31 - 1
+
+
+class UnknownSignature(ValueError):
+    """A write names a transaction that its block does not have."""
+
+
+class PlacedWrite(NamedTuple):
+    """A write that counts, and its place."""
+
+    position: int
+    write: AccountWrite
+
+
+def first_signatures(wires: Iterable[bytes]) -> dict[bytes, int]:
+    """Each transaction's first signature → its index in the block; raises BadTransaction."""
+    return {_first_signature(wire): index for index, wire in enumerate(wires)}
+
+
+def _first_signature(wire: bytes) -> bytes:
+    # A legacy or v0 transaction begins with its signatures; newer ones with a version byte.
+    if len(wire) > 65 and 0 < wire[0] < 0x80:
+        return wire[1:65]
+    signatures = decode_wire(wire).signatures
+    if not signatures:
+        raise BadTransaction("no signatures", "signatures")
+    return signatures[0]
+
+
+def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> list[PlacedWrite]:
+    """One write for each account and place, the last of several: what a block's writes come down
+    to, in whatever order and however often they were told; raises UnknownSignature.
+    """
+    unsigned: list[AccountWrite] = []
+    newest: dict[tuple[bytes, int], AccountWrite] = {}
+    first_version: int | None = None
+    for write in writes:
+        signature, version = write.signature, write.write_version
+        if signature is None:
+            unsigned.append(write)
+            continue
+        index = indexes.get(signature)
+        if index is None:
+            raise UnknownSignature(signature.hex())
+        if first_version is None or version < first_version:
+            first_version = version
+        key = (write.pubkey, index)
+        known = newest.get(key)
+        if known is None or known.write_version < version:
+            newest[key] = write
+    for write in unsigned:
+        before = first_version is None or write.write_version < first_version
+        key = (write.pubkey, START_OF_SLOT if before else END_OF_SLOT)
+        known = newest.get(key)
+        if known is None or known.write_version < write.write_version:
+            newest[key] = write
+    return [PlacedWrite(position, write) for (_, position), write in newest.items()]

@@ -1,0 +1,87 @@
+"""Partitions of the account changes: 36,000 slots each, about four hours, made when first needed.
+
+They are made apart and then attached: CREATE TABLE … PARTITION OF would lock every reader out.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db import connection
+
+PARTITION_SLOTS = 36_000
+
+# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+_LOCK = 7_302
+
+
+class Partition(NamedTuple):
+    """The slots from `first` to `last`, both included."""
+
+    first: int
+    last: int
+
+    @property
+    def table(self) -> str:
+        return f"rewind_changes_{self.first}_{self.last}"
+
+
+def partition_of(slot: int) -> Partition:
+    first = slot - slot % PARTITION_SLOTS
+    return Partition(first, first + PARTITION_SLOTS - 1)
+
+
+def ensure(slots: Iterable[int]) -> None:
+    """The slots' partitions are there, until the transaction is rolled back."""
+    wanted = sorted({partition_of(slot) for slot in slots})
+    if all(partition in _there(wanted) for partition in wanted):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
+        there = _there(wanted)  # another writer may have made it while we waited
+        for partition in wanted:
+            if partition not in there:
+                _make(partition)
+
+
+def existing() -> list[Partition]:
+    """All partitions, lowest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+            " WHERE inhparent = 'rewind_accountchange'::regclass"
+        )
+        names = [name for (name,) in cursor.fetchall()]
+    return sorted(Partition(*map(int, name.split("_")[2:4])) for name in names)
+
+
+def drop(partition: Partition) -> None:
+    """Its rows are gone, at once and without a trace."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {partition.table}")
+
+
+def _there(wanted: list[Partition]) -> set[Partition]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+            " WHERE inhparent = 'rewind_accountchange'::regclass AND relname = ANY(%s)",
+            [[partition.table for partition in wanted]],
+        )
+        names = {name for (name,) in cursor.fetchall()}
+    return {partition for partition in wanted if partition.table in names}
+
+
+def _make(partition: Partition) -> None:
+    table, first, end = partition.table, partition.first, partition.last + 1
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE TABLE {table} (LIKE rewind_accountchange INCLUDING ALL,"
+            f" CONSTRAINT {table}_range CHECK (slot >= {first} AND slot < {end}))"
+        )
+        cursor.execute(f"CREATE UNIQUE INDEX {table}_key ON {table} (pubkey, slot, position)")
+        cursor.execute(
+            f"ALTER TABLE rewind_accountchange ATTACH PARTITION {table}"
+            f" FOR VALUES FROM ({first}) TO ({end})"
+        )
+        # It only spared ATTACH the look through the rows; the partition's bounds say the same.
+        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_range")

@@ -1,0 +1,129 @@
+"""Which slots are archived, and their neighbours."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from rewind.models import ArchivedSlot, ArchiveState
+
+# The first half of an advisory lock's name; the second is a slot's, or the window's.
+_SLOT_LOCK, _WINDOW_LOCK = 7_305, 7_306
+# Locks are few and large: their table in PostgreSQL is small.
+_SLOT_LOCKS = 256
+TALLIED_SLOTS = 1_000
+
+
+class Stored(NamedTuple):
+    """What tells an archived slot from another of its number."""
+
+    blockhash: bytes
+    granularity: int
+
+
+class Neighbours(NamedTuple):
+    """The next archived slots below and above, the latter with its parent."""
+
+    below: int | None
+    above: int | None
+    above_parent: int | None
+
+
+class Tally(NamedTuple):
+    """What a batch adds to a run of slots."""
+
+    run: int
+    slots: int
+    coarse_slots: int
+    changes: int
+
+
+def lock_for_writing(slots: Collection[int]) -> None:
+    """Until the transaction ends nobody else writes these slots, and the window stays."""
+    keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, 0)", [_WINDOW_LOCK])
+        for key in keys:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_SLOT_LOCK, key])
+
+
+def lock_window() -> None:
+    """Waits for every writer, and until the transaction ends none begins."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_WINDOW_LOCK])
+
+
+def first_kept_slot() -> int:
+    """Slots below it fell out of the window."""
+    found = ArchiveState.objects.values_list("first_kept_slot", flat=True).first()
+    return found or 0
+
+
+def keep_from(slot: int) -> None:
+    ArchiveState.objects.update_or_create(id=1, defaults={"first_kept_slot": slot})
+
+
+def stored(slots: Collection[int]) -> dict[int, Stored]:
+    rows = ArchivedSlot.objects.filter(slot__in=slots)
+    return {
+        slot: Stored(bytes(blockhash), granularity)
+        for slot, blockhash, granularity in rows.values_list("slot", "blockhash", "granularity")
+    }
+
+
+def bounds() -> tuple[int, int] | None:
+    """The lowest and the highest archived slot."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT (SELECT slot FROM rewind_archivedslot ORDER BY slot LIMIT 1),"
+            " (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1)"
+        )
+        first, last = cursor.fetchone()
+    return None if first is None else (first, last)
+
+
+def neighbours(slots: Sequence[int]) -> dict[int, Neighbours]:
+    """Of slots that are not archived themselves."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT asked, below.slot, above.slot, above.parent_slot"
+            " FROM unnest(%s::bigint[]) AS asked"
+            " LEFT JOIN LATERAL (SELECT slot FROM rewind_archivedslot"
+            " WHERE slot < asked ORDER BY slot DESC LIMIT 1) AS below ON true"
+            " LEFT JOIN LATERAL (SELECT slot, parent_slot FROM rewind_archivedslot"
+            " WHERE slot > asked ORDER BY slot LIMIT 1) AS above ON true",
+            [list(slots)],
+        )
+        return {asked: Neighbours(*rest) for asked, *rest in cursor.fetchall()}
+
+
+def archived_between(first: int, last: int) -> list[int]:
+    found = ArchivedSlot.objects.filter(slot__gte=first, slot__lte=last)
+    return list(found.order_by("slot").values_list("slot", flat=True))
+
+
+def insert_slots(rows: list[ArchivedSlot]) -> None:
+    ArchivedSlot.objects.bulk_create(rows)
+
+
+def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> None:
+    """`changes` more rows, and a finer granularity."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE rewind_archivedslot SET granularity = %s, changes = changes + %s, source = %s"
+            " WHERE slot = %s",
+            [granularity, changes, source, slot],
+        )
+
+
+def add_to_tallies(tallies: Collection[Tally]) -> None:
+    with connection.cursor() as cursor:
+        for tally in sorted(tallies):
+            cursor.execute(
+                "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
+                " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"
+                " slots = stored.slots + excluded.slots,"
+                " coarse_slots = stored.coarse_slots + excluded.coarse_slots,"
+                " changes = stored.changes + excluded.changes",
+                tally,
+            )

@@ -1,0 +1,38 @@
+"""The archive that the tests of this folder write."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
+TABLES = (
+    *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
+    *("gap", "baseline", "archivestate"),
+)
+
+
+@pytest.fixture
+def record(db: None) -> Callable[..., Any]:
+    """`record(slot, …)` puts records into the archive, in one transaction."""
+    from rewind.services.recording import record_slots
+
+    def put(*records: Any, source: str = "stream", now: datetime = NOW) -> Any:
+        return record_slots(list(records), source=source, now=now)
+
+    return put
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[None]:
+    """What is written is committed, seen by other threads, and gone after the test."""
+    from django.db import connection
+
+    from rewind.store import partitions
+
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {', '.join(f'rewind_{name}' for name in TABLES)}")
+    for partition in partitions.existing():
+        partitions.drop(partition)
