@@ -1,0 +1,360 @@
+"""Assembler: the stream's messages, in whatever order, to the finalized slots of the chain."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from chain.blocks import Granularity
+from chain.encodings import b58decode
+from chain.units import Slot
+from upstream.geyser.closed_slots import ClosedSlot
+from upstream.geyser.schema import SlotStatus
+from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+from upstream.geyser.updates import (
+    AccountUpdate,
+    BlockMetaUpdate,
+    Ping,
+    SlotUpdate,
+    TransactionUpdate,
+    Update,
+)
+
+# Messages of a slot may come late. After so many more finalized slots they come no more.
+PATIENCE_SLOTS = 8
+# A transaction may name one of the last 150 blockhashes; forks make more of them.
+_REMEMBERED_BLOCKHASHES = 600
+
+
+@dataclass(frozen=True, slots=True)
+class SlotClosed:
+    """A slot is final and its ledger part proved whole; `reason` says why its writes are not."""
+
+    closed: ClosedSlot
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotDead:
+    """A block of the slot died; the slot may come again with another."""
+
+    slot: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class SlotIncomplete:
+    """A block was made and finalized here and not all of it came; `reason` is a cause's word."""
+
+    slot: Slot
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMoved:
+    """The newest slot that was seen, or the newest finalized one, is another."""
+
+    head: Slot
+    finalized: Slot | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainChanged:
+    """A finalized block does not descend from the last finalized slot: this is another chain."""
+
+    slot: Slot
+    parent: Slot
+    expected: Slot
+
+
+Event: TypeAlias = SlotClosed | SlotDead | SlotIncomplete | HeadMoved | ChainChanged
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What is known of a slot that is not closed: this connection's messages, earlier ones'."""
+
+    buffer: SlotBuffer = field(default_factory=SlotBuffer)
+    earlier: list[SlotBuffer] = field(default_factory=list)
+    overflowed: bool = False
+
+    @property
+    def size(self) -> int:
+        return self.buffer.size + sum(each.size for each in self.earlier)
+
+    def set_aside(self) -> None:
+        self.earlier = [*self.earlier[-1:], self.buffer]
+        self.buffer = SlotBuffer()
+
+
+class Assembler:
+    """Feed it every message of a stream; what it answers is what the messages prove.
+
+    Slots below `begin` are left out. Without it the first slot that is seen from its beginning
+    counts. With `after_finalized` the slot before `begin` is known to be final, and a chain that
+    does not descend from it is told.
+    """
+
+    def __init__(
+        self,
+        *,
+        begin: Slot | None = None,
+        after_finalized: bool = False,
+        limit_bytes: int = 1 << 30,
+        patience_slots: int = PATIENCE_SLOTS,
+    ) -> None:
+        self._root = None if begin is None else Slot(begin - 1)
+        self._root_is_final = after_finalized and begin is not None
+        self._limit_bytes = limit_bytes
+        self._patience = patience_slots
+        self._pending: dict[Slot, _Pending] = {}
+        self._parents: dict[Slot, Slot] = {}
+        # Final and not closed yet: how many slots were finalized when this one was.
+        self._waiting: dict[Slot, int] = {}
+        # Below a final slot whose parent is unknown, down to a root: nobody knows yet which of the
+        # slots between are final. {final slot: root}
+        self._broken: dict[Slot, Slot] = {}
+        self._finalized_count = 0
+        self._late: set[Slot] = set()
+        self._blockhashes: dict[bytes, None] = {}
+        self._head = Slot(0)
+        self._size = 0
+
+    @property
+    def replay_from(self) -> Slot | None:
+        """The slot to ask for after a lost connection: from here on something may be missing."""
+        if self._root is None:
+            return None
+        open_from = [*self._waiting, *(low + 1 for low in self._broken.values())]
+        return Slot(min([*open_from, self._root + 1]))
+
+    @property
+    def size(self) -> int:
+        """Bytes of messages that wait for their slots to close."""
+        return self._size
+
+    def reconnect(self) -> None:
+        """What follows comes from another connection, perhaps from another validator."""
+        for pending in self._pending.values():
+            if pending.buffer.size:
+                before = pending.size
+                pending.set_aside()
+                self._size += pending.size - before
+
+    def feed(self, update: Update) -> list[Event]:
+        """Take one message; what became known by it, mostly nothing."""
+        if isinstance(update, AccountUpdate):
+            pending = self._pending_of(update.slot)
+            if pending is not None:
+                writes = pending.buffer.writes
+                key = (update.pubkey, update.write_version)
+                if key not in writes:
+                    writes[key] = update
+                    size = len(update.packed)
+                    pending.buffer.size += size
+                    self._size += size
+            return []
+        if isinstance(update, SlotUpdate):
+            return list(self._slot(update))
+        if isinstance(update, (TransactionUpdate, BlockMetaUpdate)):
+            pending = self._pending_of(update.slot)
+            if pending is not None:
+                before = pending.size
+                self._add(pending, update)
+                self._size += pending.size - before
+        assert not isinstance(update, Ping) or update == Ping()
+        return []
+
+    def give_up_before(self, slot: Slot, reason: str) -> list[Event]:
+        """No source will send what is missing below the slot: whatever waits there is decided."""
+        events: list[Event] = []
+        for each in sorted(self._waiting):
+            if each < slot:
+                events += self._close(each, last_chance=reason)
+        return events
+
+    def _pending_of(self, slot: Slot) -> _Pending | None:
+        pending = self._pending.get(slot)
+        if pending is None:
+            if self._root is None:
+                # Seen from its middle, perhaps: the next one is the first to be seen whole.
+                self._root = slot
+            if not self._is_open(slot):
+                return None
+            pending = self._pending[slot] = _Pending()
+        if slot in self._waiting:
+            self._late.add(slot)
+        return None if pending.overflowed else pending
+
+    def _is_open(self, slot: Slot) -> bool:
+        """Whether messages of the slot can still matter."""
+        if self._root is None or slot > self._root or slot in self._waiting:
+            return True
+        return any(low < slot < top for top, low in self._broken.items())
+
+    def _add(self, pending: _Pending, update: TransactionUpdate | BlockMetaUpdate) -> None:
+        fits = (
+            pending.buffer.add_transaction(update)
+            if isinstance(update, TransactionUpdate)
+            else pending.buffer.add_meta(update)
+        )
+        if not fits:
+            pending.set_aside()
+            self._add(pending, update)
+        if isinstance(update, BlockMetaUpdate):
+            self._parents[update.slot] = update.parent_slot
+            self._remember_blockhash(update.blockhash)
+
+    def _remember_blockhash(self, blockhash: str) -> None:
+        try:
+            self._blockhashes[b58decode(blockhash)] = None
+        except ValueError:
+            return
+        if len(self._blockhashes) > _REMEMBERED_BLOCKHASHES:
+            del self._blockhashes[next(iter(self._blockhashes))]
+
+    def _slot(self, update: SlotUpdate) -> Iterator[Event]:
+        slot = update.slot
+        if update.status == SlotStatus.SLOT_DEAD:
+            if slot not in self._waiting and self._forget(slot):
+                self._parents.pop(slot, None)
+                yield SlotDead(slot)
+            return
+        if update.parent is not None and self._is_open(slot):
+            self._parents[slot] = update.parent
+        finalized = None
+        if update.status == SlotStatus.SLOT_FINALIZED and self._root is not None:
+            finalized = slot
+            yield from self._finalize(slot)
+        for late in sorted(self._late | {top for top in self._broken if top in self._parents}):
+            yield from self._again(late)
+        self._late.clear()
+        if slot > self._head or finalized is not None:
+            self._head = max(slot, self._head)
+            yield HeadMoved(self._head, finalized)
+        yield from self._keep_within_limit()
+
+    def _finalize(self, slot: Slot) -> Iterator[Event]:
+        assert self._root is not None
+        if slot > self._root:
+            self._finalized_count += 1
+            root, self._root = self._root, slot
+            was_final, self._root_is_final = self._root_is_final, True
+            yield from self._walk(slot, root, root_is_final=was_final)
+        elif slot not in self._waiting and self._is_open(slot):
+            top = next(top for top, low in self._broken.items() if low < slot < top)
+            low, self._broken[top] = self._broken[top], slot
+            yield from self._walk(slot, low, root_is_final=False)
+        for waiting, since in list(self._waiting.items()):
+            if self._finalized_count - since >= self._patience:
+                yield from self._close(waiting, last_chance="messages_lost")
+        for known in [each for each in self._parents if not self._is_open(each)]:
+            del self._parents[known]
+
+    def _walk(self, slot: Slot, root: Slot, *, root_is_final: bool) -> Iterator[Event]:
+        """The slot is final, and so are its ancestors down to the root."""
+        path = [slot]
+        while (parent := self._parents.get(path[-1])) is not None and root < parent < path[-1]:
+            path.append(parent)
+        if parent is None and path[-1] > root + 1:
+            self._broken[path[-1]] = root
+            below = path[-1]
+        else:
+            below = root
+            if root_is_final and parent is not None and parent < root:
+                yield ChainChanged(path[-1], parent, root)
+        for final in reversed(path):
+            self._waiting[final] = self._finalized_count
+        self._forget_between(below, slot)
+        for final in reversed(path):
+            yield from self._close(final)
+
+    def _again(self, slot: Slot) -> Iterator[Event]:
+        """Look again at a final slot of which more is known now."""
+        if slot in self._broken and slot in self._parents:
+            root = self._broken.pop(slot)
+            parent = self._parents[slot]
+            if root < parent < slot:
+                if parent not in self._waiting:
+                    yield from self._walk(parent, root, root_is_final=False)
+                else:
+                    self._broken[parent] = root
+            else:
+                self._forget_between(root, slot)
+        if slot in self._waiting:
+            yield from self._close(slot)
+
+    def _close(self, slot: Slot, *, last_chance: str = "") -> Iterator[Event]:
+        pending = self._pending.get(slot)
+        best, wholeness = _best(pending, self._blockhashes.__contains__)
+        if wholeness < Wholeness.EVERY_WRITE and not last_chance:
+            return
+        del self._waiting[slot]
+        self._forget(slot)
+        if slot in self._broken:
+            self._forget_between(self._broken.pop(slot), slot)
+        if best is None or wholeness < Wholeness.LEDGER:
+            overflowed = pending is not None and pending.overflowed
+            yield SlotIncomplete(slot, "buffer_full" if overflowed else last_chance)
+        else:
+            reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
+            yield SlotClosed(_closed(slot, best, wholeness), reason)
+
+    def _forget(self, slot: Slot) -> bool:
+        pending = self._pending.pop(slot, None)
+        if pending is None:
+            return False
+        self._size -= pending.size
+        return True
+
+    def _forget_between(self, low: Slot, top: Slot) -> None:
+        """Slots that are proved to be on no final branch, or of which nothing will be proved."""
+        for slot in sorted(self._pending):
+            if low < slot < top and slot not in self._waiting:
+                self._forget(slot)
+
+    def _keep_within_limit(self) -> Iterator[Event]:
+        """The oldest buffers go first: their slots stay known, and are told when they are final."""
+        if self._size <= self._limit_bytes:
+            return
+        for slot in sorted(self._pending):
+            if self._size <= self._limit_bytes:
+                return
+            pending = self._pending[slot]
+            self._size -= pending.size
+            self._pending[slot] = _Pending(overflowed=True)
+            if slot in self._waiting:
+                yield from self._close(slot, last_chance="buffer_full")
+
+
+def _best(
+    pending: _Pending | None, is_blockhash: Callable[[bytes], bool]
+) -> tuple[SlotBuffer | None, Wholeness]:
+    if pending is None:
+        return None, Wholeness.PARTIAL
+    candidates = [pending.buffer]
+    together: SlotBuffer | None = pending.buffer
+    for earlier in reversed(pending.earlier):
+        together = None if together is None else earlier.joined(together)
+        if together is not None:
+            candidates.append(together)
+    rated = [(each.wholeness(is_blockhash), -place) for place, each in enumerate(candidates)]
+    wholeness, place = max(rated)
+    return candidates[-place], wholeness
+
+
+def _closed(slot: Slot, buffer: SlotBuffer, wholeness: Wholeness) -> ClosedSlot:
+    meta = buffer.meta
+    assert meta is not None
+    writes = None
+    if wholeness >= Wholeness.LAST_WRITES:
+        writes = [each.packed for each in buffer.own_writes()]
+    return ClosedSlot(
+        slot=slot,
+        parent_slot=meta.parent_slot,
+        blockhash=meta.blockhash,
+        granularity=(Granularity.WRITE if wholeness is Wholeness.EVERY_WRITE else Granularity.SLOT),
+        meta=meta.packed,
+        transactions=[
+            buffer.transactions[index].packed for index in range(len(buffer.transactions))
+        ],
+        account_writes=writes,
+    )

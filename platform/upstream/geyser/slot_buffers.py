@@ -1,0 +1,120 @@
+"""What was received of one slot, and the proof of how much of the slot it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from chain.encodings import b58decode
+from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+
+# Written by every bank, outside transactions: without them the unsigned writes did not all come.
+_EVERY_SLOT = tuple(
+    b58decode(key)
+    for key in (
+        "SysvarC1ock11111111111111111111111111111111",
+        "SysvarS1otHashes111111111111111111111111111",
+    )
+)
+_UNSIGNED = b""
+
+
+class Wholeness(IntEnum):
+    """How much of a slot is proved to be there; each includes those before it."""
+
+    PARTIAL = 0
+    LEDGER = 1  # the block and all its transactions
+    LAST_WRITES = 2  # ... and at least the last write of each account
+    EVERY_WRITE = 3
+
+
+@dataclass(slots=True)
+class SlotBuffer:
+    """Of one slot in one connection: writes by (pubkey, write_version), transactions by index."""
+
+    writes: dict[tuple[bytes, int], AccountUpdate] = field(default_factory=dict)
+    transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
+    meta: BlockMetaUpdate | None = None
+    size: int = 0
+
+    def add_transaction(self, update: TransactionUpdate) -> bool:
+        """False when another transaction is known at the index: two versions of the slot met."""
+        known = self.transactions.setdefault(update.transaction_index, update)
+        if known is update:
+            self.size += len(update.packed)
+        return known.signature == update.signature
+
+    def add_meta(self, update: BlockMetaUpdate) -> bool:
+        """False when another block is known for the slot."""
+        if self.meta is None:
+            self.meta = update
+            self.size += len(update.packed)
+        return self.meta.blockhash == update.blockhash
+
+    def joined(self, other: "SlotBuffer") -> "SlotBuffer | None":
+        """Both together; None where they are not of the same block on the same validator."""
+        result = SlotBuffer({**self.writes, **other.writes}, dict(self.transactions), self.meta)
+        for transaction in other.transactions.values():
+            if not result.add_transaction(transaction):
+                return None
+        if other.meta is not None and not result.add_meta(other.meta):
+            return None
+        result.size = self.size + other.size
+        return result if result._is_in_order() else None
+
+    def _is_in_order(self) -> bool:
+        """Whether each account's versions rise with the transactions that wrote it, each once."""
+        order = {each.signature: index for index, each in self.transactions.items()}
+        newest: dict[bytes, int] = {}
+        for pubkey, version in sorted(self.writes):
+            index = order.get(self.writes[pubkey, version].signature)
+            if index is None:
+                continue
+            if newest.get(pubkey, -1) >= index:
+                return False
+            newest[pubkey] = index
+        return True
+
+    def has_every_transaction(self) -> bool:
+        """Whether the block said how many it has, and they are there, numbered from 0."""
+        if self.meta is None or len(self.transactions) != self.meta.transaction_count:
+            return False
+        return not self.transactions or max(self.transactions) == len(self.transactions) - 1
+
+    def wholeness(self, is_blockhash: Callable[[bytes], bool]) -> Wholeness:
+        """What the messages prove; `is_blockhash` tells blockhashes from the values of nonces."""
+        if not self.has_every_transaction() or self.meta is None:
+            return Wholeness.PARTIAL
+        present = {(each.pubkey, each.signature) for each in self.writes.values()}
+        every = True
+        last: dict[bytes, bytes] = {}
+        for index in range(len(self.transactions)):
+            transaction = self.transactions[index]
+            signature = transaction.signature
+            for pubkey in transaction.written:
+                last[pubkey] = signature
+                every = every and (pubkey, signature) in present
+            nonce = transaction.nonce
+            if nonce is not None and not is_blockhash(nonce.blockhash):
+                last[nonce.pubkey] = signature
+                every = every and (nonce.pubkey, signature) in present
+        for pubkey, by_fees in self.meta.rewarded:
+            every = every and (pubkey, _UNSIGNED) in present
+            # Fees come after the transactions, an epoch's rewards before them.
+            if by_fees or pubkey not in last:
+                last[pubkey] = _UNSIGNED
+        for pubkey in _EVERY_SLOT:
+            last[pubkey] = _UNSIGNED
+            every = every and (pubkey, _UNSIGNED) in present
+        if every:
+            return Wholeness.EVERY_WRITE
+        if last.items() <= present:
+            return Wholeness.LAST_WRITES
+        return Wholeness.LEDGER
+
+    def own_writes(self) -> list[AccountUpdate]:
+        """The writes, but for those of transactions that are not in the block: a version of the
+        slot that died made them.
+        """
+        own = {each.signature for each in self.transactions.values()}
+        own.add(_UNSIGNED)
+        return [each for each in self.writes.values() if each.signature in own]

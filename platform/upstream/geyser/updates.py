@@ -1,0 +1,138 @@
+"""What the stream says, as plain values: enough to assemble slots from, the rest still packed."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from google.protobuf.message import DecodeError
+
+from chain.encodings import b58decode
+from chain.units import Slot
+from upstream.geyser import schema
+from upstream.geyser.written_accounts import AdvancedNonce, Written, written_accounts
+
+
+class BadUpdate(Exception):
+    """The stream sent what no server of the protocol sends; the text says what."""
+
+
+class AccountUpdate(NamedTuple):
+    """One account write; `packed` is the whole message. `signature` is b"" outside transactions."""
+
+    slot: Slot
+    pubkey: bytes
+    write_version: int
+    signature: bytes
+    packed: bytes
+
+
+class TransactionUpdate(NamedTuple):
+    """One transaction of a block; `written` are the accounts that a node stored for it, and
+    `nonce` one that it stored only if the transaction was sent on a durable nonce.
+    """
+
+    slot: Slot
+    transaction_index: int
+    signature: bytes
+    written: tuple[bytes, ...]
+    nonce: AdvancedNonce | None
+    packed: bytes
+
+
+class BlockMetaUpdate(NamedTuple):
+    """What a block says of itself. `rewarded` are (pubkey, whether by fees) of accounts that the
+    block's rewards changed.
+    """
+
+    slot: Slot
+    parent_slot: Slot
+    blockhash: str
+    parent_blockhash: str
+    transaction_count: int
+    rewarded: tuple[tuple[bytes, bool], ...]
+    packed: bytes
+
+
+class SlotUpdate(NamedTuple):
+    """A slot reached a status, numbered as in schema.SlotStatus."""
+
+    slot: Slot
+    parent: Slot | None
+    status: int
+    dead_error: str = ""
+
+
+class Ping(NamedTuple):
+    """The server asks whether we are there."""
+
+
+Update: TypeAlias = AccountUpdate | TransactionUpdate | BlockMetaUpdate | SlotUpdate | Ping
+
+_FEE = 1  # RewardType
+_parse = schema.SubscribeUpdate.FromString
+
+
+def update_of(packed: bytes) -> Update | None:
+    """The update in a message's bytes; None for kinds that nobody asked for. Raises BadUpdate."""
+    try:
+        message = _parse(packed)
+    except DecodeError:
+        raise BadUpdate("a message is not of the protocol") from None
+    kind = message.WhichOneof("update_oneof")
+    if kind == "account":
+        return _account(message.account, packed)
+    if kind == "transaction":
+        return _transaction(message.transaction, packed)
+    if kind == "slot":
+        slot = message.slot
+        parent = Slot(slot.parent) if slot.HasField("parent") else None
+        return SlotUpdate(Slot(slot.slot), parent, slot.status, slot.dead_error)
+    if kind == "block_meta":
+        return _block_meta(message.block_meta, packed)
+    return Ping() if kind == "ping" else None
+
+
+def _account(update: Any, packed: bytes) -> AccountUpdate | None:
+    if update.is_startup:
+        return None  # a state that was there before the stream began, not a write
+    info = update.account
+    pubkey, signature = info.pubkey, info.txn_signature
+    if len(pubkey) != 32 or len(signature) not in (0, 64):
+        raise BadUpdate(f"a write in slot {update.slot} has a key or signature of wrong length")
+    return AccountUpdate(update.slot, pubkey, info.write_version, signature, packed)
+
+
+def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
+    info = update.transaction
+    if len(info.signature) != 64:
+        raise BadUpdate(f"a transaction of slot {update.slot} has no signature")
+    try:
+        written: Written = written_accounts(info.transaction.message, info.meta)
+    except IndexError:
+        raise BadUpdate(
+            f"transaction {info.index} of slot {update.slot} names accounts that it has not"
+        ) from None
+    return TransactionUpdate(
+        update.slot, info.index, info.signature, written.pubkeys, written.nonce, packed
+    )
+
+
+def _block_meta(meta: Any, packed: bytes) -> BlockMetaUpdate:
+    try:
+        rewarded = tuple(_rewarded(meta))
+    except ValueError:
+        raise BadUpdate(f"block {meta.slot} rewards what is no account") from None
+    return BlockMetaUpdate(
+        Slot(meta.slot),
+        Slot(meta.parent_slot),
+        meta.blockhash,
+        meta.parent_blockhash,
+        meta.executed_transaction_count,
+        rewarded,
+        packed,
+    )
+
+
+def _rewarded(meta: Any) -> Iterator[tuple[bytes, bool]]:
+    for reward in meta.rewards.rewards:
+        if reward.lamports:
+            yield b58decode(reward.pubkey), reward.reward_type == _FEE

@@ -1,0 +1,76 @@
+"""Which accounts a validator stores for a transaction: the measure of a stream's wholeness."""
+
+from typing import Any, NamedTuple
+
+from chain.encodings import b58decode
+from chain.reserved import RESERVED_KEYS, UPGRADEABLE_LOADER
+
+_RESERVED = frozenset(b58decode(key) for key in RESERVED_KEYS)
+_LOADER = b58decode(UPGRADEABLE_LOADER)
+_SYSTEM_PROGRAM = bytes(32)
+_ADVANCE_NONCE = (4).to_bytes(4, "little")
+
+
+class AdvancedNonce(NamedTuple):
+    """The nonce account of a failed transaction's first instruction, and the transaction's
+    blockhash (32 bytes): only if that is no block's was the nonce used, and stored.
+    """
+
+    pubkey: bytes
+    blockhash: bytes
+
+
+class Written(NamedTuple):
+    """The accounts that were surely stored, and the nonce that may have been."""
+
+    pubkeys: tuple[bytes, ...]
+    nonce: AdvancedNonce | None = None
+
+
+def written_accounts(message: Any, meta: Any) -> Written:
+    """What a validator stored for a transaction of a block, from its messages Message and
+    TransactionStatusMeta. IndexError where the message points outside its keys.
+
+    On success every writable account: not the reserved keys, not programs that are called and not
+    passed on, and none that did not exist before or after. On failure the fee payer.
+    """
+    static = list(message.account_keys)
+    if meta.HasField("err"):
+        return Written((static[0],), _nonce(message, static))
+    header = message.header
+    signed = header.num_required_signatures
+    writable_signed = signed - header.num_readonly_signed_accounts
+    writable_unsigned = len(static) - header.num_readonly_unsigned_accounts
+    keys = [*static, *meta.loaded_writable_addresses, *meta.loaded_readonly_addresses]
+    loaded_until = len(static) + len(meta.loaded_writable_addresses)
+    called = {instruction.program_id_index for instruction in message.instructions}
+    # With this loader among the keys a called program may be written; one that is not passed to an
+    # instruction is not stored even so.
+    passed: set[int] = set()
+    if _LOADER in keys:
+        for instruction in message.instructions:
+            passed.update(instruction.accounts)
+    before, after = meta.pre_balances, meta.post_balances
+    told = len(before) == len(after) == len(keys)
+    written = []
+    for index, key in enumerate(keys[:loaded_until]):
+        asked = index < writable_signed or signed <= index < writable_unsigned
+        if index < len(static) and not asked:
+            continue
+        if key in _RESERVED or (index in called and index not in passed):
+            continue
+        if told and not before[index] and not after[index]:
+            continue
+        written.append(key)
+    return Written(tuple(written))
+
+
+def _nonce(message: Any, static: list[bytes]) -> AdvancedNonce | None:
+    if not message.instructions:
+        return None
+    first = message.instructions[0]
+    if static[first.program_id_index] != _SYSTEM_PROGRAM or first.data[:4] != _ADVANCE_NONCE:
+        return None
+    if not first.accounts or first.accounts[0] >= len(static):
+        return None
+    return AdvancedNonce(static[first.accounts[0]], message.recent_blockhash)
