@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from chain.encodings import b58encode
 from chain.units import Slot
 from upstream.geyser.schema import SlotStatus
-from upstream.geyser.slot_buffers import _EVERY_SLOT as EVERY_SLOT
+from upstream.geyser.slot_buffers import EVERY_SLOT
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
@@ -14,7 +14,6 @@ from upstream.geyser.updates import (
     TransactionUpdate,
     Update,
 )
-
 
 FIRST = Slot(100)
 

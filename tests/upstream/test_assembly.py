@@ -11,7 +11,6 @@ from chain.blocks import Granularity
 from chain.encodings import b58decode
 from chain.units import Slot
 from tests.upstream.stream_chain import (
-    EVERY_SLOT,
     Chain,
     Leader,
     Made,
@@ -28,6 +27,7 @@ from upstream.geyser.assembly import (
     SlotIncomplete,
 )
 from upstream.geyser.schema import SlotStatus
+from upstream.geyser.slot_buffers import EVERY_SLOT
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,

@@ -8,7 +8,7 @@ from chain.encodings import b58decode
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
 
 # Written by every bank, outside transactions: without them the unsigned writes did not all come.
-_EVERY_SLOT = tuple(
+EVERY_SLOT = tuple(
     b58decode(key)
     for key in (
         "SysvarC1ock11111111111111111111111111111111",
@@ -102,7 +102,7 @@ class SlotBuffer:
             # Fees come after the transactions, an epoch's rewards before them.
             if by_fees or pubkey not in last:
                 last[pubkey] = _UNSIGNED
-        for pubkey in _EVERY_SLOT:
+        for pubkey in EVERY_SLOT:
             last[pubkey] = _UNSIGNED
             every = every and (pubkey, _UNSIGNED) in present
         if every:
