@@ -67,6 +67,21 @@ def parent_of_next_block(slot: int) -> int | None:
     return None if row is None else int(row[0])
 
 
+def links_between(first: int, last: int, *, and_next: bool = False) -> list[tuple[int, int]]:
+    """(slot, parent slot) of every block in the range, ascending; and of the next one above it."""
+    found = fetch_all(
+        "SELECT slot, parent_slot FROM historical_block WHERE slot BETWEEN $1 AND $2 ORDER BY slot",
+        first,
+        last,
+    )
+    if and_next:
+        found += fetch_all(
+            "SELECT slot, parent_slot FROM historical_block WHERE slot > $1 ORDER BY slot LIMIT 1",
+            last,
+        )
+    return found
+
+
 def slots_between(first: int, last: int, limit: int) -> list[int]:
     """Slots that hold a block, ascending, both ends inclusive."""
     rows = fetch_all(

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from chain.slot_ranges import SlotRange, clip, subtract
 from chain.units import I64_MAX
-from columns.gaps import WEAK_CAUSES, GapStatus, SlotGap
+from columns.gaps import GapStatus, SlotGap, says_more
 
 G = TypeVar("G", bound=SlotGap)
 
@@ -147,7 +147,7 @@ def _continues(gap: SlotGap, part: SlotRange, status: GapStatus, cause: str) -> 
 
 def _tell_more(gap: G, part: SlotRange, status: GapStatus, cause: str, now: datetime) -> None:
     missing = GapStatus.MISSING in (gap.status, status)
-    told = cause if gap.cause in WEAK_CAUSES and cause not in WEAK_CAUSES else gap.cause
+    told = cause if says_more(cause, gap.cause) else gap.cause
     new = (GapStatus.MISSING if missing else GapStatus.UNKNOWN, told)
     if new == (gap.status, gap.cause):
         return

@@ -15,10 +15,16 @@ class GapStatus(models.TextChoices):
     UNKNOWN = "unknown"
 
 
-# Causes that only say that nobody knows better yet: a later word takes their place.
+# Causes that say little: a later word that says more takes their place.
 NOT_YET_KNOWN = "not_yet_known"
 SOURCE_WITHOUT_ACCOUNTS = "source_without_accounts"
-WEAK_CAUSES = frozenset({NOT_YET_KNOWN, SOURCE_WITHOUT_ACCOUNTS})
+_LITTLE_SAID = {NOT_YET_KNOWN: 0, SOURCE_WITHOUT_ACCOUNTS: 1}
+
+
+def says_more(cause: str, than: str) -> bool:
+    """Whether one cause of a gap is to be told rather than the other."""
+    most = len(_LITTLE_SAID)
+    return _LITTLE_SAID.get(cause, most) > _LITTLE_SAID.get(than, most)
 
 
 class SlotGap(models.Model):

@@ -100,7 +100,7 @@ def test_the_same_slot_twice_changes_nothing(record):
 
 def test_another_block_for_a_slot_is_refused_and_nothing_of_its_company_is_written(record):
     record(block(9))
-    with pytest.raises(SlotConflict, match="slot 9: holds block .* already, not "):
+    with pytest.raises(SlotConflict, match=r"slot 9: holds block .* already, not "):
         record(block(10), block(9, fork=1))
     with pytest.raises(SlotConflict, match="slot 12: comes as "):
         record(block(12), block(12, fork=1))
