@@ -48,7 +48,7 @@ def database() -> Iterator[Path]:
 
 def import_path(path: Path) -> Any:
     """What was recorded of a file's blocks."""
-    from ingest.services import import_file
+    from ingest.services.imports import import_file
 
     recorded, _ = import_file(
         path, slot=None, now=lambda: datetime.now(UTC), progress=lambda position, size: None

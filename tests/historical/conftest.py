@@ -22,7 +22,7 @@ FILES = {
 
 
 def import_path(path: Path, slot: int | None = None) -> Any:
-    from ingest.services import import_file
+    from ingest.services.imports import import_file
 
     return import_file(
         path, slot=slot, now=lambda: datetime.now(UTC), progress=lambda position, size: None

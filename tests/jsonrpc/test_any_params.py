@@ -20,7 +20,7 @@ SIGNATURE = first_signatures(made_block())[0]
 @pytest.fixture
 def one_block(db: None, tmp_path: Path) -> None:
     """A ledger of the made block, so that calls come as far as its rows."""
-    from ingest.services import import_file
+    from ingest.services.imports import import_file
 
     file = tmp_path / f"{MADE}.json"
     file.write_text(json.dumps(made_block()))

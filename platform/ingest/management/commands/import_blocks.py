@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from ingest.errors import ImportRefused
-from ingest.services import Progress, import_file
+from ingest.services.imports import Progress, import_file
 
 _BAR_WIDTH = 30
 _REDRAW_SECONDS = 0.1
