@@ -104,7 +104,7 @@ def run(
     if not isinstance(result, FailedTransactionMetadata):
         return passage.success(result, size)
     err = _failed(result.to_json()).err
-    if err in _LOAD_ERRORS:
+    if isinstance(err, str) and err in _LOAD_ERRORS:
         return passage.fees_only(err)
     return passage.failure(err, result.meta(), size)
 
