@@ -50,7 +50,7 @@ class Machine:
         return self._sysvars.get(key) or self._own.get(key)
 
     def set_sysvars(self, load: Load, slot: int) -> None:
-        """Sysvars as the caller has them; the clock is the slot's in any case."""
+        """Sysvars as the caller has them; a clock of the slot where there is none."""
         current = self._sysvars
         for key in CACHED_SYSVARS:
             account = load(key)

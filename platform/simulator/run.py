@@ -53,6 +53,8 @@ _LOAD_ERRORS = frozenset(
         "ProgramCacheHitMaxLimit",
     }
 )
+# Errors of a whole transaction that come of running it.
+_RUN_ERRORS = frozenset({"UnbalancedTransaction", "ProgramExecutionTemporarilyRestricted"})
 
 
 class _Failed(msgspec.Struct):
@@ -87,8 +89,7 @@ def run(
         nonce = check_age(parts, accounts, moment)
         check_payer(accounts[0], budget.fee, machine.rent_minimum)
     except Refused as refused:
-        keys = parts.keys if parts is not None else []
-        return Outcome(err=refused.err, charged=False, fee=0, keys=keys, executed=False)
+        return _refused(refused.err, parts.keys if parts is not None else [])
     passage = _Passage(parts, accounts, budget.fee, nonce, seen, machine)
     try:
         size = check_loaded(parts, accounts, budget, seen)
@@ -104,9 +105,17 @@ def run(
     if not isinstance(result, FailedTransactionMetadata):
         return passage.success(result, size)
     err = _failed(result.to_json()).err
-    if isinstance(err, str) and err in _LOAD_ERRORS:
-        return passage.fees_only(err)
+    if isinstance(err, str):
+        if err in _LOAD_ERRORS:
+            return passage.fees_only(err)
+        if err not in _RUN_ERRORS:
+            # The VM's own checks, where they are stricter than those before it.
+            return _refused(err, parts.keys)
     return passage.failure(err, result.meta(), size)
+
+
+def _refused(err: Any, keys: list[Pubkey]) -> Outcome:
+    return Outcome(err=err, charged=False, fee=0, keys=keys, executed=False)
 
 
 class _Seen:
