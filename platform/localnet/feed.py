@@ -156,6 +156,12 @@ class Subscription:
         self._subscriptions.discard(self)
         self._waiting.clear()
 
+    def take(self) -> list[Happening]:
+        """All that waits now, oldest first; what was lost by lagging is told by iterating."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken
+
     def __aiter__(self) -> Self:
         return self
 

@@ -43,6 +43,20 @@ def test_a_subscriber_that_does_not_read_is_told_that_it_lagged() -> None:
     asyncio.run(lag())
 
 
+def test_what_waits_can_be_taken_at_once() -> None:
+    async def take() -> None:
+        feed = Feed(Faults())
+        subscription = feed.subscribe()
+        assert subscription.take() == []
+        for slot in (1, 2, 3):
+            feed.publish(happened(slot))
+        assert await anext(subscription) == happened(1)
+        assert subscription.take() == [happened(2), happened(3)]
+        assert subscription.take() == []
+
+    asyncio.run(take())
+
+
 def test_a_closed_subscription_takes_nothing_more() -> None:
     async def close() -> None:
         feed = Feed(Faults())

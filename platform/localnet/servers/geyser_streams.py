@@ -1,0 +1,206 @@
+"""Open streams: what waits for each subscriber, and who gets what next."""
+
+import asyncio
+import logging
+import random
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import grpc
+
+from chain.units import Slot
+from localnet.faults import Faults
+from localnet.feed import Feed, Happening
+from localnet.servers.geyser_filters import Filters
+from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
+from localnet.servers.geyser_order import Order, last_writes
+from upstream.geyser import schema
+
+log = logging.getLogger(__name__)
+
+# A reordered message comes after so many later ones.
+_HELD_BACK = 4
+
+
+class Ending(NamedTuple):
+    """How a stream ends for its subscriber."""
+
+    code: grpc.StatusCode
+    text: str
+
+
+class Stream:
+    """One subscriber: its filters, and the updates it has not got yet."""
+
+    def __init__(self, faults: Faults, *, limit: int, seed: int) -> None:
+        self.filters: Filters | None = None
+        self.ending: Ending | None = None
+        self._faults = faults
+        self._limit = limit
+        self._chance = random.Random(seed)
+        self._past: Iterator[bytes] = iter(())
+        self._waiting: deque[tuple[bytes, bytes, bytes]] = deque()
+        self._held: deque[tuple[int, tuple[bytes, bytes, bytes]]] = deque()
+        self._sent = 0
+        self._something = asyncio.Event()
+
+    def offer(self, message: Message, created_at: bytes) -> None:
+        """Let it wait for the subscriber as far as it was asked for."""
+        if self.filters is None or self.ending is not None:
+            return
+        disorderly = isinstance(message, AccountMessage | TransactionMessage)
+        for names, body in self.filters.updates(message):
+            self._waiting.extend(self._pass_on((names, body, created_at), disorderly))
+        if len(self._waiting) > self._limit:
+            self.end(grpc.StatusCode.INTERNAL, "lagged to receive updates")
+        if self._waiting:
+            self._something.set()
+
+    def replay(self, happenings: list[Happening]) -> None:
+        """Let these come before all that waits, made ready one by one as they are read."""
+        filters = self.filters
+        assert filters is not None
+        self._past = self._of_the_past(filters, happenings)
+        self._something.set()
+
+    def tell(self, update: bytes) -> None:
+        """Let this update come after all that waits, whatever the filters are."""
+        if self.ending is None:
+            self._waiting.append((update, b"", b""))
+            self._something.set()
+
+    def end(self, code: grpc.StatusCode, text: str) -> None:
+        """Cut the stream; what waits is lost to it."""
+        if self.ending is None:
+            self.ending = Ending(code, text)
+            self._waiting.clear()
+            self._past = iter(())
+            self._something.set()
+
+    async def updates(self, limit: int = 64) -> list[bytes]:
+        """The next few updates, at least one unless the stream has ended."""
+        while True:
+            found: list[bytes] = []
+            if self.ending is not None:
+                return found
+            while len(found) < limit:
+                update = next(self._past, None)
+                if update is None:
+                    break
+                found.append(update)
+            while self._waiting and len(found) < limit:
+                found.append(b"".join(self._waiting.popleft()))
+            if found:
+                return found
+            self._something.clear()
+            await self._something.wait()
+
+    def _of_the_past(self, filters: Filters, happenings: list[Happening]) -> Iterator[bytes]:
+        order = Order()
+        for happening in happenings:
+            for commitment, message in order.messages(happening):
+                if commitment not in (None, filters.commitment):
+                    continue
+                disorderly = isinstance(message, AccountMessage | TransactionMessage)
+                for names, body in filters.updates(message):
+                    parts = (names, body, created_now())
+                    yield from map(b"".join, self._pass_on(parts, disorderly))
+
+    def _pass_on(
+        self, update: tuple[bytes, bytes, bytes], disorderly: bool
+    ) -> list[tuple[bytes, bytes, bytes]]:
+        """What goes out now that this update came: it, unless a fault strikes it."""
+        faults = self._faults
+        out = [update]
+        if disorderly:
+            if self._strikes(faults.lose_percent):
+                out = []
+            elif self._strikes(faults.duplicate_percent):
+                out = [update, update]
+            elif self._strikes(faults.reorder_percent):
+                self._held.append((self._sent + _HELD_BACK, update))
+                out = []
+        self._sent += 1
+        while self._held and self._held[0][0] <= self._sent:
+            out.append(self._held.popleft()[1])
+        return out
+
+    def _strikes(self, percent: float) -> bool:
+        return percent > 0 and self._chance.random() * 100 < percent
+
+
+class Broadcast:
+    """Takes what happens from the feed, and hands it to every stream."""
+
+    def __init__(self, feed: Feed, faults: Faults) -> None:
+        self._feed = feed
+        self._faults = faults
+        self._order = Order()
+        self._streams: set[Stream] = set()
+        self._opened = 0
+        # It is read at every turn of the loop; only a stream can lag.
+        self._subscription = feed.subscribe(limit=sys.maxsize)
+
+    def open(self, *, limit: int) -> Stream:
+        """A new stream, without filters yet."""
+        self._opened += 1
+        stream = Stream(self._faults, limit=limit, seed=self._opened)
+        self._streams.add(stream)
+        return stream
+
+    def close(self, stream: Stream) -> None:
+        self._streams.discard(stream)
+
+    async def run(self) -> None:
+        """Hand on whatever happens, for ever."""
+        async for happening in self._subscription:
+            self._hand_on([happening, *self._subscription.take()])
+
+    def catch_up(self) -> None:
+        """Hand on at once what has happened by now."""
+        self._hand_on(self._subscription.take())
+
+    def subscribe(self, stream: Stream, filters: Filters, from_slot: Slot | None) -> None:
+        """Give the stream these filters from now on, or from a slot on that is remembered."""
+        # What waits happened before the request: for the old filters, and part of the replay.
+        self.catch_up()
+        if from_slot is not None:
+            first = self._feed.first_available
+            if first is not None and from_slot < first:
+                stream.end(
+                    grpc.StatusCode.OUT_OF_RANGE,
+                    f"broadcast from {from_slot} is not available, last available: {first}",
+                )
+                return
+        stream.filters = filters
+        if from_slot is not None:
+            past = self._feed.replay(from_slot)
+            stream.replay(last_writes(past) if self._faults.replay_last_writes else past)
+
+    def _hand_on(self, happenings: list[Happening]) -> None:
+        if self._faults.drop_streams:
+            self._faults.drop_streams = False
+            for stream in self._streams:
+                stream.end(grpc.StatusCode.UNAVAILABLE, "the stream was dropped on demand")
+        created_at = created_now()
+        for happening in happenings:
+            for commitment, message in self._order.messages(happening):
+                for stream in self._streams:
+                    filters = stream.filters
+                    if filters is not None and commitment in (None, filters.commitment):
+                        try:
+                            stream.offer(message, created_at)
+                        except Exception:
+                            # Not to be passed over in silence, nor to stop the other streams.
+                            log.exception("an update cannot be told")
+                            stream.end(grpc.StatusCode.INTERNAL, "an update cannot be told")
+
+
+def created_now() -> bytes:
+    """The `created_at` of an update that is made now."""
+    seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
+    stamp = {"seconds": seconds, "nanos": nanos}
+    return bytes(schema.SubscribeUpdate(created_at=stamp).SerializeToString())
