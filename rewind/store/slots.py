@@ -72,10 +72,12 @@ def stored(slots: Collection[int]) -> dict[int, Stored]:
 
 
 def bounds() -> tuple[int, int] | None:
-    """The lowest and the highest archived slot."""
+    """The lowest archived slot of the window, and the highest."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT (SELECT slot FROM rewind_archivedslot ORDER BY slot LIMIT 1),"
+            "SELECT (SELECT slot FROM rewind_archivedslot WHERE slot >="
+            " coalesce((SELECT first_kept_slot FROM rewind_archivestate), 0)"
+            " ORDER BY slot LIMIT 1),"
             " (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1)"
         )
         first, last = cursor.fetchone()

@@ -1,0 +1,76 @@
+"""What the archive holds, and what it lacks."""
+
+from chain.units import I64_MAX, Slot
+from rewind.errors import EmptyRange
+from rewind.results import Coverage, GapEntry
+from rewind.services import filters
+from rewind.store import coverage as store
+
+MOST_GAPS = 10_000
+
+
+def coverage(
+    *, from_slot: int | None, to_slot: int | None, max_gaps: int, include_gaps: bool
+) -> Coverage:
+    """The archive's ends, and the counts and gaps of a window, which is clipped to them; raises
+    EmptyRange.
+    """
+    first = min(from_slot or 0, I64_MAX)
+    last = I64_MAX if to_slot is None else min(to_slot, I64_MAX)
+    if first > last:
+        raise EmptyRange(Slot(first), Slot(last))
+    found = store.summary(first, last)
+    gaps: list[GapEntry] | None = [] if include_gaps else None
+    truncated = False
+    if found is not None and gaps is not None:
+        most = min(max_gaps, MOST_GAPS)
+        parts = store.gaps_between(found.first, found.last, most + 1)
+        truncated = len(parts) > most
+        gaps += [_entry(part) for part in parts[:most]]
+    slots = 0 if found is None else max(0, found.last - found.first + 1)
+    archived, missing = (0, 0) if found is None else (found.archived, found.missing)
+    skipped = slots - archived - missing
+    return Coverage(
+        earliest_slot=None if found is None else found.earliest,
+        latest_slot=None if found is None else found.latest,
+        slot_range=None if found is None else found.latest - found.earliest + 1,
+        missing_slot_count=missing,
+        skipped_slot_count=skipped,
+        gap_percent=missing / (slots - skipped) * 100 if slots > skipped else None,
+        gaps=gaps,
+        truncated=truncated,
+        filtered_owners=filters.filtered_owners(),
+        filtered_pubkeys=filters.filtered_pubkeys(),
+        note=_note(found),
+    )
+
+
+def missing_slots(from_slot: int, to_slot: int, *, limit: int) -> list[GapEntry]:
+    """Runs of slots of the archive's range that it lacks, lowest first, at most `limit`."""
+    found = store.summary(from_slot, to_slot)
+    if found is None:
+        return []
+    return [_entry(part) for part in store.gaps_between(found.first, found.last, limit)]
+
+
+def _entry(part: store.Part) -> GapEntry:
+    return GapEntry(
+        from_slot=part.first,
+        to_slot=part.last,
+        status="missing" if part.status == "missing" else "unknown",
+    )
+
+
+def _note(found: store.Summary | None) -> str:
+    if found is None:
+        return "Nothing is archived yet."
+    note = (
+        "Skipped slots had no block: they are counted and are no gaps. Writes to filtered accounts"
+        " are not archived; what a baseline told of them stays readable."
+    )
+    if found.coarse:
+        note += (
+            f" {found.coarse} of the window's {found.archived} archived slots hold at least the"
+            " last write of each account, but perhaps not every write."
+        )
+    return note
