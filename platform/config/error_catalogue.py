@@ -39,4 +39,5 @@ def _row(kind: type[RpcError]) -> str:
     status = getattr(kind, "status", 200)
     area = kind.__module__.partition(".")[0]
     text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
-    return f"| `{kind.reason}` | {kind.code} | {status} | {area} | {text} |"
+    code = kind.code or "the node's"
+    return f"| `{kind.reason}` | {code} | {status} | {area} | {text} |"

@@ -6,10 +6,12 @@ from django.views.generic import RedirectView
 
 from config.front import front_page
 from gateway.sign_in import limited_sign_in
+from priority.urls import front_door
 
 urlpatterns = [
-    path("", front_page),
+    path("", front_door(front_page)),
     path("", include("historical.urls")),
+    path("", include("rewind.urls")),
     path("", include("gateway.urls")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", limited_sign_in(admin.site.login)),

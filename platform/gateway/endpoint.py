@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,8 +23,8 @@ from gateway.answers import Answer
 from gateway.authentication import KeyAuthentication, caller_of
 from gateway.bodies import read_body
 from gateway.compression import MINIMUM, compress
-from gateway.hosts import Host
-from gateway.permissions import TermsPermission, require, require_served
+from gateway.hosts import ALL_IN_ONE, Host
+from gateway.permissions import TermsPermission, require, require_served, scope_missing
 from gateway.refusals import NotAllowed, body_of, headers_of, status_of
 from gateway.terms import Face, Terms
 from gateway.throttles import QuotaThrottle, require_taken, still_known, take
@@ -37,6 +37,8 @@ __all__ = ["Call", "Endpoint", "RpcEndpoint", "Terms"]
 log = logging.getLogger(__name__)
 
 Observer = Callable[[str, RpcError | None], None]
+# What an endpoint's path shows to who looks at it with a browser.
+Page = Callable[[HttpRequest], HttpResponseBase]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Call:
 
 
 class RpcEndpoint(APIView):
-    """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls.
+    """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls; a `page` is shown
+    to who asks with GET on the all-in-one host.
 
     The steps are the functions that Endpoint's policy classes call, called here one after the
     other: DRF's own walk (its Request, negotiation, two passes over the headers) costs more than
@@ -63,18 +66,22 @@ class RpcEndpoint(APIView):
 
     methods: MethodTable = MethodTable()
     terms: Terms = Terms(scope="")
+    page: Page | None = None
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
         view.terms = initkwargs.get("terms", cls.terms)  # HostMiddleware knows endpoints by it
         view.verb = "POST"
+        view.page = initkwargs.get("page")
         return view
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()
         meta, terms = request.META, self.terms
         host: Host = request.host  # type: ignore[attr-defined]
+        if self.page is not None and request.method in ("GET", "HEAD") and host is ALL_IN_ONE:
+            return self.page(request)
         identity: str = request.request_id  # type: ignore[attr-defined]
         address, method = "", ""
         caller: Caller | None = None
@@ -95,11 +102,15 @@ class RpcEndpoint(APIView):
                 method = "batch" if calls.batch else calls.items[0].method
             except RpcError as error:
                 calls, cost = error, 1
+            if terms.scopes:
+                calls = _with_scopes(calls, caller, terms)
             taken = take(request, caller, terms.quota, address, cost)
             if taken is not None:
                 if not still_known(taken):
                     caller = caller_of(meta, now=now)
                     require(host, caller, terms, address)
+                    if terms.scopes:
+                        calls = _with_scopes(calls, caller, terms)
                 require_taken(taken, cost)
             observe = self._observer(caller, address, started)
             if isinstance(calls, RpcError):
@@ -117,7 +128,7 @@ class RpcEndpoint(APIView):
             refusal = error
         except Exception:
             key = None if caller is None else caller.key_id
-            known = method if self.methods.get(method) is not None else ""
+            known = method if self.methods.knows(method) else ""
             log.exception("request %s failed: method %r, key %s", identity, known, key)
             refusal = InternalError()
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
@@ -149,7 +160,7 @@ class RpcEndpoint(APIView):
         """Whatever a caller invents as a method is one word, so that counters stay few; `none` is
         what was refused before its method was read, or could not be read.
         """
-        if self.methods.get(method) is None and method != "batch":
+        if not self.methods.knows(method) and method != "batch":
             method = "unknown" if method else "none"
         usage.count(
             key_id,
@@ -159,6 +170,24 @@ class RpcEndpoint(APIView):
             microseconds=int(spent * 1e6),
             address=address,
         )
+
+
+def _with_scopes(
+    calls: rpc.Requests | RpcError, caller: Caller, terms: Terms
+) -> rpc.Requests | RpcError:
+    """The calls, those of a batch that the key lacks the right for with their refusal; raises it
+    for a call that came alone.
+    """
+    if isinstance(calls, RpcError):
+        return calls
+    refusals = [scope_missing(caller, terms, each.method) for each in calls.items]
+    if not calls.batch and refusals[0] is not None and calls.items[0].error is None:
+        raise refusals[0]
+    items = [
+        each if refusal is None or each.error is not None else replace(each, error=refusal)
+        for each, refusal in zip(calls.items, refusals, strict=True)
+    ]
+    return rpc.Requests(items, calls.batch)
 
 
 class _NoNegotiation(BaseContentNegotiation):

@@ -41,7 +41,7 @@ class HostMiddleware:
         request.host = host  # type: ignore[attr-defined]
         request.request_id = identity  # type: ignore[attr-defined]
         match = self._endpoints.get(request.path_info) or self._resolve(request)
-        if match is not None and hasattr(match.func, "terms"):
+        if match is not None and hasattr(match.func, "terms") and not _is_a_page(request, match):
             if request.method == "OPTIONS":
                 return _preflight(request, identity, getattr(match.func, "verb", "POST"))
             request.resolver_match = match
@@ -49,9 +49,7 @@ class HostMiddleware:
             return response
         if host is not ALL_IN_ONE:
             return _refuse(PathNotServed(host.label, request.path_info), request, identity)
-        # "/" is a page to look at, and no endpoint.
-        unserved = match is None or (request.path_info == "/" and request.method == "POST")
-        if unserved and not _is_the_admins(request.path_info):
+        if match is None and not _is_the_admins(request.path_info):
             return _refuse(PathNotServed(header[:100], request.path_info), request, identity)
         response = self._get_response(request)
         response.headers["X-Request-Id"] = identity
@@ -71,6 +69,13 @@ class HostMiddleware:
         if hasattr(match.func, "terms") and not match.args and not match.kwargs:
             self._endpoints[request.path_info] = match
         return match
+
+
+def _is_a_page(request: HttpRequest, match: ResolverMatch) -> bool:
+    """The page of an endpoint's path: it has the admin's middleware around it."""
+    if getattr(match.func, "page", None) is None or request.method not in ("GET", "HEAD"):
+        return False
+    return request.host is ALL_IN_ONE  # type: ignore[attr-defined]
 
 
 def _is_the_admins(path: str) -> bool:

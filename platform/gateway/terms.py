@@ -1,8 +1,8 @@
 """Terms: what an endpoint asks of a host, a caller and its quota, as data in the area's urls."""
 
 import enum
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 
 from gateway.hosts import EVERY
 
@@ -19,6 +19,7 @@ class Face(enum.Enum):
 class Terms:
     """`scope` is the key's right that the endpoint asks for, `hosts` the tier hosts that serve it
     (gateway.hosts has the sets), `quota` the bucket that a call takes from beside `requests`.
+    `scopes` names the methods that ask for another right: {method: scope}.
     """
 
     scope: str
@@ -26,3 +27,4 @@ class Terms:
     key_required: bool = False
     quota: str = "requests"
     face: Face = Face.JSON_RPC
+    scopes: Mapping[str, str] = field(default_factory=dict)

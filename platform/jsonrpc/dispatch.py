@@ -110,28 +110,50 @@ def _is_id(raw: bytes) -> bool:
 
 def answer(requests: Requests, methods: MethodTable, call: Any, observe: Observer) -> list[bytes]:
     """The chunks of the answer's body, ready to be sent one after the other."""
+    answered = {} if methods.elsewhere is None else _answers_from_elsewhere(requests, methods, call)
     if not requests.batch:
-        return _answer_one(requests.items[0], methods, call, observe)
+        return _answer_one(requests.items[0], methods, call, observe, answered.get(0))
     chunks = [b"["]
     for position, request in enumerate(requests.items):
         if position:
             chunks.append(b",")
-        chunks += _answer_one(request, methods, call, observe)
+        chunks += _answer_one(request, methods, call, observe, answered.get(position))
     chunks.append(b"]")
     return chunks
 
 
+def _answers_from_elsewhere(
+    requests: Requests, methods: MethodTable, call: Any
+) -> dict[int, Encoded | Exception]:
+    """What the table leaves to someone else, by position: a batch's calls are asked for at once."""
+    positions = [
+        position
+        for position, request in enumerate(requests.items)
+        if request.error is None and methods.goes_elsewhere(request.method)
+    ]
+    if not positions or methods.elsewhere is None:
+        return {}
+    calls = [(requests.items[each].method, requests.items[each].params) for each in positions]
+    try:
+        answers = methods.elsewhere.answer(call, calls)
+    except Exception as error:
+        return dict.fromkeys(positions, error)
+    return dict(zip(positions, answers, strict=True))
+
+
 def _answer_one(
-    request: Request, methods: MethodTable, call: Any, observe: Observer
+    request: Request,
+    methods: MethodTable,
+    call: Any,
+    observe: Observer,
+    answered: Encoded | Exception | None,
 ) -> list[bytes]:
     try:
         if request.error is not None:
             raise request.error
-        method = methods.get(request.method)
-        if method is None:
-            raise MethodNotFound(request.method[:100])
-        result = method.function(call, *method.params.read(request.params))
-        body = result.chunks if isinstance(result, Encoded) else (encode(result),)
+        if isinstance(answered, Exception):
+            raise answered
+        body = answered.chunks if answered is not None else _result(request, methods, call)
     except RpcError as error:
         observe(request.method, error)
         return [failure(error, request.id)]
@@ -145,6 +167,14 @@ def _answer_one(
         return [failure(internal, request.id)]
     observe(request.method, None)
     return [b'{"jsonrpc":"2.0","id":' + request.id + b',"result":', *body, b"}"]
+
+
+def _result(request: Request, methods: MethodTable, call: Any) -> tuple[bytes, ...]:
+    method = methods.get(request.method)
+    if method is None:
+        raise MethodNotFound(request.method[:100])
+    result = method.function(call, *method.params.read(request.params))
+    return result.chunks if isinstance(result, Encoded) else (encode(result),)
 
 
 def failure(error: RpcError, identity: bytes = _NULL) -> bytes:

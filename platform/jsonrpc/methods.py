@@ -1,10 +1,12 @@
 """MethodTable: the methods of one path, each with its reader compiled at import."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from jsonrpc.errors import RpcError
 from jsonrpc.params import ParamsReader
+from jsonrpc.wire import Encoded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,11 +20,23 @@ class Method:
     params: ParamsReader
 
 
-class MethodTable:
-    """`@methods.add("getSlot")` puts a function under its wire name."""
+class Elsewhere(Protocol):
+    """Someone else who answers the methods that a table does not have."""
 
-    def __init__(self) -> None:
+    def serves(self, name: str) -> bool: ...
+
+    def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
+        """The answers to calls of (method, params as they came), in order."""
+
+
+class MethodTable:
+    """`@methods.add("getSlot")` puts a function under its wire name; what is under none goes
+    `elsewhere`, if that serves it.
+    """
+
+    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
         self._methods: dict[str, Method] = {}
+        self.elsewhere = elsewhere
 
     def add(self, name: str) -> Callable[[F], F]:
         def register(function: F) -> F:
@@ -34,6 +48,15 @@ class MethodTable:
 
     def get(self, name: str) -> Method | None:
         return self._methods.get(name)
+
+    def goes_elsewhere(self, name: str) -> bool:
+        return (
+            self.elsewhere is not None and name not in self._methods and self.elsewhere.serves(name)
+        )
+
+    def knows(self, name: str) -> bool:
+        """Whether a call of the name is answered at all, here or elsewhere."""
+        return name in self._methods or self.goes_elsewhere(name)
 
     def __iter__(self) -> Iterator[Method]:
         return iter(self._methods.values())

@@ -13,7 +13,8 @@ def forgetful(nothing_remembered: None) -> None:
 
 @pytest.fixture
 def door(settings: Any) -> Any:
-    """A URLconf of one RPC path `/ledger`, one that needs a key `/land`, and one plain GET `/tip`;
+    """A URLconf of one RPC path `/ledger`, one that needs a key `/land`, and one plain GET `/tip`,
+    and `/mixed`, where `whoCalls` asks for another scope;
     `door.post(…)` and `door.call(…)` go through Django's whole handler.
     """
     from django.test import Client
@@ -65,12 +66,14 @@ def door(settings: Any) -> Any:
     land = Terms(scope="priority", hosts=hosts.LANDING, key_required=True)
     bundle = Terms(scope="bundle", hosts=hosts.LANDING, quota="bundles", face=Face.PLAIN_TEXT)
     tip = Terms(scope="priority", quota="tip_fetches", face=Face.WORD)
+    mixed = Terms(scope="proxy", scopes={"whoCalls": "simulate"})
 
     class Paths:
         urlpatterns = [
             path("ledger", RpcEndpoint.as_view(methods=table, terms=ledger)),
             path("land", RpcEndpoint.as_view(methods=table, terms=land)),
             path("bundle", RpcEndpoint.as_view(methods=table, terms=bundle)),
+            path("mixed", RpcEndpoint.as_view(methods=table, terms=mixed)),
             path("tip", Tip.as_view(terms=tip)),
             path("broken", Broken.as_view(terms=tip)),
             path("", include("gateway.urls")),

@@ -539,3 +539,36 @@ def test_without_redis_calls_are_still_served_and_limited(
         windows.forget()
     assert statuses == [200, 200, 200, 429, 429]
     assert 200 in keyless and 429 in keyless
+
+
+def test_a_method_may_ask_for_a_scope_of_its_own(door: Any, issue: Issue) -> None:
+    proxy, simulate = issue(scopes=["proxy"]), issue(scopes=["simulate"])
+    both, neither = issue(scopes=["proxy", "simulate"]), issue(scopes=["historical"])
+    for issued, method, status in [
+        (proxy, "getSlot", 200),
+        (proxy, "whoCalls", 403),
+        (simulate, "getSlot", 403),
+        (simulate, "whoCalls", 200),
+        (both, "getSlot", 200),
+        (both, "whoCalls", 200),
+        (neither, "whoCalls", 403),
+    ]:
+        response = door.call(method, path="/mixed", key=issued.secret)
+        assert response.status_code == status, (issued.key.scopes, method)
+    refused = door.call("getSlot", path="/mixed", key=simulate.secret).json()["error"]["data"]
+    assert refused == {"reason": "scope_missing", "required": "proxy", "found": ["simulate"]}
+
+
+def test_in_a_batch_only_the_calls_without_their_scope_are_refused(door: Any, issue: Issue) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": 1, "method": "whoCalls"},
+        {"jsonrpc": "2.0", "id": 2, "method": "getSlot"},
+        {"jsonrpc": "2.0", "method": "getSlot"},
+    ]
+    response = door.post("/mixed", json.dumps(calls), key=issue(scopes=["simulate"]).secret)
+    assert response.status_code == 200
+    served, refused, bad = response.json()
+    assert served["result"]["tier"] == "basic"
+    assert (refused["id"], refused["error"]["code"]) == (2, -32003)
+    assert refused["error"]["data"]["reason"] == "scope_missing"
+    assert bad["error"]["data"]["reason"] == "invalid_request"

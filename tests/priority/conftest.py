@@ -1,0 +1,59 @@
+"""A door to `/`, and nodes behind it."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.localnet_process import Localnet, running_localnet
+from tests.priority.odd_nodes import Answer, OddNode, odd_node
+
+
+@pytest.fixture(autouse=True)
+def forgetful(nothing_remembered: None) -> None:
+    """Every test of this folder begins with a process that remembers nothing."""
+
+
+@pytest.fixture(scope="session")
+def localnet() -> Iterator[Localnet]:
+    """A running localnet."""
+    with running_localnet() as localnet:
+        yield localnet
+
+
+@pytest.fixture
+def chain(localnet: Localnet, settings: Any) -> Localnet:
+    """The running localnet, as the node behind `/`."""
+    settings.UPSTREAM_RPC_URL = localnet.url
+    return localnet
+
+
+@pytest.fixture
+def node(settings: Any) -> Iterator[Callable[[Answer], OddNode]]:
+    """`node(answer)`: the node behind `/` is one that answers so."""
+    with contextlib.ExitStack() as nodes:
+
+        def start(answer: Answer) -> OddNode:
+            started = nodes.enter_context(odd_node(answer))
+            settings.UPSTREAM_RPC_URL = started.url
+            return started
+
+        yield start
+
+
+@pytest.fixture
+def post(client: Any, api_key: str) -> Callable[..., Any]:
+    """`post(body, key=…, HTTP_HOST=…)`: the HTTP answer of `/`; with an unlimited key if none is
+    named.
+    """
+
+    def send(body: Any, *, key: str | None = None, host: str = "localhost", **meta: Any) -> Any:
+        key = api_key if key is None else key
+        if key:
+            meta["HTTP_AUTHORIZATION"] = key
+        content = body if isinstance(body, (bytes, str)) else json.dumps(body)
+        return client.generic("POST", "/", content, "application/json", HTTP_HOST=host, **meta)
+
+    return send

@@ -1,0 +1,58 @@
+"""Nodes that misbehave: a real HTTP server whose answers a test writes."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+# From the request's body to the answer's status and bytes.
+Answer = Callable[[bytes], tuple[int, bytes]]
+
+
+@dataclass
+class OddNode:
+    """Where it listens, the bodies that it was sent, and how many connections it took."""
+
+    url: str
+    bodies: list[bytes] = field(default_factory=list)
+    connections: int = 0
+
+
+@contextlib.contextmanager
+def odd_node(answer: Answer) -> Iterator[OddNode]:
+    """A node that answers as told."""
+    node = OddNode("")
+
+    class Door(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            node.connections += 1
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            node.bodies.append(body)
+            status, content = answer(body)
+            with contextlib.suppress(OSError):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Door) as server:
+        node.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield node
+        finally:
+            server.shutdown()
+            thread.join()
