@@ -59,11 +59,12 @@ LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
 LOCALNET_DIR = RUN_DIR / "localnet"
 
 # The chain that is followed: a node's JSON-RPC, its Geyser stream and the stream's token. With
-# neither address set it is localnet; with a node alone the ledger fills from it, without a stream.
+# neither address set it is localnet, unless LOCALNET=false: then the ledger is what is imported.
+# With a node alone the ledger fills from it, without a stream.
 UPSTREAM_RPC_URL = env.http_url("UPSTREAM_RPC_URL", "")
 UPSTREAM_GEYSER_URL = env.http_url("UPSTREAM_GEYSER_URL", "")
 UPSTREAM_GEYSER_TOKEN = env.text("UPSTREAM_GEYSER_TOKEN", "")
-LOCALNET = not UPSTREAM_RPC_URL and not UPSTREAM_GEYSER_URL
+LOCALNET = env.boolean("LOCALNET", True) and not UPSTREAM_RPC_URL and not UPSTREAM_GEYSER_URL
 if LOCALNET:
     UPSTREAM_RPC_URL = f"http://{LOCALNET_HOST}:{LOCALNET_RPC_PORT}"
     UPSTREAM_GEYSER_URL = f"http://{LOCALNET_HOST}:{LOCALNET_GEYSER_PORT}"
@@ -108,6 +109,7 @@ INSTALLED_APPS = [
     "gateway",
     "historical",
     "ingest",
+    "localnet",
     "rewind",
     "tipping",
     "config",

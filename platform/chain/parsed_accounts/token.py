@@ -1,0 +1,109 @@
+"""Mints, token accounts and multisigs of SPL Token and Token-2022."""
+
+from collections.abc import Callable
+from typing import Any
+
+from chain.parsed.amounts import ui_amount
+from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed_accounts.token_extensions import parse_extensions
+
+MINT_SIZE = 82
+ACCOUNT_SIZE = 165
+MULTISIG_SIZE = 355
+# Behind a token account's place stands what kind an account with extensions is.
+_KIND_MINT, _KIND_ACCOUNT = 1, 2
+_STATES = ("uninitialized", "initialized", "frozen")
+_MOST_SIGNERS = 11
+
+
+def parse_token_account(data: bytes, decimals_of: Callable[[str], int | None]) -> dict[str, Any]:
+    """A mint, an account or a multisig, by its size and kind."""
+    if len(data) == MULTISIG_SIZE:
+        return {"info": _multisig(Cursor(data)), "type": "multisig"}
+    if is_account(data):
+        info, kind = _account(Cursor(data), decimals_of), "account"
+    elif is_mint(data):
+        info, kind = _mint(Cursor(data)), "mint"
+    else:
+        raise UnreadableError
+    if len(data) > ACCOUNT_SIZE + 1:
+        info["extensions"] = parse_extensions(Cursor(data, ACCOUNT_SIZE + 1))
+    return {"info": dict(sorted(info.items())), "type": kind}
+
+
+def is_account(data: bytes) -> bool:
+    """Whether the bytes are a token account's."""
+    size = len(data)
+    return size == ACCOUNT_SIZE or (
+        size > ACCOUNT_SIZE and size != MULTISIG_SIZE and data[ACCOUNT_SIZE] == _KIND_ACCOUNT
+    )
+
+
+def is_mint(data: bytes) -> bool:
+    """Whether the bytes are a mint's."""
+    size = len(data)
+    return size == MINT_SIZE or (
+        size > ACCOUNT_SIZE and size != MULTISIG_SIZE and data[ACCOUNT_SIZE] == _KIND_MINT
+    )
+
+
+def _mint(cursor: Cursor) -> dict[str, Any]:
+    authority = _optional(cursor, cursor.pubkey)
+    supply, decimals = cursor.u64_text(), cursor.u8()
+    if not cursor.flag():
+        raise UnreadableError
+    return {
+        "decimals": decimals,
+        "freezeAuthority": _optional(cursor, cursor.pubkey),
+        "isInitialized": True,
+        "mintAuthority": authority,
+        "supply": supply,
+    }
+
+
+def _account(cursor: Cursor, decimals_of: Callable[[str], int | None]) -> dict[str, Any]:
+    mint, owner, amount = cursor.pubkey(), cursor.pubkey(), cursor.u64()
+    delegate = _optional(cursor, cursor.pubkey)
+    state = cursor.u8()
+    native = _optional(cursor, cursor.u64)
+    delegated = cursor.u64()
+    closer = _optional(cursor, cursor.pubkey)
+    decimals = decimals_of(mint)
+    if decimals is None or not 0 < state < len(_STATES):
+        raise UnreadableError
+    info: dict[str, Any] = {
+        "isNative": native is not None,
+        "mint": mint,
+        "owner": owner,
+        "state": _STATES[state],
+        "tokenAmount": ui_amount(amount, decimals),
+    }
+    if delegate is not None:
+        info["delegate"] = delegate
+        info["delegatedAmount"] = ui_amount(delegated, decimals)
+    if native is not None:
+        info["rentExemptReserve"] = ui_amount(native, decimals)
+    if closer is not None:
+        info["closeAuthority"] = closer
+    return info
+
+
+def _multisig(cursor: Cursor) -> dict[str, Any]:
+    required, valid = cursor.u8(), cursor.u8()
+    if not cursor.flag() or valid > _MOST_SIGNERS:
+        raise UnreadableError
+    return {
+        "isInitialized": True,
+        "numRequiredSigners": required,
+        "numValidSigners": valid,
+        "signers": [cursor.pubkey() for _ in range(valid)],
+    }
+
+
+def _optional(cursor: Cursor, read: Callable[[], Any]) -> Any:
+    """A value that takes its room whether it is there or not, behind a tag of four bytes."""
+    tag = cursor.u32()
+    if tag > 1:
+        raise UnreadableError
+    value = read()
+    return value if tag else None

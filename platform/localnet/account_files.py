@@ -1,0 +1,67 @@
+"""Account files: accounts that are given to localnet as JSON, one in a file."""
+
+import binascii
+from pathlib import Path
+
+import msgspec
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.encodings import b64decode
+from chain.units import U64_MAX
+
+
+class BadAccountFile(ValueError):
+    """Not an account; the text names the file and says why."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+
+
+class _Account(msgspec.Struct, rename="camel"):
+    lamports: int
+    data: tuple[str, str]
+    owner: str
+    executable: bool
+    rent_epoch: int = U64_MAX
+
+
+class _File(msgspec.Struct):
+    pubkey: str
+    account: _Account
+
+
+_read = msgspec.json.Decoder(_File).decode
+
+
+def accounts_below(folder: Path) -> dict[Pubkey, Account]:
+    """The accounts of a file, or of every *.json below a folder: `{pubkey, account: {lamports,
+    data: [text, "base64"], owner, executable, rentEpoch}}`. BadAccountFile, OSError.
+    """
+    paths = sorted(folder.rglob("*.json")) if folder.is_dir() else [folder]
+    return dict(_account(path) for path in paths)
+
+
+def _account(path: Path) -> tuple[Pubkey, Account]:
+    try:
+        found = _read(path.read_bytes())
+        data, encoding = found.account.data
+        if encoding != "base64":
+            raise BadAccountFile(path, f"data in {encoding!r}; expected base64")
+        if not (0 <= found.account.lamports <= U64_MAX):
+            raise BadAccountFile(path, "lamports: expected a u64")
+        return (
+            Pubkey.from_string(found.pubkey),
+            Account(
+                found.account.lamports,
+                b64decode(data),
+                Pubkey.from_string(found.account.owner),
+                found.account.executable,
+                # What a node makes of every account since rent is no longer collected.
+                U64_MAX,
+            ),
+        )
+    except BadAccountFile:
+        raise
+    except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
+        raise BadAccountFile(path, str(error)) from None

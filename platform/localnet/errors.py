@@ -1,0 +1,110 @@
+"""What localnet's JSON-RPC refuses: the standard node's codes, texts and data."""
+
+from typing import Any
+
+from chain.units import Slot
+from jsonrpc.errors import RpcError
+
+
+class NodeError(RpcError):
+    """An error exactly as a node writes it: without a reason of ours."""
+
+    abstract = True
+
+    def __init__(self, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.node_data = data
+
+    def as_object(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.node_data is not None:
+            answer["data"] = self.node_data
+        return answer
+
+
+class BadParams(NodeError):
+    code = -32602
+
+
+class BadRequest(NodeError):
+    code = -32600
+
+
+class BlockCleanedUp(NodeError):
+    code = -32001
+
+    def __init__(self, slot: Slot, first: Slot) -> None:
+        super().__init__(
+            f"Block {slot} cleaned up, does not exist on node. First available block: {first}"
+        )
+
+
+class PreflightFailed(NodeError):
+    code = -32002
+
+    def __init__(self, text: str, simulation: dict[str, Any]) -> None:
+        super().__init__(f"Transaction simulation failed: {text}", simulation)
+
+
+class SignatureVerificationFailed(NodeError):
+    code = -32003
+
+    def __init__(self) -> None:
+        super().__init__("Transaction signature verification failure")
+
+
+class BlockNotAvailable(NodeError):
+    code = -32004
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__(f"Block not available for slot {slot}")
+
+
+class NodeBehind(NodeError):
+    """More transactions wait than can land."""
+
+    code = -32005
+
+    def __init__(self) -> None:
+        super().__init__("Node is unhealthy", {"numSlotsBehind": None})
+
+
+class SlotSkipped(NodeError):
+    code = -32007
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__(
+            f"Slot {slot} was skipped, or missing due to ledger jump to recent snapshot"
+        )
+
+
+class NoSnapshot(NodeError):
+    code = -32008
+
+    def __init__(self) -> None:
+        super().__init__("No snapshot")
+
+
+class BlockStatusNotAvailableYet(NodeError):
+    code = -32014
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__(f"Block status not yet available for slot {slot}")
+
+
+class UnsupportedTransactionVersion(NodeError):
+    code = -32015
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"Transaction version ({version}) is not supported by the requesting client. Please"
+            " try the request again with the following configuration parameter:"
+            f' "maxSupportedTransactionVersion": {version}'
+        )
+
+
+class MinContextSlotNotReached(NodeError):
+    code = -32016
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__("Minimum context slot has not been reached", {"contextSlot": slot})

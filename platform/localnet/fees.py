@@ -1,0 +1,49 @@
+"""Fees: what a transaction pays to whom."""
+
+from solders.message import Message, MessageV0
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from localnet.sysvars import LAMPORTS_PER_SIGNATURE
+from simulator.budget import read_budget
+from simulator.errors import Refused
+from simulator.parts import take_apart
+
+# Programs whose instructions carry signatures of their own, as many as their first byte says.
+_PRECOMPILES = {
+    Pubkey.from_string("Ed25519SigVerify111111111111111111111111111"),
+    Pubkey.from_string("KeccakSecp256k11111111111111111111111111111"),
+    Pubkey.from_string("Secp256r1SigVerify1111111111111111111111111"),
+}
+
+
+def signature_count(message: Message | MessageV0) -> int:
+    """The signatures that are paid for."""
+    count: int = message.header.num_required_signatures
+    for instruction in message.instructions:
+        index = instruction.program_id_index
+        if index < len(message.account_keys) and message.account_keys[index] in _PRECOMPILES:
+            count += instruction.data[0] if instruction.data else 0
+    return count
+
+
+def leader_share(fee: int, message: Message | MessageV0) -> int:
+    """What the leader receives of a fee: half of what the signatures cost and all the priority
+    fee; the rest is burned.
+    """
+    signatures = LAMPORTS_PER_SIGNATURE * signature_count(message)
+    return fee - signatures // 2
+
+
+def fee_of(message: Message | MessageV0) -> int:
+    """What a transaction with this message pays: for its signatures and for its priority.
+    solders' SanitizeError where the message makes no sense.
+    """
+    count = message.header.num_required_signatures
+    transaction = VersionedTransaction.populate(message, [Signature.default()] * count)
+    transaction.sanitize()
+    try:
+        return read_budget(take_apart(transaction)).fee
+    except Refused:  # its budget cannot be read: it would not run
+        return LAMPORTS_PER_SIGNATURE * signature_count(message)

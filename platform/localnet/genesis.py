@@ -1,0 +1,95 @@
+"""Genesis: the accounts that a new localnet starts with."""
+
+import struct
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
+from localnet import sysvars
+from localnet.identities import FAUCET, VALIDATORS, Validator
+from simulator import defaults
+
+FAUCET_LAMPORTS = 500_000_000 * LAMPORTS_PER_SOL
+IDENTITY_LAMPORTS = 500 * LAMPORTS_PER_SOL
+STAKE_LAMPORTS = 100_000 * LAMPORTS_PER_SOL
+
+_SYSTEM = Pubkey.default()
+_VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
+_STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
+_VOTE_SIZE = 3_762
+_STAKE_SIZE = 200
+COMMISSION = 100
+
+
+def genesis_accounts(epoch_slots: int, now: UnixTimestamp) -> dict[Pubkey, Account]:
+    """Programs, sysvars, the faucet, and each validator's identity, vote and stake account."""
+    accounts = defaults.genesis_accounts()
+    accounts.update(_sysvars(epoch_slots, now))
+    accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
+    for validator in VALIDATORS:
+        accounts[validator.identity.pubkey()] = _wallet(IDENTITY_LAMPORTS)
+        accounts[validator.vote] = _owned(_vote_state(validator).ljust(_VOTE_SIZE, b"\0"), _VOTE)
+        accounts[validator.stake] = _owned(
+            _stake_state(validator).ljust(_STAKE_SIZE, b"\0"), _STAKE, STAKE_LAMPORTS
+        )
+    return accounts
+
+
+def _wallet(lamports: int) -> Account:
+    return Account(lamports, b"", _SYSTEM, False, U64_MAX)
+
+
+def _owned(data: bytes, owner: Pubkey, lamports: int = 0) -> Account:
+    return Account(lamports + sysvars.rent_exempt(len(data)), data, owner, False, U64_MAX)
+
+
+def _sysvars(epoch_slots: int, now: UnixTimestamp) -> dict[Pubkey, Account]:
+    clock = sysvars.clock(Slot(0), Epoch(0), epoch_started_at=now, now=now)
+    data = {
+        sysvars.CLOCK: clock,
+        sysvars.EPOCH_SCHEDULE: sysvars.epoch_schedule(epoch_slots),
+        sysvars.RENT: sysvars.rent(),
+        sysvars.SLOT_HASHES: bytes(20_488),
+        sysvars.RECENT_BLOCKHASHES: bytes(6_008),
+        sysvars.STAKE_HISTORY: bytes(16_392),
+        sysvars.SLOT_HISTORY: sysvars.slot_history(sysvars.no_slot_history(), Slot(0)),
+        sysvars.LAST_RESTART_SLOT: bytes(8),
+    }
+    return {key: sysvars.sysvar(each) for key, each in data.items()}
+
+
+def _vote_state(validator: Validator) -> bytes:
+    """VoteState in its third layout: no votes yet."""
+    identity = bytes(validator.identity.pubkey())
+    prior_voters = bytes(32 * 48) + struct.pack("<Q?", 31, True)
+    return b"".join(
+        (
+            struct.pack("<I", 2),
+            identity,
+            identity,  # who may withdraw
+            bytes((COMMISSION,)),
+            struct.pack("<Q", 0),  # votes
+            b"\0",  # no root slot
+            struct.pack("<QQ", 1, 0) + identity,  # who votes since epoch 0
+            prior_voters,
+            struct.pack("<Q", 0),  # epoch credits
+            struct.pack("<Qq", 0, 0),  # the last timestamp
+        )
+    )
+
+
+def _stake_state(validator: Validator) -> bytes:
+    """A stake that has been active since before epoch 0."""
+    identity = bytes(validator.identity.pubkey())
+    return b"".join(
+        (
+            struct.pack("<IQ", 2, sysvars.rent_exempt(_STAKE_SIZE)),
+            identity,
+            identity,
+            struct.pack("<qQ", 0, 0) + bytes(32),  # no lock-up
+            bytes(validator.vote),
+            struct.pack("<QQQd", STAKE_LAMPORTS, U64_MAX, U64_MAX, 0.25),
+            struct.pack("<Q", 0),
+        )
+    )

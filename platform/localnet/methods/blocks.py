@@ -1,0 +1,120 @@
+"""Methods about blocks."""
+
+from typing import Any
+
+from chain.blocks import SlotRecord
+from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.units import Slot
+from jsonrpc.params import U8, U64
+from localnet.block_json import block_json
+from localnet.errors import (
+    BadParams,
+    BlockCleanedUp,
+    BlockNotAvailable,
+    BlockStatusNotAvailableYet,
+    SlotSkipped,
+)
+from localnet.methods.table import ContextConfig, Node, bank_for, methods
+
+_MOST_BLOCKS = 500_000
+
+
+class BlockConfig(ContextConfig, frozen=True, kw_only=True):
+    encoding: TransactionEncoding | None = None
+    transaction_details: TransactionDetails | None = None
+    rewards: bool | None = None
+    max_supported_transaction_version: U8 | None = None
+
+
+@methods.add("getBlock")
+def get_block(
+    call: Node, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
+) -> dict[str, Any]:
+    if isinstance(config, TransactionEncoding):
+        config = BlockConfig(encoding=config)
+    return block_json(
+        _record(call, Slot(slot), at_least_confirmed(config)),
+        encoding=config.encoding or TransactionEncoding.JSON,
+        details=config.transaction_details or TransactionDetails.FULL,
+        rewards=config.rewards is not False,
+        max_version=config.max_supported_transaction_version,
+    )
+
+
+@methods.add("getBlocks")
+def get_blocks(
+    call: Node,
+    start_slot: U64,
+    end_slot: U64 | ContextConfig | None = None,
+    config: ContextConfig = ContextConfig(),
+) -> list[int]:
+    if isinstance(end_slot, ContextConfig):
+        config, end_slot = end_slot, None
+    newest = bank_for(call, ContextConfig(commitment=at_least_confirmed(config))).slot
+    end = newest if end_slot is None else min(end_slot, newest)
+    if end < start_slot:
+        return []
+    if end - start_slot > _MOST_BLOCKS:
+        raise BadParams(f"Slot range too large; max {_MOST_BLOCKS}")
+    return _produced(call, start_slot, end, at_least_confirmed(config), _MOST_BLOCKS + 1)
+
+
+@methods.add("getBlocksWithLimit")
+def get_blocks_with_limit(
+    call: Node, start_slot: U64, limit: U64, config: ContextConfig = ContextConfig()
+) -> list[int]:
+    if limit > _MOST_BLOCKS:
+        raise BadParams(f"Limit too large; max {_MOST_BLOCKS}")
+    commitment = at_least_confirmed(config)
+    newest = bank_for(call, ContextConfig(commitment=commitment)).slot
+    return _produced(call, start_slot, newest, commitment, limit)
+
+
+@methods.add("getBlockTime")
+def get_block_time(call: Node, slot: U64) -> int | None:
+    return _record(call, Slot(slot), Commitment.CONFIRMED).block_time
+
+
+@methods.add("getFirstAvailableBlock")
+def get_first_available_block(call: Node) -> int:
+    return call.ledger.storage.first_slot() or 0
+
+
+@methods.add("minimumLedgerSlot")
+def minimum_ledger_slot(call: Node) -> int:
+    return call.ledger.storage.first_slot() or 0
+
+
+def at_least_confirmed(config: ContextConfig) -> Commitment:
+    """The commitment asked for; history has nothing below `confirmed`."""
+    if config.commitment is Commitment.PROCESSED:
+        raise BadParams("Method does not support commitment below `confirmed`")
+    return config.commitment or Commitment.FINALIZED
+
+
+def _record(call: Node, slot: Slot, commitment: Commitment) -> SlotRecord:
+    ledger = call.ledger
+    if slot > ledger.root.slot:
+        bank = ledger.bank_of(slot, commitment)
+        if bank is not None:
+            return bank.record()
+        if slot > ledger.latest(commitment).slot:
+            if ledger.bank_of(slot, Commitment.PROCESSED) is not None:
+                raise BlockStatusNotAvailableYet(slot)
+            raise BlockNotAvailable(slot)
+        raise SlotSkipped(slot)
+    first = ledger.storage.first_slot() or Slot(0)
+    if slot < first:
+        raise BlockCleanedUp(slot, first)
+    record = ledger.storage.block(slot)
+    if record is None:
+        raise SlotSkipped(slot)
+    return record
+
+
+def _produced(call: Node, start: int, end: int, commitment: Commitment, limit: int) -> list[int]:
+    ledger = call.ledger
+    found: list[int] = list(ledger.storage.slots(start, end, limit))
+    newer = [bank.slot for bank in ledger.latest(commitment).line()]
+    found += [slot for slot in reversed(newer) if ledger.root.slot < slot and start <= slot <= end]
+    return found[:limit]

@@ -1,0 +1,288 @@
+"""Methods about the cluster: where it stands, who is in it, what its money does."""
+
+from typing import Any
+
+from solders.pubkey import Pubkey
+
+from chain.units import Epoch
+from jsonrpc.params import U64, Config
+from localnet.errors import BadParams, NoSnapshot
+from localnet.genesis import COMMISSION, STAKE_LAMPORTS
+from localnet.identities import FAUCET, VALIDATORS
+from localnet.methods.table import (
+    FEATURE_SET,
+    VERSION,
+    ContextConfig,
+    Node,
+    bank_for,
+    in_context,
+    methods,
+)
+
+_SHRED_VERSION = 50_093
+_MOST_SLOT_LEADERS = 5_000
+_MOST_SAMPLES = 720
+
+
+@methods.add("getHealth")
+def get_health(call: Node) -> str:
+    """Always `ok`: a localnet that answers is at its own head."""
+    return "ok"
+
+
+@methods.add("getVersion")
+def get_version(call: Node) -> dict[str, Any]:
+    return {"feature-set": FEATURE_SET, "solana-core": VERSION}
+
+
+@methods.add("getGenesisHash")
+def get_genesis_hash(call: Node) -> str:
+    return str(call.ledger.genesis_hash)
+
+
+@methods.add("getIdentity")
+def get_identity(call: Node) -> dict[str, Any]:
+    return {"identity": str(VALIDATORS[0].identity.pubkey())}
+
+
+@methods.add("getSlot")
+def get_slot(call: Node, config: ContextConfig = ContextConfig()) -> int:
+    return bank_for(call, config).slot
+
+
+@methods.add("getBlockHeight")
+def get_block_height(call: Node, config: ContextConfig = ContextConfig()) -> int:
+    return bank_for(call, config).block_height
+
+
+@methods.add("getTransactionCount")
+def get_transaction_count(call: Node, config: ContextConfig = ContextConfig()) -> int:
+    return bank_for(call, config).transaction_count
+
+
+@methods.add("getEpochInfo")
+def get_epoch_info(call: Node, config: ContextConfig = ContextConfig()) -> dict[str, Any]:
+    bank = bank_for(call, config)
+    schedule = call.ledger.schedule
+    return {
+        "absoluteSlot": bank.slot,
+        "blockHeight": bank.block_height,
+        "epoch": bank.epoch,
+        "slotIndex": bank.slot - schedule.first_slot(bank.epoch),
+        "slotsInEpoch": schedule.epoch_slots,
+        "transactionCount": bank.transaction_count,
+    }
+
+
+@methods.add("getEpochSchedule")
+def get_epoch_schedule(call: Node) -> dict[str, Any]:
+    slots = call.ledger.schedule.epoch_slots
+    return {
+        "firstNormalEpoch": 0,
+        "firstNormalSlot": 0,
+        "leaderScheduleSlotOffset": slots,
+        "slotsPerEpoch": slots,
+        "warmup": False,
+    }
+
+
+class LeaderScheduleConfig(ContextConfig, frozen=True, kw_only=True):
+    identity: Pubkey | None = None
+
+
+@methods.add("getLeaderSchedule")
+def get_leader_schedule(
+    call: Node,
+    slot: U64 | LeaderScheduleConfig | None = None,
+    config: LeaderScheduleConfig = LeaderScheduleConfig(),
+) -> dict[str, list[int]] | None:
+    """Null for an epoch whose schedule is not known yet."""
+    if isinstance(slot, LeaderScheduleConfig):
+        config, slot = slot, None
+    bank = bank_for(call, config)
+    schedule = call.ledger.schedule
+    epoch = bank.epoch if slot is None else Epoch(slot // schedule.epoch_slots)
+    if epoch > bank.epoch + 1:
+        return None
+    leaders = schedule.by_identity(epoch)
+    if config.identity is None:
+        return leaders
+    key = str(config.identity)
+    return {key: leaders[key]} if key in leaders else {}
+
+
+@methods.add("getSlotLeader")
+def get_slot_leader(call: Node, config: ContextConfig = ContextConfig()) -> str:
+    return str(bank_for(call, config).leader.identity.pubkey())
+
+
+@methods.add("getSlotLeaders")
+def get_slot_leaders(call: Node, start_slot: U64, limit: U64) -> list[str]:
+    if limit > _MOST_SLOT_LEADERS:
+        raise BadParams(f"Invalid limit; max {_MOST_SLOT_LEADERS}")
+    schedule = call.ledger.schedule
+    known = call.ledger.head.epoch + 1
+    if Epoch((start_slot + max(limit, 1) - 1) // schedule.epoch_slots) > known:
+        first = Epoch(start_slot // schedule.epoch_slots)
+        raise BadParams(f"Invalid slot range: leader schedule for epoch {first} is unavailable")
+    return [
+        str(schedule.leader(slot).identity.pubkey())  # type: ignore[arg-type]
+        for slot in range(start_slot, start_slot + limit)
+    ]
+
+
+@methods.add("getClusterNodes")
+def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
+    """Every validator with the addresses of this one process."""
+    host, options = call.options.host, call.options
+    tpu = f"{host}:{options.tpu_port}"
+    return [
+        {
+            "featureSet": FEATURE_SET,
+            "gossip": f"{host}:{options.tpu_port}",
+            "pubkey": str(validator.identity.pubkey()),
+            "pubsub": f"{host}:{options.pubsub_port}",
+            "rpc": f"{host}:{options.rpc_port}",
+            "serveRepair": None,
+            "shredVersion": _SHRED_VERSION,
+            "tpu": tpu,
+            "tpuForwards": None,
+            "tpuForwardsQuic": None,
+            "tpuQuic": tpu,
+            "tpuVote": None,
+            "tvu": None,
+            "version": VERSION,
+        }
+        for validator in VALIDATORS
+    ]
+
+
+class VoteAccountsConfig(Config, frozen=True, kw_only=True):
+    commitment: str | None = None
+    vote_pubkey: Pubkey | None = None
+    keep_unstaked_delinquents: bool | None = None
+    delinquent_slot_distance: U64 | None = None
+
+
+@methods.add("getVoteAccounts")
+def get_vote_accounts(
+    call: Node,
+    config: VoteAccountsConfig = VoteAccountsConfig(),
+) -> dict[str, Any]:
+    ledger = call.ledger
+    current = [
+        {
+            "activatedStake": STAKE_LAMPORTS,
+            "commission": COMMISSION,
+            "epochCredits": [],
+            "epochVoteAccount": True,
+            "lastVote": ledger.head.slot,
+            "nodePubkey": str(validator.identity.pubkey()),
+            "rootSlot": ledger.root.slot,
+            "votePubkey": str(validator.vote),
+        }
+        for validator in VALIDATORS
+        if config.vote_pubkey in (None, validator.vote)
+    ]
+    return {"current": current, "delinquent": []}
+
+
+class SupplyConfig(ContextConfig, frozen=True, kw_only=True):
+    exclude_non_circulating_accounts_list: bool | None = None
+
+
+@methods.add("getSupply")
+def get_supply(call: Node, config: SupplyConfig = SupplyConfig()) -> dict[str, Any]:
+    """All lamports; what the faucet still holds does not circulate."""
+    bank = bank_for(call, config)
+    total = sum(account.lamports for _, account in bank.everything())
+    faucet = bank.load(FAUCET.pubkey())
+    kept = 0 if faucet is None else faucet.lamports
+    hidden = config.exclude_non_circulating_accounts_list
+    return in_context(
+        bank,
+        {
+            "circulating": total - kept,
+            "nonCirculating": kept,
+            "nonCirculatingAccounts": [] if hidden else [str(FAUCET.pubkey())],
+            "total": total,
+        },
+    )
+
+
+@methods.add("getRecentPerformanceSamples")
+def get_recent_performance_samples(call: Node, limit: U64 | None = None) -> list[dict[str, int]]:
+    """One sample of the newest blocks: a localnet keeps no longer memory of its speed."""
+    if limit is not None and limit > _MOST_SAMPLES:
+        raise BadParams(f"Invalid limit; max {_MOST_SAMPLES}")
+    ledger = call.ledger
+    slots = ledger.storage.last_slots(60)
+    if limit == 0 or len(slots) < 2:
+        return []
+    transactions = ledger.storage.transaction_count(slots[-1], slots[0])
+    span = slots[0] - slots[-1]
+    return [
+        {
+            "numNonVoteTransactions": transactions,
+            "numSlots": span,
+            "numTransactions": transactions,
+            "samplePeriodSecs": max(round(span * ledger.slot_seconds), 1),
+            "slot": slots[0],
+        }
+    ]
+
+
+@methods.add("getInflationGovernor")
+def get_inflation_governor(
+    call: Node,
+    config: ContextConfig = ContextConfig(),
+) -> dict[str, float]:
+    """All zero: nothing is minted here."""
+    return {
+        "foundation": 0.0,
+        "foundationTerm": 0.0,
+        "initial": 0.0,
+        "taper": 1.0,
+        "terminal": 0.0,
+    }
+
+
+@methods.add("getInflationRate")
+def get_inflation_rate(call: Node) -> dict[str, Any]:
+    return {"epoch": call.ledger.head.epoch, "foundation": 0.0, "total": 0.0, "validator": 0.0}
+
+
+class InflationRewardConfig(ContextConfig, frozen=True, kw_only=True):
+    epoch: U64 | None = None
+
+
+@methods.add("getInflationReward")
+def get_inflation_reward(
+    call: Node,
+    addresses: list[Pubkey],
+    config: InflationRewardConfig = InflationRewardConfig(),
+) -> list[None]:
+    return [None] * len(addresses)
+
+
+@methods.add("getStakeMinimumDelegation")
+def get_stake_minimum_delegation(
+    call: Node,
+    config: ContextConfig = ContextConfig(),
+) -> dict[str, Any]:
+    return in_context(bank_for(call, config), 1)
+
+
+@methods.add("getHighestSnapshotSlot")
+def get_highest_snapshot_slot(call: Node) -> None:
+    raise NoSnapshot
+
+
+@methods.add("getMaxRetransmitSlot")
+def get_max_retransmit_slot(call: Node) -> int:
+    return call.ledger.head.slot
+
+
+@methods.add("getMaxShredInsertSlot")
+def get_max_shred_insert_slot(call: Node) -> int:
+    return call.ledger.head.slot

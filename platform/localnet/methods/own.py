@@ -1,0 +1,80 @@
+"""Methods that only localnet has: its faults, and what a block wrote."""
+
+from dataclasses import fields
+from typing import Any, Literal
+
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from chain.encodings import b64encode
+from chain.units import Slot
+from jsonrpc.params import U64, Config
+from localnet.errors import BadParams, BlockNotAvailable
+from localnet.faults import Faults
+from localnet.methods.table import Node, methods
+
+
+class FaultsConfig(Config, frozen=True, kw_only=True):
+    """The fields of Faults; what is absent stays as it is."""
+
+    skip_slots: U64 | None = None
+    fork_slots: U64 | None = None
+    drop_streams: bool | None = None
+    refuse_streams: bool | None = None
+    duplicate_percent: float | None = None
+    reorder_percent: float | None = None
+    lose_percent: float | None = None
+    replay_last_writes: bool | None = None
+    replay_slots: U64 | None = None
+    tpu: Literal["ok", "slow", "refuse"] | None = None
+    tpu_delay_seconds: float | None = None
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+@methods.add("getFaults")
+def get_faults(call: Node) -> dict[str, Any]:
+    """What localnet does wrong at the moment."""
+    return {_camel(field.name): getattr(call.faults, field.name) for field in fields(Faults)}
+
+
+@methods.add("setFaults")
+def set_faults(call: Node, config: FaultsConfig) -> dict[str, Any]:
+    """Sets the given fields, and answers all of them."""
+    wanted = {
+        field.name: getattr(config, field.name)
+        for field in fields(Faults)
+        if getattr(config, field.name) is not None
+    }
+    for name, value in wanted.items():
+        if name.endswith("_percent") and not 0 <= value <= 100:
+            raise BadParams(f"{_camel(name)}: expected 0 to 100, found {value}")
+        if name == "tpu_delay_seconds" and not 0 <= value <= 60:
+            raise BadParams(f"tpuDelaySeconds: expected 0 to 60, found {value}")
+    for name, value in wanted.items():
+        setattr(call.faults, name, value)
+    return get_faults(call)
+
+
+@methods.add("getAccountWrites")
+def get_account_writes(call: Node, slot: U64) -> list[dict[str, Any]]:
+    """Every account write of a finalized block, in order: what a stream must have shown of it."""
+    record = call.ledger.storage.block(Slot(slot))
+    if record is None:
+        raise BlockNotAvailable(Slot(slot))
+    return [
+        {
+            "pubkey": str(Pubkey(write.pubkey)),
+            "lamports": write.lamports,
+            "owner": str(Pubkey(write.owner)),
+            "data": [b64encode(write.data), "base64"],
+            "executable": write.executable,
+            "rentEpoch": write.rent_epoch,
+            "writeVersion": write.write_version,
+            "signature": None if write.signature is None else str(Signature(write.signature)),
+        }
+        for write in record.account_writes or ()
+    ]

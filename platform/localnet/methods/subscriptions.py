@@ -1,0 +1,280 @@
+"""The WebSocket's methods: subscriptions and their ends."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from chain.account_json import AccountEncoding, DataTooLong, account_json
+from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.units import U64_MAX
+from jsonrpc.params import U8, U64, Config
+from localnet.bank import Bank, Ran
+from localnet.block_index import indexed
+from localnet.block_json import block_json
+from localnet.errors import BadParams, NodeError
+from localnet.methods.accounts import Filter, filter_test
+from localnet.notices import Listener, Subscription, subscriptions
+
+_LEVELS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
+_GONE = Account(0, b"", Pubkey.default(), False, U64_MAX)
+
+
+class CommitmentConfig(Config, frozen=True, kw_only=True):
+    commitment: Commitment | None = None
+
+
+class SignatureConfig(CommitmentConfig, frozen=True, kw_only=True):
+    enable_received_notification: bool | None = None
+
+
+class AccountConfig(CommitmentConfig, frozen=True, kw_only=True):
+    encoding: AccountEncoding | None = None
+
+
+class ProgramConfig(AccountConfig, frozen=True, kw_only=True):
+    filters: list[Filter | Literal["tokenAccountState"]] | None = None
+
+
+class Mentions(Config, frozen=True, kw_only=True):
+    mentions: list[Pubkey]
+
+
+class BlockMentions(Config, frozen=True, kw_only=True):
+    mentions_account_or_program: Pubkey
+
+
+class BlockConfig(CommitmentConfig, frozen=True, kw_only=True):
+    encoding: TransactionEncoding | None = None
+    transaction_details: TransactionDetails | None = None
+    show_rewards: bool | None = None
+    max_supported_transaction_version: U8 | None = None
+
+
+@subscriptions.add("signatureSubscribe")
+def signature_subscribe(
+    call: Listener, signature: Signature, config: SignatureConfig = SignatureConfig()
+) -> int:
+    """Told once, when the transaction has the commitment; it ends by itself."""
+    wanted = config.commitment or Commitment.FINALIZED
+    key = bytes(signature)
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        status = bank.statuses.get(key) if commitment is wanted else None
+        return [] if status is None else [_at(bank.slot, {"err": status.err})]
+
+    def received(found: Signature) -> list[Any]:
+        slot = call.node.ledger.head.slot
+        return [_at(slot, "receivedSignature")] if found == signature else []
+
+    seen = call.node.ledger.seen(key)
+    number = _open(
+        call,
+        Subscription(
+            "signatureNotification",
+            on_reached=reached,
+            on_received=received if config.enable_received_notification else None,
+            once=True,
+        ),
+    )
+    if seen is not None and _LEVELS.index(seen.commitment) >= _LEVELS.index(wanted):
+        call.tell_soon(number, [_at(seen.status.slot, {"err": seen.status.err})])
+    return number
+
+
+@subscriptions.add("slotSubscribe")
+def slot_subscribe(call: Listener) -> int:
+    def opened(bank: Bank) -> list[Any]:
+        root = call.node.ledger.root.slot
+        return [{"parent": bank.parent_slot, "root": root, "slot": bank.slot}]
+
+    return _open(call, Subscription("slotNotification", on_opened=opened))
+
+
+@subscriptions.add("slotsUpdatesSubscribe")
+def slots_updates_subscribe(call: Listener) -> int:
+    def opened(bank: Bank) -> list[Any]:
+        return [_update(bank, "createdBank", parent=bank.parent_slot)]
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        if commitment is Commitment.PROCESSED:
+            failed = sum(status.err is not None for status in bank.statuses.values())
+            stats = {
+                "maxTransactionsPerEntry": bank.longest_entry,
+                "numFailedTransactions": failed,
+                "numSuccessfulTransactions": len(bank.ran) - failed,
+                "numTransactionEntries": bank.entries.entry_count - 1,
+            }
+            return [_update(bank, "completed"), _update(bank, "frozen", stats=stats)]
+        kind = "optimisticConfirmation" if commitment is Commitment.CONFIRMED else "root"
+        return [_update(bank, kind)]
+
+    return _open(
+        call, Subscription("slotsUpdatesNotification", on_opened=opened, on_reached=reached)
+    )
+
+
+@subscriptions.add("rootSubscribe")
+def root_subscribe(call: Listener) -> int:
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        return [bank.slot] if commitment is Commitment.FINALIZED else []
+
+    return _open(call, Subscription("rootNotification", on_reached=reached))
+
+
+@subscriptions.add("accountSubscribe")
+def account_subscribe(
+    call: Listener, pubkey: Pubkey, config: AccountConfig = AccountConfig()
+) -> int:
+    wanted = config.commitment or Commitment.FINALIZED
+    encoding = config.encoding or AccountEncoding.BINARY
+    key = bytes(pubkey)
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        if commitment is not wanted or key not in bank.written_keys:
+            return []
+        return [_at(bank.slot, _account(bank, pubkey, encoding))]
+
+    return _open(call, Subscription("accountNotification", on_reached=reached))
+
+
+@subscriptions.add("programSubscribe")
+def program_subscribe(
+    call: Listener, program: Pubkey, config: ProgramConfig = ProgramConfig()
+) -> int:
+    wanted = config.commitment or Commitment.FINALIZED
+    encoding = config.encoding or AccountEncoding.BINARY
+    tests = [filter_test(each) for each in config.filters or ()]
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        if commitment is not wanted:
+            return []
+        found = []
+        for key in map(Pubkey, bank.written_keys):
+            account = bank.load(key)
+            if account is None or account.owner != program:
+                continue
+            if all(test(account) for test in tests):
+                value = {"account": _account(bank, key, encoding), "pubkey": str(key)}
+                found.append(_at(bank.slot, value))
+        return found
+
+    return _open(call, Subscription("programNotification", on_reached=reached))
+
+
+@subscriptions.add("logsSubscribe")
+def logs_subscribe(
+    call: Listener,
+    wanted_logs: Literal["all", "allWithVotes"] | Mentions,
+    config: CommitmentConfig = CommitmentConfig(),
+) -> int:
+    wanted = config.commitment or Commitment.FINALIZED
+    mention: bytes | None = None
+    if isinstance(wanted_logs, Mentions):
+        if len(wanted_logs.mentions) != 1:
+            raise BadParams("Invalid Request: Only 1 address supported")
+        mention = bytes(wanted_logs.mentions[0])
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        if commitment is not wanted:
+            return []
+        return [_at(bank.slot, _logs(ran)) for ran in bank.ran if _mentions(ran, mention)]
+
+    return _open(call, Subscription("logsNotification", on_reached=reached))
+
+
+@subscriptions.add("blockSubscribe")
+def block_subscribe(
+    call: Listener,
+    wanted_blocks: Literal["all"] | BlockMentions,
+    config: BlockConfig = BlockConfig(),
+) -> int:
+    """Whole blocks, with those of their transactions that mention the address."""
+    if config.commitment is Commitment.PROCESSED:
+        raise BadParams("Method does not support commitment below `confirmed`")
+    wanted = config.commitment or Commitment.FINALIZED
+    mention: bytes | None = None
+    if isinstance(wanted_blocks, BlockMentions):
+        mention = bytes(wanted_blocks.mentions_account_or_program)
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        if commitment is not wanted:
+            return []
+        transactions = [ran.record for ran in bank.ran if _mentions(ran, mention)]
+        record = replace(bank.record(), transactions=transactions)
+        if mention is not None and not record.transactions:
+            return []
+        block = block_json(
+            record,
+            encoding=config.encoding or TransactionEncoding.BASE64,
+            details=config.transaction_details or TransactionDetails.FULL,
+            rewards=config.show_rewards is not False,
+            max_version=config.max_supported_transaction_version,
+        )
+        return [_at(bank.slot, {"block": block, "err": None, "slot": bank.slot})]
+
+    def reached_or_told(bank: Bank, commitment: Commitment) -> list[Any]:
+        try:
+            return reached(bank, commitment)
+        except NodeError as error:
+            told = {"block": None, "err": error.as_object(), "slot": bank.slot}
+            return [_at(bank.slot, told)]
+
+    return _open(call, Subscription("blockNotification", on_reached=reached_or_told))
+
+
+def _ending(kind: str) -> Callable[[Listener, int], bool]:
+    method = f"{kind}Notification"
+
+    def unsubscribe(call: Listener, number: U64) -> bool:
+        subscription = call.open.get(number)
+        if subscription is None or subscription.method != method:
+            raise BadParams("Invalid subscription id.")
+        del call.open[number]
+        return True
+
+    return unsubscribe
+
+
+for _kind in ("signature", "slot", "slotsUpdates", "root", "account", "program", "logs", "block"):
+    subscriptions.add(f"{_kind}Unsubscribe")(_ending(_kind))
+
+
+def _open(call: Listener, subscription: Subscription) -> int:
+    if call.full():
+        raise BadParams("Too many subscriptions on this connection")
+    return call.subscribe(subscription)
+
+
+def _at(slot: int, value: Any) -> dict[str, Any]:
+    return {"context": {"slot": slot}, "value": value}
+
+
+def _update(bank: Bank, kind: str, **more: Any) -> dict[str, Any]:
+    return {"slot": bank.slot, "timestamp": time.time_ns() // 1_000_000, "type": kind, **more}
+
+
+def _account(bank: Bank, key: Pubkey, encoding: AccountEncoding) -> dict[str, Any]:
+    account = bank.load(key) or _GONE
+    try:
+        return account_json(account, encoding, load=bank.load)
+    except DataTooLong:
+        shown = account_json(account, AccountEncoding.BASE64, load=bank.load)
+        return {**shown, "data": "error: data too large for bs58 encoding"}
+
+
+def _logs(ran: Ran) -> dict[str, Any]:
+    meta = ran.record.meta or {}
+    return {
+        "err": meta.get("err"),
+        "logs": meta.get("logMessages") or [],
+        "signature": str(Signature(ran.signature)),
+    }
+
+
+def _mentions(ran: Ran, address: bytes | None) -> bool:
+    return address is None or address in indexed(ran.record).addresses

@@ -1,0 +1,145 @@
+"""Methods about SPL Token and Token-2022: balances, supplies, an owner's accounts."""
+
+from typing import Any
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.account_json import mint_decimals
+from chain.parsed.amounts import ui_amount
+from chain.parsed_accounts.token import is_account, is_mint
+from jsonrpc.params import Config
+from localnet.bank import Bank
+from localnet.errors import BadParams
+from localnet.methods.accounts import AccountConfig, keyed
+from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
+
+TOKEN_PROGRAMS = (
+    Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"),
+    Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
+)
+_MINT = slice(0, 32)
+_OWNER = slice(32, 64)
+_AMOUNT = slice(64, 72)
+_DELEGATE_TAG = slice(72, 76)
+_DELEGATE = slice(76, 108)
+_SUPPLY = slice(36, 44)
+_MOST_LARGEST = 20
+
+
+class TokenFilter(Config, frozen=True, kw_only=True):
+    """One of the two."""
+
+    mint: Pubkey | None = None
+    program_id: Pubkey | None = None
+
+
+@methods.add("getTokenAccountBalance")
+def get_token_account_balance(
+    call: Node, pubkey: Pubkey, config: ContextConfig = ContextConfig()
+) -> dict[str, Any]:
+    bank = bank_for(call, config)
+    account = bank.load(pubkey)
+    if account is None:
+        raise BadParams("Invalid param: could not find account")
+    if account.owner not in TOKEN_PROGRAMS or not is_account(account.data):
+        raise BadParams("Invalid param: not a Token account")
+    decimals = mint_decimals(Pubkey(account.data[_MINT]), bank.load)
+    if decimals is None:
+        raise BadParams("Invalid param: could not find mint")
+    return in_context(bank, ui_amount(_u64(account.data[_AMOUNT]), decimals))
+
+
+@methods.add("getTokenSupply")
+def get_token_supply(
+    call: Node, mint: Pubkey, config: ContextConfig = ContextConfig()
+) -> dict[str, Any]:
+    bank = bank_for(call, config)
+    account, decimals = _mint(bank, mint)
+    return in_context(bank, ui_amount(_u64(account.data[_SUPPLY]), decimals))
+
+
+@methods.add("getTokenLargestAccounts")
+def get_token_largest_accounts(
+    call: Node, mint: Pubkey, config: ContextConfig = ContextConfig()
+) -> dict[str, Any]:
+    bank = bank_for(call, config)
+    account, decimals = _mint(bank, mint)
+    holdings = sorted(
+        (
+            (_u64(each.data[_AMOUNT]), str(key))
+            for key, each in bank.owned_by(account.owner)
+            if is_account(each.data) and each.data[_MINT] == bytes(mint)
+        ),
+        reverse=True,
+    )
+    return in_context(
+        bank,
+        [
+            {"address": key, **ui_amount(amount, decimals)}
+            for amount, key in holdings[:_MOST_LARGEST]
+        ],
+    )
+
+
+@methods.add("getTokenAccountsByOwner")
+def get_token_accounts_by_owner(
+    call: Node, owner: Pubkey, wanted: TokenFilter, config: AccountConfig = AccountConfig()
+) -> dict[str, Any]:
+    bank = bank_for(call, config)
+    found = _accounts(bank, wanted)
+    mine = [each for each in found if each[1].data[_OWNER] == bytes(owner)]
+    return in_context(bank, keyed(bank, mine, config))
+
+
+@methods.add("getTokenAccountsByDelegate")
+def get_token_accounts_by_delegate(
+    call: Node, delegate: Pubkey, wanted: TokenFilter, config: AccountConfig = AccountConfig()
+) -> dict[str, Any]:
+    bank = bank_for(call, config)
+    mine = [
+        (key, account)
+        for key, account in _accounts(bank, wanted)
+        if account.data[_DELEGATE_TAG] == b"\x01\0\0\0"
+        and account.data[_DELEGATE] == bytes(delegate)
+    ]
+    return in_context(bank, keyed(bank, mine, config))
+
+
+def _mint(bank: Bank, mint: Pubkey) -> tuple[Account, int]:
+    account = bank.load(mint)
+    if account is None:
+        raise BadParams("Invalid param: could not find account")
+    if account.owner not in TOKEN_PROGRAMS or not is_mint(account.data):
+        raise BadParams("Invalid param: not a Token mint")
+    decimals = mint_decimals(mint, bank.load)
+    assert decimals is not None
+    return account, decimals
+
+
+def _accounts(bank: Bank, wanted: TokenFilter) -> list[tuple[Pubkey, Account]]:
+    """The token accounts of the mint, or of the program."""
+    if (wanted.mint is None) == (wanted.program_id is None):
+        raise BadParams("Invalid params: expected one of `mint`, `programId`")
+    if wanted.program_id is not None:
+        program = wanted.program_id
+        if program not in TOKEN_PROGRAMS:
+            raise BadParams("Invalid param: unrecognized Token program id")
+    else:
+        assert wanted.mint is not None
+        mint = bank.load(wanted.mint)
+        if mint is None:
+            raise BadParams("Invalid param: could not find mint")
+        program = mint.owner
+        if program not in TOKEN_PROGRAMS or not is_mint(mint.data):
+            raise BadParams("Invalid param: not a Token mint")
+    return [
+        (key, account)
+        for key, account in bank.owned_by(program)
+        if is_account(account.data)
+        and (wanted.mint is None or account.data[_MINT] == bytes(wanted.mint))
+    ]
+
+
+def _u64(data: bytes) -> int:
+    return int.from_bytes(data, "little")

@@ -1,0 +1,30 @@
+"""Options: how a localnet is run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where it listens and keeps its chain, and how fast that goes."""
+
+    folder: Path
+    host: str
+    rpc_port: int
+    geyser_port: int
+    tpu_port: int
+    block_engine_port: int
+    slot_seconds: float
+    finalized_after: int
+    skip_percent: int
+    epoch_slots: int
+    reset: bool
+    accounts: dict[Pubkey, Account]
+
+    @property
+    def pubsub_port(self) -> int:
+        """Where clients look for a node's WebSocket."""
+        return self.rpc_port + 1

@@ -1,0 +1,96 @@
+"""The process: a chain and its servers on one event loop, until it is told to stop."""
+
+import asyncio
+import logging
+import signal
+import time
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+
+from chain.units import UnixTimestamp
+from localnet.faults import Faults
+from localnet.feed import Feed
+from localnet.ledger import Ledger
+from localnet.methods.table import Node
+from localnet.opening import open_chain
+from localnet.options import Options
+from localnet.servers import geyser, pubsub, rpc
+from localnet.storage import Storage
+
+log = logging.getLogger(__name__)
+
+
+class PortTaken(Exception):
+    """A port cannot be listened on; the text names it and says why."""
+
+
+def run_localnet(options: Options) -> None:
+    """Runs until SIGTERM or SIGINT. FolderTaken, PortTaken."""
+    storage = Storage(options.folder, reset=options.reset)
+    try:
+        asyncio.run(_run(options, storage))
+    finally:
+        storage.close()
+
+
+async def _run(options: Options, storage: Storage) -> None:
+    faults = Faults()
+    feed = Feed(faults)
+    chain = open_chain(
+        storage,
+        epoch_slots=options.epoch_slots,
+        slot_seconds=options.slot_seconds,
+        now=UnixTimestamp(int(time.time())),
+    )
+    ledger = Ledger(
+        chain,
+        storage,
+        feed,
+        faults,
+        slot_seconds=options.slot_seconds,
+        finalized_after=options.finalized_after,
+        skip_percent=options.skip_percent,
+    )
+    ledger.accounts_to_load = dict(options.accounts)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ledger.stop)
+    host, node = options.host, Node(ledger, faults, options)
+    async with AsyncExitStack() as stack:
+        for name, port, server in (
+            ("JSON-RPC", options.rpc_port, rpc.serve(node, host, options.rpc_port)),
+            ("WebSocket", options.pubsub_port, pubsub.serve(node, host, options.pubsub_port)),
+            (
+                "Geyser",
+                options.geyser_port,
+                geyser.serve(ledger, feed, faults, host, options.geyser_port),
+            ),
+        ):
+            await _enter(stack, name, host, port, server)
+        log.info(
+            "localnet %s goes on after slot %d: JSON-RPC on %s port %d, WebSocket %d, Geyser %d,"
+            " TPU %d, block engine %d",
+            ledger.genesis_hash,
+            ledger.root.slot,
+            host,
+            options.rpc_port,
+            options.pubsub_port,
+            options.geyser_port,
+            options.tpu_port,
+            options.block_engine_port,
+        )
+        await ledger.run()
+    log.info("localnet ends at slot %d", ledger.root.slot)
+
+
+async def _enter(
+    stack: AsyncExitStack,
+    name: str,
+    host: str,
+    port: int,
+    server: AbstractAsyncContextManager[object],
+) -> None:
+    try:
+        await stack.enter_async_context(server)
+    except (OSError, RuntimeError) as error:  # grpc raises the latter
+        reason = getattr(error, "strerror", None) or error
+        raise PortTaken(f"{name}: cannot listen on {host} port {port}: {reason}") from None

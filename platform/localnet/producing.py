@@ -1,0 +1,78 @@
+"""Producing a block: its parts in the order in which a node shows them on its stream."""
+
+from collections.abc import Mapping, Sequence
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.accounts import AccountWrite
+from localnet.bank import Bank, Ran
+from localnet.feed import (
+    AccountWritten,
+    BlockMade,
+    EntryMade,
+    Feed,
+    SlotChanged,
+    SlotStatus,
+    TransactionRan,
+)
+from localnet.submissions import Bundle, BundleState, Submitted
+from simulator.engine import Engine
+
+
+def begin_block(bank: Bank, feed: Feed, loading: Mapping[Pubkey, Account]) -> None:
+    """Opens the slot: its sysvars, and accounts that are loaded from outside."""
+    for status in (SlotStatus.FIRST_SHRED_RECEIVED, SlotStatus.CREATED_BANK):
+        feed.publish(SlotChanged(bank.slot, bank.parent_slot, status))
+    _show(bank, feed, bank.begin())
+    _show(bank, feed, [bank.write(key, account) for key, account in loading.items()])
+
+
+def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Submitted]) -> None:
+    """Runs what is submitted, one after the other, into one entry of the block."""
+    first = len(bank.ran)
+    for item in turn:
+        if isinstance(item, Bundle):
+            _run_bundle(bank, engine, feed, item)
+        else:
+            ran = bank.run(engine, item)
+            if isinstance(ran, Ran):
+                _show_ran(bank, feed, ran)
+    signatures = [ran.signature for ran in bank.ran[first:]]
+    if signatures:
+        bank.longest_entry = max(bank.longest_entry, len(signatures))
+        index = bank.entries.entry_count
+        entry_hash = bank.entries.record(signatures)
+        feed.publish(EntryMade(bank.slot, index, 1, entry_hash, len(signatures), first))
+
+
+def end_block(bank: Bank, feed: Feed, *, dies: bool) -> None:
+    """Freezes the bank; a block that dies is left before anyone calls it whole."""
+    index = bank.entries.entry_count
+    writes, hash_count, last_hash = bank.end()
+    _show(bank, feed, writes)
+    feed.publish(EntryMade(bank.slot, index, hash_count, last_hash, 0, len(bank.ran)))
+    feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.COMPLETED))
+    if not dies:
+        feed.publish(BlockMade(bank.record(), bank.entries.entry_count))
+        feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.PROCESSED))
+
+
+def _run_bundle(bank: Bank, engine: Engine, feed: Feed, bundle: Bundle) -> None:
+    ran = bank.run_bundle(engine, bundle.transactions)
+    if isinstance(ran, list):
+        bundle.state, bundle.slot = BundleState.LANDED, bank.slot
+        for each in ran:
+            _show_ran(bank, feed, each)
+    else:
+        bundle.state, bundle.error = BundleState.FAILED, ran.err
+
+
+def _show_ran(bank: Bank, feed: Feed, ran: Ran) -> None:
+    _show(bank, feed, ran.writes)
+    feed.publish(TransactionRan(bank.slot, ran.index, ran.signature, ran.record))
+
+
+def _show(bank: Bank, feed: Feed, writes: Sequence[AccountWrite]) -> None:
+    for write in writes:
+        feed.publish(AccountWritten(bank.slot, write))

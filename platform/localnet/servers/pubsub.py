@@ -1,0 +1,90 @@
+"""The WebSocket port: subscriptions, as a node has them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+from aiohttp import WSMsgType, web
+
+import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
+from jsonrpc import dispatch
+from jsonrpc.errors import RpcError
+from localnet.methods.table import Node
+from localnet.notices import Listener, Notices, subscriptions
+
+# A client that reads no more than this behind is cut: nobody may hold the chain's memory.
+_LONGEST_BACKLOG = 100_000
+_MAX_BATCH = 100
+_PING_SECONDS = 20.0
+
+_encode = msgspec.json.Encoder().encode
+
+
+@asynccontextmanager
+async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
+    """Listens while the context is open; OSError where it cannot."""
+    notices = Notices(node.ledger)
+    node.ledger.watchers.append(notices)
+    application = web.Application()
+
+    async def open_socket(request: web.Request) -> web.WebSocketResponse:
+        return await _converse(request, node, notices)
+
+    application.router.add_get("/{any:.*}", open_socket)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port, reuse_address=True).start()
+        yield
+    finally:
+        node.ledger.watchers.remove(notices)
+        notices.close()
+        await runner.cleanup()
+
+
+async def _converse(request: web.Request, node: Node, notices: Notices) -> web.WebSocketResponse:
+    socket = web.WebSocketResponse(heartbeat=_PING_SECONDS)
+    await socket.prepare(request)
+    outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def send(message: bytes | None) -> None:
+        if message is not None and outgoing.qsize() >= _LONGEST_BACKLOG:
+            message = None
+        outgoing.put_nowait(message)
+
+    listener = Listener(node, notices, send)
+    notices.listeners.add(listener)
+    writer = asyncio.create_task(_write(socket, outgoing))
+    try:
+        async for message in socket:
+            if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                text = message.data
+                body = text.encode() if isinstance(text, str) else text
+                send(_answer(body, listener))
+    finally:
+        notices.listeners.discard(listener)
+        writer.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await writer
+    return socket
+
+
+async def _write(socket: web.WebSocketResponse, outgoing: "asyncio.Queue[bytes | None]") -> None:
+    with contextlib.suppress(ConnectionError):
+        while (message := await outgoing.get()) is not None:
+            await socket.send_str(message.decode())
+    await socket.close()
+
+
+def _answer(body: bytes, listener: Listener) -> bytes:
+    try:
+        requests = dispatch.read(body, max_batch=_MAX_BATCH)
+        return b"".join(dispatch.answer(requests, subscriptions, listener, _unobserved))
+    except RpcError as error:
+        return dispatch.failure(error)
+
+
+def _unobserved(method: str, error: RpcError | None) -> None:
+    """Nobody counts calls here."""

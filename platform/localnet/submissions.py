@@ -1,0 +1,68 @@
+"""What clients submit: a transaction checked at the door, a bundle, and what became of it."""
+
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import sha256
+
+from solders.message import Message, MessageV0, MessageV1
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from chain.transactions import BadTransaction, decode_wire
+from chain.units import Slot
+
+MAX_WIRE_BYTES = 1_232
+
+
+class SignatureFailure(ValueError):
+    """A signature does not fit its key and the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A transaction with its wire bytes and its first signature."""
+
+    transaction: VersionedTransaction
+    message: Message | MessageV0
+    wire: bytes
+    signature: bytes
+
+
+class BundleState(Enum):
+    PENDING = "Pending"
+    FAILED = "Failed"
+    LANDED = "Landed"
+
+
+@dataclass(slots=True)
+class Bundle:
+    """Transactions that land all in one slot, in order, or not at all; `error` says why not."""
+
+    transactions: list[Submitted]
+    state: BundleState = BundleState.PENDING
+    slot: Slot | None = None
+    error: object | None = None
+
+    @property
+    def bundle_id(self) -> str:
+        """SHA-256 over the signatures, as a block engine names it."""
+        signatures = ",".join(str(Signature(each.signature)) for each in self.transactions)
+        return sha256(signatures.encode()).hexdigest()
+
+
+def read_transaction(wire: bytes, *, verify: bool = True) -> Submitted:
+    """The transaction of these bytes; BadTransaction or SignatureFailure where it is none."""
+    if len(wire) > MAX_WIRE_BYTES:
+        raise BadTransaction(f"{len(wire)} bytes; at most {MAX_WIRE_BYTES} fit a packet")
+    if decode_wire(wire).version == 1:
+        raise BadTransaction("unsupported version 1")
+    try:
+        transaction = VersionedTransaction.from_bytes(wire)
+        transaction.sanitize()
+    except Exception as error:  # solders raises several types that share no parent
+        raise BadTransaction(str(error)) from None
+    if verify and not all(transaction.verify_with_results()):
+        raise SignatureFailure("Transaction signature verification failure")
+    message = transaction.message
+    assert not isinstance(message, MessageV1)
+    return Submitted(transaction, message, wire, bytes(transaction.signatures[0]))

@@ -1,0 +1,184 @@
+"""A whole localnet: `manage.py localnet` on free ports with fast slots, in a folder of its own."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+_PATIENCE_SECONDS = 60.0
+
+
+@dataclass
+class Localnet:
+    """Where a localnet listens; `start`, `stop` and `kill` it as often as a test needs."""
+
+    run_dir: Path
+    rpc_port: int
+    geyser_port: int
+    tpu_port: int
+    block_engine_port: int
+    settings: dict[str, str]
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def url(self) -> str:
+        """The JSON-RPC's address."""
+        return f"http://127.0.0.1:{self.rpc_port}"
+
+    @property
+    def websocket_url(self) -> str:
+        return f"ws://127.0.0.1:{self.rpc_port + 1}"
+
+    @property
+    def geyser_url(self) -> str:
+        return f"http://127.0.0.1:{self.geyser_port}"
+
+    @property
+    def block_engine_url(self) -> str:
+        return f"http://127.0.0.1:{self.block_engine_port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of a process that shall find this localnet by the settings."""
+        return {
+            **{name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
+            "TIDEMARK_RUN_DIR": str(self.run_dir),
+            "LOCALNET_RPC_PORT": str(self.rpc_port),
+            "LOCALNET_GEYSER_PORT": str(self.geyser_port),
+            "LOCALNET_TPU_PORT": str(self.tpu_port),
+            "LOCALNET_BLOCK_ENGINE_PORT": str(self.block_engine_port),
+            **self.settings,
+        }
+
+    @property
+    def output(self) -> str:
+        """What the process has printed so far."""
+        return (self.run_dir / "localnet.log").read_text()
+
+    def start(self, *arguments: str) -> None:
+        """Starts the process and waits until its node is healthy."""
+        with (self.run_dir / "localnet.log").open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "localnet", *arguments],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        self.wait(self._healthy, "healthy")
+
+    def stop(self) -> int:
+        """Ends the process as an operator does (SIGTERM): its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(_PATIENCE_SECONDS)
+
+    def kill(self) -> None:
+        """kill -9."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(_PATIENCE_SECONDS)
+
+    def call(self, method: str, *params: Any) -> Any:
+        """The result of a JSON-RPC call; AssertionError with the node's error."""
+        answer = self.answer(method, *params)
+        assert "error" not in answer, f"{method}: {answer['error']}"
+        return answer["result"]
+
+    def answer(self, method: str, *params: Any) -> dict[str, Any]:
+        """The whole answer to a JSON-RPC call."""
+        found: dict[str, Any] = self.post(
+            {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        )
+        return found
+
+    def post(self, body: Any) -> Any:
+        """The answer to any JSON body."""
+        request = urllib.request.Request(
+            self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS) as response:
+            return json.load(response)
+
+    def wait(self, condition: Any, what: str) -> Any:
+        """What the condition gives, as soon as it gives something true."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            if self.process is not None and self.process.poll() is not None:
+                raise AssertionError(f"localnet ended by itself:\n{self.output}")
+            if found := condition():
+                return found
+            time.sleep(0.01)
+        raise AssertionError(f"localnet is not {what} in time:\n{self.output}")
+
+    def wait_for_slot(self, slot: int, commitment: str = "finalized") -> int:
+        """Waits until the chain has got there."""
+
+        def reached() -> int | None:
+            found: int = self.call("getSlot", {"commitment": commitment})
+            return found if found >= slot else None
+
+        result: int = self.wait(reached, f"at slot {slot}")
+        return result
+
+    def _healthy(self) -> bool:
+        try:
+            return self.answer("getHealth").get("result") == "ok"
+        except (OSError, ValueError):
+            return False
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, each with a free one behind it."""
+    found: list[int] = []
+    with contextlib.ExitStack() as doors:
+        while len(found) < count:
+            tcp, udp, following = socket.socket(), socket.socket(type=socket.SOCK_DGRAM), None
+            doors.enter_context(tcp)
+            doors.enter_context(udp)
+            tcp.bind(("127.0.0.1", 0))
+            port = tcp.getsockname()[1]
+            following = doors.enter_context(socket.socket())
+            with contextlib.suppress(OSError, OverflowError):
+                udp.bind(("127.0.0.1", port))
+                following.bind(("127.0.0.1", port + 1))
+                found.append(port)
+    return found
+
+
+@contextlib.contextmanager
+def new_localnet(**settings: Any) -> Iterator[Localnet]:
+    """A localnet that is not started yet; settings as in the environment, such as
+    LOCALNET_SLOT_MS=40. Whatever runs in the end is killed, and its folder removed.
+    """
+    run_dir = Path(tempfile.mkdtemp(prefix="tidemark-localnet-"))
+    defaults = {"LOCALNET_SLOT_MS": 40, "LOCALNET_SKIP_PERCENT": 0}
+    chosen = {name: str(value) for name, value in {**defaults, **settings}.items()}
+    localnet = Localnet(run_dir, *free_ports(4), settings=chosen)
+    try:
+        yield localnet
+    finally:
+        if localnet.process is not None and localnet.process.poll() is None:
+            localnet.kill()
+        shutil.rmtree(run_dir, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def running_localnet(*arguments: str, **settings: Any) -> Iterator[Localnet]:
+    """A localnet that answers."""
+    with new_localnet(**settings) as localnet:
+        localnet.start(*arguments)
+        yield localnet
