@@ -251,7 +251,7 @@ def _state(asked: Any) -> State:
 
 def _memcmp_data(memcmp: Any) -> bytes:
     sort = memcmp.WhichOneof("data")
-    data = getattr(memcmp, sort) if sort else b""
+    data: Any = getattr(memcmp, sort) if sort else b""
     try:
         if sort == "base58":
             data = b58decode(data) if len(data) <= _LONGEST_MEMCMP_BASE58 else None

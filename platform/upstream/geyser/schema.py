@@ -137,6 +137,7 @@ IsBlockhashValidResponse: 1 slot: uint64; 2 valid: bool
 )
 CommitmentLevel: Any = _CLASSES["CommitmentLevel"]
 SlotStatus: Any = _CLASSES["SlotStatus"]
+TokenAccountExpansionControlFlag: Any = _CLASSES["TokenAccountExpansionControlFlag"]
 SubscribeRequest: Any = _CLASSES["SubscribeRequest"]
 SubscribeUpdate: Any = _CLASSES["SubscribeUpdate"]
 SubscribeUpdateAccount: Any = _CLASSES["SubscribeUpdateAccount"]
