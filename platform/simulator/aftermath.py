@@ -35,11 +35,15 @@ def writes_of_success(
     for key, account in result.post_accounts():
         if key in spared:
             continue
-        if before[key] is None and account.rent_epoch != U64_MAX:
-            # A new account starts beyond rent, even if it is gone again.
-            account = Account(
-                account.lamports, account.data, account.owner, account.executable, U64_MAX
-            )
+        held = before[key]
+        # A new account starts beyond rent, even if it is gone again.
+        rent_epoch = account.rent_epoch if held is not None else U64_MAX
+        executable = account.executable
+        if held is not None and held.executable != executable and held.data == account.data:
+            # The VM was given another flag than the account has.
+            executable = held.executable
+        if (rent_epoch, executable) != (account.rent_epoch, account.executable):
+            account = Account(account.lamports, account.data, account.owner, executable, rent_epoch)
         writes[key] = account
     return writes
 

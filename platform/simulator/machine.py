@@ -12,7 +12,7 @@ from solders.transaction_metadata import FailedTransactionMetadata, SimulatedTra
 from chain.units import SLOTS_PER_EPOCH
 from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
-from simulator.programs import Residents
+from simulator.programs import Residents, not_executable
 
 Result = SimulatedTransactionInfo | FailedTransactionMetadata
 Load = Callable[[Pubkey], Account | None]
@@ -76,12 +76,11 @@ class Machine:
             if account is None:
                 residents.forget(key)
                 vm.set_account(key, GONE)
-            elif not (
-                account.owner in residents.loaders and residents.hold(key, account, load, slot)
-            ):
-                residents.forget(key)
-                vm.set_account(key, account)
-                self._staged.append(key)
+            elif account.owner in residents.loaders:
+                if not residents.hold(key, account, load, slot):
+                    self._put(key, not_executable(account))
+            else:
+                self._put(key, account)
 
     def unstage(self) -> None:
         """Takes out what `stage` put in; programs and their code stay."""
@@ -99,6 +98,11 @@ class Machine:
             raise
         except BaseException as panic:  # a panic of native code is no Exception
             raise EngineFault(f"the engine panicked: {panic}") from None
+
+    def _put(self, key: Pubkey, account: Account) -> None:
+        self.residents.forget(key)
+        self.vm.set_account(key, account)
+        self._staged.append(key)
 
 
 def bare_vm(features: FeatureSet) -> LiteSVM:

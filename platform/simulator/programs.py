@@ -111,3 +111,10 @@ def _executable(account: Account) -> Account:
     if account.executable:
         return account
     return Account(account.lamports, account.data, account.owner, True, account.rent_epoch)
+
+
+def not_executable(account: Account) -> Account:
+    """The account with no code to run: this VM takes the flag for a promise of code."""
+    if not account.executable:
+        return account
+    return Account(account.lamports, account.data, account.owner, False, account.rent_epoch)
