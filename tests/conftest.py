@@ -25,7 +25,17 @@ if WORKER:
 else:
     # Settings are read when pytest-django configures itself, which is after this line: nothing of
     # the caller's environment may point a test at a database that someone uses.
-    for name in ("DATABASE_URL", "REDIS_URL", "DOMAIN", "ALLOWED_HOSTS", "SECRET_KEY", "DEBUG"):
+    for name in (
+        "DATABASE_URL",
+        "REDIS_URL",
+        "DOMAIN",
+        "ALLOWED_HOSTS",
+        "SECRET_KEY",
+        "DEBUG",
+        "LOCALNET",
+        "UPSTREAM_RPC_URL",
+        "UPSTREAM_GEYSER_URL",
+    ):
         os.environ.pop(name, None)
     os.environ["TIDEMARK_RUN_DIR"] = tempfile.mkdtemp(prefix="tidemark-test-")
     atexit.register(shutil.rmtree, os.environ["TIDEMARK_RUN_DIR"], ignore_errors=True)

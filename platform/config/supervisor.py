@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -80,14 +80,19 @@ def supervise(
     environment: Mapping[str, str],
     servers: Servers,
     on_tick: Callable[[], None],
+    left_out: Set[str] = frozenset(),
 ) -> None:
-    """Runs every process of the Procfile until SIGINT, SIGTERM or SIGHUP, then ends them. A process
-    that dies is started again after a pause that doubles with each fall. `on_tick` is called a few
-    times a second. The caller stops the servers.
+    """Runs every process of the Procfile but those `left_out` until SIGINT, SIGTERM or SIGHUP, then
+    ends them. A process that dies is started again after a pause that doubles with each fall.
+    `on_tick` is called a few times a second. The caller stops the servers.
     """
     commands = parse_procfile(procfile.read_text(encoding="utf-8")).processes
     colours = get_colours()
-    programs = [Program(name, command, next(colours)) for name, command in commands.items()]
+    programs = [
+        Program(name, command, next(colours))
+        for name, command in commands.items()
+        if name not in left_out
+    ]
     printer = Printer(sys.stdout, width=max(len(p.name) for p in [*programs, _OURSELVES]))
     environment = {**environment, MARK: str(servers.run_dir.absolute())}
     supervisor = Supervisor(procfile.parent, environment, servers, programs, printer)

@@ -54,6 +54,12 @@ def manage(command: str, tmp_path: Path, **variables: str) -> subprocess.Complet
         ("CSRF_TRUSTED_ORIGINS", "admin.example", "CSRF_TRUSTED_ORIGINS='admin.example'"),
         ("CSRF_TRUSTED_ORIGINS", "https://a.example/x", "CSRF_TRUSTED_ORIGINS='https://a.ex"),
         ("CSRF_TRUSTED_ORIGINS", "https://", "CSRF_TRUSTED_ORIGINS='https://'"),
+        ("LOCALNET", "perhaps", "LOCALNET='perhaps': expected true or false"),
+        ("LOCALNET_RPC_PORT", "65535", "LOCALNET_RPC_PORT=65535: expected 1 to 65534"),
+        ("UPSTREAM_RPC_URL", "ws://sekret@host", "UPSTREAM_RPC_URL: expected http://host:port"),
+        ("UPSTREAM_GEYSER_URL", "host:10000", "UPSTREAM_GEYSER_URL: expected http://host:port"),
+        ("FILL_RPC_URLS", "http://a,sekret", "FILL_RPC_URLS: expected http://host:port"),
+        ("PROXY_TIMEOUT_SECONDS", "0", "PROXY_TIMEOUT_SECONDS=0: expected 1 to 300"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_named_without_a_traceback(

@@ -20,6 +20,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.localnet_process import free_ports
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Two web workers and one for tasks: the whole shape, at the least cost.
 SMALL = {"WEB_WORKERS": "2", "WORKER_PROCESSES": "1"}
@@ -27,10 +29,13 @@ SMALL = {"WEB_WORKERS": "2", "WORKER_PROCESSES": "1"}
 
 @dataclass
 class Run:
-    """A run directory and the runs that were started in it."""
+    """A run directory and the runs that were started in it; `localnet` are the ports of its
+    localnet, by their settings.
+    """
 
     folder: Path
     port: int
+    localnet: dict[str, str]
     process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -38,7 +43,9 @@ class Run:
         self.process = self.spawn(stdout=(self.folder / "output").open("a"))
         self.wait_until_it_answers()
 
-    def spawn(self, **streams: Any) -> subprocess.Popen[str]:
+    def spawn(
+        self, settings: dict[str, str] | None = None, **streams: Any
+    ) -> subprocess.Popen[str]:
         kept = ("PATH", "HOME", "LANG")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
         return subprocess.Popen(
@@ -47,6 +54,8 @@ class Run:
             env={
                 **environment,
                 **SMALL,
+                **self.localnet,
+                **(settings or {}),
                 "TIDEMARK_RUN_DIR": str(self.folder / "run"),
                 "PORT": str(self.port),
             },
@@ -100,10 +109,12 @@ class Run:
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        port = door.getsockname()[1]
-    run = Run(Path(tempfile.mkdtemp(prefix="tidemark-run-")), port)
+    port, *others = free_ports(5)
+    names = ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")
+    localnet = {
+        f"LOCALNET_{name}_PORT": str(each) for name, each in zip(names, others, strict=True)
+    }
+    run = Run(Path(tempfile.mkdtemp(prefix="tidemark-run-")), port, localnet)
     yield run
     run.kill_all()
     shutil.rmtree(run.folder)
@@ -187,3 +198,56 @@ def test_a_port_in_use_is_named_before_anything_starts(run: Run) -> None:
     assert f"cannot listen on 127.0.0.1 port {run.port}" in words
     assert f"PORT={run.port + 1} make run" in words
     assert not (run.folder / "run" / "postgres").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "offset", "kind"),
+    [
+        ("LOCALNET_RPC_PORT", 1, socket.SOCK_STREAM),
+        ("LOCALNET_GEYSER_PORT", 0, socket.SOCK_STREAM),
+        ("LOCALNET_TPU_PORT", 0, socket.SOCK_DGRAM),
+    ],
+)
+def test_a_port_of_localnets_in_use_is_named_with_its_setting(
+    run: Run, setting: str, offset: int, kind: socket.SocketKind
+) -> None:
+    port = int(run.localnet[setting]) + offset
+    with socket.socket(type=kind) as taken:
+        taken.bind(("127.0.0.1", port))
+        if kind is socket.SOCK_STREAM:
+            taken.listen()
+        attempt = run.spawn(stdout=subprocess.PIPE)
+        words, _ = attempt.communicate(timeout=20)
+    assert attempt.returncode != 0
+    name = f"{setting} + 1" if offset else setting
+    assert f"cannot listen on 127.0.0.1 port {port} ({name}): Address already in use" in words
+    assert f"{setting}=" in words and "make run" in words
+    assert not (run.folder / "run" / "postgres").exists()
+
+
+def test_two_settings_with_one_port_are_both_named(run: Run) -> None:
+    attempt = run.spawn({"LOCALNET_GEYSER_PORT": str(run.port)}, stdout=subprocess.PIPE)
+    words, _ = attempt.communicate(timeout=20)
+    assert attempt.returncode != 0
+    assert f"PORT and LOCALNET_GEYSER_PORT are both port {run.port}" in words
+
+
+def test_an_address_of_localnets_that_is_not_ours_is_named(run: Run) -> None:
+    attempt = run.spawn({"LOCALNET_HOST": "192.0.2.77"}, stdout=subprocess.PIPE)
+    words, _ = attempt.communicate(timeout=20)
+    assert attempt.returncode != 0
+    assert "LOCALNET_HOST='192.0.2.77': expected an address of this machine" in words
+
+
+def test_without_localnet_nothing_is_followed_and_the_run_says_so(run: Run) -> None:
+    with socket.socket() as taken:
+        # Its ports are nobody's business then.
+        taken.bind(("127.0.0.1", int(run.localnet["LOCALNET_RPC_PORT"])))
+        taken.listen()
+        run.localnet["LOCALNET"] = "false"
+        run.start()
+        assert run.named("manage.py localnet") == []
+        assert run.named("manage.py follow") == []
+        assert "localnet is not started: no chain is followed" in run.output()
+        assert "follower is not started: no chain is followed" in run.output()
+        assert "WebSocket" not in run.output()

@@ -1,12 +1,11 @@
 """manage.py run: the whole service on this machine, by one command."""
 
-import errno
 import os
 import socket
 import sys
+import time
 from argparse import ArgumentParser
-from collections.abc import Callable
-from ipaddress import ip_address
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from django.db import OperationalError, connection, connections
 
 from config import env
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
+from config.ports import Port, PortUnusable, require_free
 from config.supervisor import end_the_left_behind, supervise
 from embedded.servers import (
     FAILURES,
@@ -27,8 +27,9 @@ from embedded.servers import (
 )
 
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
-_HOSTS = "an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+# A localnet that does not come up must not keep the service's own addresses from being told.
+_LOCALNET_PATIENCE_SECONDS = 20.0
 
 
 class Command(BaseCommand):
@@ -49,7 +50,13 @@ class Command(BaseCommand):
             _processes()  # read now: what makes no sense is named before anything starts
             with hold_run_dir(run_dir):
                 self._run(run_dir, procfile.absolute())
-        except (*FAILURES, RunDirTaken, BadCredentialsFile, env.BadEnvironment) as failure:
+        except (
+            *FAILURES,
+            RunDirTaken,
+            BadCredentialsFile,
+            PortUnusable,
+            env.BadEnvironment,
+        ) as failure:
             raise CommandError(str(failure)) from None
         except OperationalError as failure:
             raise CommandError(f"the database does not answer: {failure}".rstrip()) from None
@@ -61,7 +68,10 @@ class Command(BaseCommand):
             self.stdout.write(f"ended {left} processes that an earlier run left behind")
         host = env.text("HOST", "127.0.0.1")
         port = env.integer("PORT", 8000, minimum=1, maximum=65_535)
-        _check_port_is_free(host, port)
+        require_free(_ports(host, port))
+        left_out = _not_needed()
+        for name, why in left_out.items():
+            self.stdout.write(f"{name} is not started: {why}")
         servers = start_servers(
             run_dir,
             postgres="DATABASE_URL" not in os.environ,
@@ -76,35 +86,36 @@ class Command(BaseCommand):
                 environment=_environment(host, port),
                 servers=servers,
                 on_tick=_greeting(credentials, host, port, run_dir),
+                left_out=left_out.keys(),
             )
         finally:
             stop_servers(servers)
 
 
-def _check_port_is_free(host: str, port: int) -> None:
-    # An address, not a name: the web server resolves none.
-    try:
-        ip_address(host)
-    except ValueError:
-        raise CommandError(f"HOST={host!r}: expected {_HOSTS}") from None
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            door.bind((host, port))
-            # A server that shares its port lets others bind it, but not listen on it.
-            door.listen(1)
-        except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL:
-                raise CommandError(f"HOST={host!r}: expected {_HOSTS}") from None
-            advice = (
-                ". Stop what uses it, or choose another:"
-                f" PORT={port + 1 if port < 65_535 else 8000} make run"
-            )
-            raise CommandError(
-                f"cannot listen on {host} port {port}: {error.strerror}"
-                f"{advice if error.errno == errno.EADDRINUSE else ''}"
-            ) from None
+def _ports(host: str, port: int) -> list[Port]:
+    """Everything that this run listens on."""
+    ports = [Port(host, port, ("HOST", "PORT"))]
+    if not settings.LOCALNET:
+        return ports
+    where = settings.LOCALNET_HOST
+    for number, name, offset, udp in (
+        (settings.LOCALNET_RPC_PORT, "LOCALNET_RPC_PORT", 0, False),
+        (settings.LOCALNET_RPC_PORT + 1, "LOCALNET_RPC_PORT", 1, False),
+        (settings.LOCALNET_GEYSER_PORT, "LOCALNET_GEYSER_PORT", 0, False),
+        (settings.LOCALNET_TPU_PORT, "LOCALNET_TPU_PORT", 0, True),
+        (settings.LOCALNET_BLOCK_ENGINE_PORT, "LOCALNET_BLOCK_ENGINE_PORT", 0, False),
+    ):
+        ports.append(Port(where, number, ("LOCALNET_HOST", name), offset, udp))
+    return ports
+
+
+def _not_needed() -> dict[str, str]:
+    """Processes of the Procfile that have nothing to do here, and why."""
+    followed = settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL
+    if not followed:
+        why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
+        return {"localnet": why, "follower": why}
+    return {} if settings.LOCALNET else {"localnet": "UPSTREAM_* names the chain that is followed"}
 
 
 def _migrate() -> None:
@@ -151,33 +162,46 @@ def _environment(host: str, port: int) -> dict[str, str]:
 def _greeting(credentials: Credentials, host: str, port: int, run_dir: Path) -> Callable[[], None]:
     """Says where the service is and how to try it, once, as soon as it listens."""
     said = False
+    deadline = 0.0
 
     def greet() -> None:
-        nonlocal said
+        nonlocal said, deadline
         if said or not _listens(_EVERY_ADDRESS.get(host, host), port):
             return
+        deadline = deadline or time.monotonic() + _LOCALNET_PATIENCE_SECONDS
+        if settings.LOCALNET and not _localnet_listens() and time.monotonic() < deadline:
+            return
         said = True
-        login = credentials.admin
-        key = next((secret for secret in credentials.api_keys.values() if secret), "")
-        body = '{"jsonrpc":"2.0","id":1,"method":"getSlot"}'
-        print(
-            "",
-            f"  Tidemark listens on {credentials.base_url}",
-            "",
-            f"  admin   {login.url}   {login.username} / {login.password}",
-            *(f"  {tier:<7} {secret}" for tier, secret in credentials.api_keys.items()),
-            f"  (all of it stands in {run_dir / 'credentials.json'})",
-            "",
-            f"  curl -H 'Content-Type: application/json' -H 'Authorization: {key}' \\",
-            f"       -d '{body}' {credentials.base_url}/historical",
-            "",
-            "  Ctrl-C stops everything.",
-            "",
-            sep="\n",
-            flush=True,
-        )
+        print("", *_words(credentials, run_dir), "", sep="\n", flush=True)
 
     return greet
+
+
+def _words(credentials: Credentials, run_dir: Path) -> Iterator[str]:
+    url, login = credentials.base_url, credentials.admin
+    key = next((secret for secret in credentials.api_keys.values() if secret), "")
+    yield f"  Tidemark listens on {url}"
+    yield ""
+    yield f"  rpc       {url}/   for wallets and clients; ?api_key=… or an Authorization header"
+    yield f"  ledger    {url}/historical"
+    if settings.LOCALNET:
+        rpc = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT)
+        socket_url = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT + 1)
+        yield f"  localnet  {rpc}   WebSocket {socket_url.replace('http', 'ws', 1)}"
+    yield f"  admin     {login.url}   {login.username} / {login.password}"
+    for tier, secret in credentials.api_keys.items():
+        yield f"  {tier:<9} {secret}"
+    yield f"  (all of it stands in {run_dir / 'credentials.json'})"
+    yield ""
+    yield f"  curl -H 'Content-Type: application/json' -H 'Authorization: {key}' \\"
+    yield f"""       -d '{{"jsonrpc":"2.0","id":1,"method":"getSlot"}}' {url}/historical"""
+    yield ""
+    yield "  Ctrl-C stops everything."
+
+
+def _localnet_listens() -> bool:
+    host = settings.LOCALNET_HOST
+    return _listens(_EVERY_ADDRESS.get(host, host), settings.LOCALNET_RPC_PORT)
 
 
 def _listens(host: str, port: int) -> bool:
