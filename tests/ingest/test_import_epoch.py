@@ -12,7 +12,7 @@ from django.utils import timezone
 from solders.hash import Hash
 
 from historical.models import AddressEntries, Block, Import, Transaction
-from ingest import epochs
+from ingest.services import epochs
 from tests.upstream import car_files
 from tests.upstream import sample_blocks as sample
 from tests.upstream.test_car import MESSAGE, RECORD, car_of, chain

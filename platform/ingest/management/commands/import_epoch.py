@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from ingest.epochs import EpochProgress, Progress, import_epoch
 from ingest.errors import ImportRefused
+from ingest.services.epochs import EpochProgress, Progress, import_epoch
 
 # How often the line is drawn: over the last one on a terminal, below it in a log.
 _REDRAW_SECONDS = 0.5
