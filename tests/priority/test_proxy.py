@@ -277,9 +277,9 @@ def test_keyless_callers_are_served_within_their_limit_and_keys_need_the_scope(
     node(result(1))
     tier("anonymous", 0, requests_per_second=5, requests_burst=5)
     codes = [
-        post(call("getSlot"), key="", host="public.rpc.localhost").status_code for _ in range(7)
+        post(call("getSlot"), key="", host="public.rpc.localhost").status_code for _ in range(20)
     ]
-    assert codes[0] == 200 and codes[-1] == 429
+    assert codes[0] == 200 and set(codes) == {200, 429}
     without = issue(scopes=["historical"])
     response = post(call("getSlot"), key=without.secret)
     assert response.status_code == 403
