@@ -7,6 +7,7 @@ from chain.blocks import Granularity
 from columns.gaps import SlotGap
 from columns.keys import HashColumn, PubkeyColumn
 from columns.numbers import SlotColumn, U64Column
+from columns.packed_data import PackedDataColumn
 
 
 class Owner(models.Model):
@@ -59,7 +60,7 @@ class AccountChange(models.Model):
     kind = models.SmallIntegerField(choices=Kind.choices)
     executable = models.BooleanField()
     pubkey = PubkeyColumn(max_length=32)
-    data = models.BinaryField()
+    data = PackedDataColumn()
 
     def __str__(self) -> str:
         return f"{self.pubkey} at {self.slot}, {self.position}"

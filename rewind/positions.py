@@ -1,7 +1,7 @@
 """Where a write stands in its slot: the same on every validator, whatever order it came in."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TypeAlias
 
 from chain.accounts import AccountWrite
 from chain.transactions import BadTransaction, decode_wire
@@ -17,11 +17,8 @@ class UnknownSignature(ValueError):
     """A write names a transaction that its block does not have."""
 
 
-class PlacedWrite(NamedTuple):
-    """A write that counts, and its place."""
-
-    position: int
-    write: AccountWrite
+# A pubkey, and a position in the slot.
+Place: TypeAlias = tuple[bytes, int]
 
 
 def first_signatures(wires: Iterable[bytes]) -> dict[bytes, int]:
@@ -39,12 +36,12 @@ def _first_signature(wire: bytes) -> bytes:
     return signatures[0]
 
 
-def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> list[PlacedWrite]:
+def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> dict[Place, AccountWrite]:
     """One write for each account and place, the last of several: what a block's writes come down
     to, in whatever order and however often they were told; raises UnknownSignature.
     """
     unsigned: list[AccountWrite] = []
-    newest: dict[tuple[bytes, int], AccountWrite] = {}
+    newest: dict[Place, AccountWrite] = {}
     first_version: int | None = None
     for write in writes:
         signature, version = write.signature, write.write_version
@@ -66,4 +63,4 @@ def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> list[Pl
         known = newest.get(key)
         if known is None or known.write_version < write.write_version:
             newest[key] = write
-    return [PlacedWrite(position, write) for (_, position), write in newest.items()]
+    return newest

@@ -2,6 +2,7 @@
 
 import columns.keys
 import columns.numbers
+import columns.packed_data
 import django.contrib.postgres.constraints
 import django.contrib.postgres.fields.ranges
 import django.db.models.deletion
@@ -289,7 +290,7 @@ class Migration(migrations.Migration):
                         ("kind", models.SmallIntegerField(choices=[(0, "Write"), (1, "Base")])),
                         ("executable", models.BooleanField()),
                         ("pubkey", columns.keys.PubkeyColumn(max_length=32)),
-                        ("data", models.BinaryField()),
+                        ("data", columns.packed_data.PackedDataColumn()),
                         (
                             "owner",
                             models.ForeignKey(
@@ -303,14 +304,9 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
-        # A PostgreSQL that was built without lz4 keeps its own, slower compression.
+        # Data is packed before it comes here.
         migrations.RunSQL(
-            """
-            DO $$ BEGIN
-                ALTER TABLE rewind_accountchange ALTER COLUMN data SET COMPRESSION lz4;
-            EXCEPTION WHEN feature_not_supported THEN NULL;
-            END $$
-            """,
+            "ALTER TABLE rewind_accountchange ALTER COLUMN data SET STORAGE EXTERNAL",
             migrations.RunSQL.noop,
         ),
     ]

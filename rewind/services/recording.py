@@ -11,7 +11,7 @@ from solders.hash import Hash
 from chain.accounts import AccountWrite
 from chain.blocks import Granularity, SlotRecord
 from chain.transactions import BadTransaction
-from chain.units import U64_MAX, Slot
+from chain.units import Slot
 from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
@@ -39,15 +39,6 @@ class Recorded:
     filtered: int = 0
 
 
-@dataclass(slots=True)
-class _Placed:
-    """A record with the writes of it that are kept."""
-
-    record: SlotRecord
-    writes: list[positions.PlacedWrite]
-    improves: bool
-
-
 @transaction.atomic
 def record_slots(records: Sequence[SlotRecord], *, source: str, now: datetime) -> Recorded:
     """All of the slots, or none when one of them cannot be recorded: raises BadSlot, SlotConflict.
@@ -64,13 +55,12 @@ def record_slots(records: Sequence[SlotRecord], *, source: str, now: datetime) -
         _check_numbers(record)
     store.lock_for_writing([record.slot for record in ascending])
     chosen = _chosen(ascending, result)
-    placed = _unfiltered(chosen, result)
-    new_rows = _write(placed, result)
-    fresh = [each.record for each in placed if not each.improves]
+    fresh = [record for record in chosen if record.slot not in result.improved]
+    changes = _write(chosen, result)
     links.follow(
         fresh, without_accounts=_without_accounts(ascending, result), source=source, now=now
     )
-    _mark(placed, new_rows, source, now)
+    _mark(chosen, changes, set(result.improved), source, now)
     return result
 
 
@@ -82,36 +72,31 @@ def _check_numbers(record: SlotRecord) -> None:
         raise BadSlot(slot, f"its parent {parent} does not come before it")
 
 
-def _chosen(records: list[SlotRecord], result: Recorded) -> dict[Slot, tuple[SlotRecord, bool]]:
-    """The records to write, and whether each improves a slot that is there."""
+def _chosen(records: list[SlotRecord], result: Recorded) -> list[SlotRecord]:
+    """The records to write, ascending: new slots, and those that improve a slot that is there."""
     kept_from = store.first_kept_slot()
     known = store.stored([record.slot for record in records])
-    chosen: dict[Slot, tuple[SlotRecord, bool]] = {}
+    chosen: dict[Slot, SlotRecord] = {}
     for record in records:
         slot, there = record.slot, known.get(record.slot)
-        blockhash = _blockhash(record)
-        if there is not None and there.blockhash != blockhash:
+        if there is not None and there.blockhash != _blockhash(record):
             stored = Hash.from_bytes(there.blockhash)
             raise SlotConflict(slot, f"holds block {stored} already, not {record.blockhash}")
+        rival = chosen.get(slot)
+        if rival is not None and rival.blockhash != record.blockhash:
+            raise SlotConflict(slot, f"comes as {rival.blockhash} and as {record.blockhash}")
         if slot < kept_from:
             result.too_old.append(slot)
         elif record.account_writes is None:
-            if there is None:
-                result.without_accounts.append(slot)
-            else:
-                result.present.append(slot)
+            (result.without_accounts if there is None else result.present).append(slot)
         elif there is not None and there.granularity <= record.granularity:
             result.present.append(slot)
-        elif slot in chosen:
-            rival = chosen[slot][0]
-            if rival.blockhash != record.blockhash:
-                raise SlotConflict(slot, f"comes as {rival.blockhash} and as {record.blockhash}")
-            if record.granularity < rival.granularity:
-                chosen[slot] = (record, there is not None)
-        else:
-            chosen[slot] = (record, there is not None)
+        elif rival is None or record.granularity < rival.granularity:
+            chosen[slot] = record
     result.without_accounts = [slot for slot in result.without_accounts if slot not in chosen]
-    return chosen
+    result.improved = [slot for slot in chosen if slot in known]
+    result.recorded = [slot for slot in chosen if slot not in known]
+    return list(chosen.values())
 
 
 def _blockhash(record: SlotRecord) -> bytes:
@@ -121,27 +106,79 @@ def _blockhash(record: SlotRecord) -> bytes:
         raise BadSlot(record.slot, f"no blockhash: {record.blockhash[:64]!r}") from None
 
 
-def _unfiltered(chosen: dict[Slot, tuple[SlotRecord, bool]], result: Recorded) -> list[_Placed]:
-    # Asked for each batch, so that a filter that staff just set holds from here on.
-    filtered_owners, filtered_pubkeys = owners.filtered_owners(), owners.filtered_pubkeys()
-    placed: list[_Placed] = []
-    for record, improves in chosen.values():
-        writes = _placed_writes(record)
-        kept = [
-            each
-            for each in writes
-            if each.write.owner not in filtered_owners and each.write.pubkey not in filtered_pubkeys
-        ]
-        result.filtered += len(writes) - len(kept)
-        placed.append(_Placed(record, kept, improves))
-    return placed
+def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
+    """New rows by slot."""
+    # Filters are asked for with each batch, so that one that staff just set holds from here on.
+    batch = _Batch(
+        filtered_owners=owners.filtered_owners(),
+        filtered_pubkeys=owners.filtered_pubkeys(),
+        owner_ids=owners.ids_of(_owners(records)),
+        staged_slots=frozenset(result.improved),
+    )
+    partitions.ensure(record.slot for record in records if record.account_writes)
+    try:
+        # PostgreSQL takes in one slot's rows while we place the next one's.
+        writing.copy_new(row for record in records for row in batch.new_rows(record))
+        changes = batch.written
+        if batch.staged:
+            writing.stage()
+            writing.copy_staged(batch.staged)
+            changes.update(writing.insert_staged())
+            changes.update(writing.turn_bases_into_writes())
+    except writing.NotAU64 as error:
+        raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
+    result.changes = changes.total()
+    result.filtered = batch.filtered
+    return changes
 
 
-def _placed_writes(record: SlotRecord) -> list[positions.PlacedWrite]:
+def _owners(records: list[SlotRecord]) -> set[bytes]:
+    found: set[bytes] = set()
+    for record in records:
+        owners_here = {write.owner for write in record.account_writes or ()}
+        if any(len(owner) != 32 for owner in owners_here):
+            raise BadSlot(record.slot, "an account's owner has not 32 bytes")
+        found |= owners_here
+    return found
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What turns records into rows. Those that may meet a row of the same key are kept for later:
+    of slots that are there already, and where a snapshot's row may stand.
+    """
+
+    filtered_owners: set[bytes]
+    filtered_pubkeys: set[bytes]
+    owner_ids: dict[bytes, int]
+    staged_slots: frozenset[Slot]
+    staged: list[writing.NewChange] = field(default_factory=list)
+    written: Counter[int] = field(default_factory=Counter)
+    filtered: int = 0
+
+    def new_rows(self, record: SlotRecord) -> Iterator[writing.NewChange]:
+        slot, staged_slot = record.slot, record.slot in self.staged_slots
+        places = _places(record)
+        # In the order of the index: pages filled at random cost more to find and to write.
+        for pubkey, position in sorted(places):
+            write = places[pubkey, position]
+            if write.owner in self.filtered_owners or pubkey in self.filtered_pubkeys:
+                self.filtered += 1
+                continue
+            owner_id = self.owner_ids[write.owner]
+            row = writing.NewChange(slot, position, owner_id, _WRITE, write)
+            if staged_slot or position == positions.END_OF_SLOT:
+                self.staged.append(row)
+            else:
+                self.written[slot] += 1
+                yield row
+
+
+def _places(record: SlotRecord) -> dict[positions.Place, AccountWrite]:
     writes = record.account_writes or []
     for write in writes:
-        if len(write.pubkey) != 32 or len(write.owner) != 32:
-            raise BadSlot(record.slot, "an account's pubkey or owner has not 32 bytes")
+        if len(write.pubkey) != 32:
+            raise BadSlot(record.slot, "an account's pubkey has not 32 bytes")
     try:
         indexes = positions.first_signatures(entry.wire for entry in record.transactions)
         return positions.placed(writes, indexes)
@@ -154,75 +191,39 @@ def _placed_writes(record: SlotRecord) -> list[positions.PlacedWrite]:
         raise BadSlot(record.slot, f"a transaction cannot be read: {error}") from None
 
 
-def _write(placed: list[_Placed], result: Recorded) -> Counter[int]:
-    """New rows by slot."""
-    new_rows: Counter[int] = Counter()
-    if any(each.writes for each in placed):
-        partitions.ensure(each.record.slot for each in placed)
-        ids = owners.ids_of({each.write.owner for slot in placed for each in slot.writes})
-        writing.stage()
-        writing.copy_staged(_rows(placed, ids))
-        new_rows.update(writing.insert_staged())
-        if any(each.position == positions.END_OF_SLOT for slot in placed for each in slot.writes):
-            new_rows.update(writing.turn_bases_into_writes())
-    result.changes = new_rows.total()
-    for each in placed:
-        (result.improved if each.improves else result.recorded).append(each.record.slot)
-    return new_rows
-
-
-def _rows(placed: list[_Placed], owner_ids: dict[bytes, int]) -> Iterator[writing.NewChange]:
-    for each in placed:
-        slot = each.record.slot
-        for position, write in each.writes:
-            _check_write(slot, write)
-            yield writing.NewChange(
-                slot, write.write_version, write.lamports, write.rent_epoch, position,
-                owner_ids[write.owner], _WRITE, write.executable, write.pubkey, write.data,
-            )  # fmt: skip
-
-
-def _check_write(slot: Slot, write: AccountWrite) -> None:
-    if not (
-        0 <= write.lamports <= U64_MAX
-        and 0 <= write.rent_epoch <= U64_MAX
-        and 0 <= write.write_version <= U64_MAX
-    ):
-        raise BadSlot(slot, "an account's number is no u64")
-
-
 def _without_accounts(records: list[SlotRecord], result: Recorded) -> list[SlotRecord]:
     lacking = set(result.without_accounts)
     return [record for record in records if record.slot in lacking]
 
 
-def _mark(placed: list[_Placed], new_rows: Counter[int], source: str, now: datetime) -> None:
+def _mark(
+    records: list[SlotRecord],
+    changes: Counter[int],
+    improved: set[Slot],
+    source: str,
+    now: datetime,
+) -> None:
     """The rows that say that the slots are there: the last that are written."""
     fresh: list[ArchivedSlot] = []
-    tallies: dict[int, store.Tally] = {}
-    for each in placed:
-        record, changes = each.record, new_rows[each.record.slot]
+    tallies = store.Tallies()
+    for record in records:
+        slot, rows = record.slot, changes[record.slot]
         coarse = int(record.granularity is not Granularity.WRITE)
-        if each.improves:
-            store.improve_slot(
-                record.slot, granularity=record.granularity, changes=changes, source=source
+        if slot in improved:
+            store.improve_slot(slot, granularity=record.granularity, changes=rows, source=source)
+            tallies.add(slot, slots=0, coarse_slots=coarse - 1, changes=rows)
+            continue
+        fresh.append(
+            ArchivedSlot(
+                slot=slot,
+                parent_slot=record.parent_slot,
+                recorded_at=now,
+                changes=rows,
+                granularity=int(record.granularity),
+                blockhash=Hash.from_bytes(_blockhash(record)),
+                source=source,
             )
-            added = store.Tally(record.slot // store.TALLIED_SLOTS, 0, coarse - 1, changes)
-        else:
-            fresh.append(
-                ArchivedSlot(
-                    slot=record.slot,
-                    parent_slot=record.parent_slot,
-                    recorded_at=now,
-                    changes=changes,
-                    granularity=int(record.granularity),
-                    blockhash=Hash.from_string(record.blockhash),
-                    source=source,
-                )
-            )
-            added = store.Tally(record.slot // store.TALLIED_SLOTS, 1, coarse, changes)
-        known = tallies.get(added.run, store.Tally(added.run, 0, 0, 0))
-        sums = (a + b for a, b in zip(known[1:], added[1:], strict=True))
-        tallies[added.run] = store.Tally(added.run, *sums)
+        )
+        tallies.add(slot, slots=1, coarse_slots=coarse, changes=rows)
     store.insert_slots(fresh)
-    store.add_to_tallies(tallies.values())
+    store.add_to_tallies(tallies)

@@ -29,13 +29,20 @@ class Neighbours(NamedTuple):
     above_parent: int | None
 
 
-class Tally(NamedTuple):
-    """What a batch adds to a run of slots."""
+class Tallies:
+    """What a batch adds to the counts of its runs of slots."""
 
-    run: int
-    slots: int
-    coarse_slots: int
-    changes: int
+    def __init__(self) -> None:
+        self._added: dict[int, tuple[int, int, int]] = {}
+
+    def add(self, slot: int, *, slots: int, coarse_slots: int, changes: int) -> None:
+        run = slot // TALLIED_SLOTS
+        known = self._added.get(run, (0, 0, 0))
+        self._added[run] = (known[0] + slots, known[1] + coarse_slots, known[2] + changes)
+
+    def rows(self) -> list[tuple[int, int, int, int]]:
+        """(run, slots, coarse slots, changes), in one order for all, so that none wait in ring."""
+        return sorted((run, *added) for run, added in self._added.items())
 
 
 def lock_for_writing(slots: Collection[int]) -> None:
@@ -118,14 +125,14 @@ def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> N
         )
 
 
-def add_to_tallies(tallies: Collection[Tally]) -> None:
+def add_to_tallies(tallies: Tallies) -> None:
     with connection.cursor() as cursor:
-        for tally in sorted(tallies):
+        for row in tallies.rows():
             cursor.execute(
                 "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
                 " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"
                 " slots = stored.slots + excluded.slots,"
                 " coarse_slots = stored.coarse_slots + excluded.coarse_slots,"
                 " changes = stored.changes + excluded.changes",
-                tally,
+                row,
             )

@@ -6,31 +6,44 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from chain.accounts import AccountWrite
+from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
 
 
 class NewChange(NamedTuple):
-    """A row of rewind_accountchange; the u64s as they are."""
+    """A row of rewind_accountchange, or what it is made of."""
 
     slot: int
-    write_version: int
-    lamports: int
-    rent_epoch: int
     position: int
     owner_id: int
     kind: int
-    executable: bool
-    pubkey: bytes
-    data: bytes
+    write: AccountWrite
 
 
-_COLUMNS = ", ".join(NewChange._fields)
+class NotAU64(ValueError):
+    """A number of an account that no u64 holds."""
+
+    def __init__(self, slot: int) -> None:
+        super().__init__(f"slot {slot}: a number of an account is no u64")
+        self.slot = slot
+
+
+_STATE = ("write_version", "lamports", "rent_epoch", "owner_id", "kind", "executable", "data")
+_COLUMNS = (
+    "slot, write_version, lamports, rent_epoch, position, owner_id, kind, executable, pubkey, data"
+)
 # PostgreSQL's binary COPY form: each field behind its length. Made by hand, for it costs a tenth of
 # what a general writer does, and a u64 in it is the two's complement that U64Column reads.
 _HEADER = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
 _TRAILER = struct.pack(">h", -1)
 _ROW = struct.Struct(">h iq iQ iQ iQ ii ii ih i? i32s i".replace(" ", ""))
-_CHUNK = 1 << 18
+_CHUNK = 1 << 17
+
+
+def copy_new(rows: Iterable[NewChange]) -> None:
+    """Rows whose keys are not there: a slot's that this transaction alone may write."""
+    _copy("rewind_accountchange", rows)
 
 
 def stage() -> None:
@@ -38,20 +51,13 @@ def stage() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_staged"
-            " (LIKE rewind_accountchange INCLUDING COMPRESSION) ON COMMIT DELETE ROWS"
+            " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
         )
         cursor.execute("TRUNCATE rewind_staged")
 
 
 def copy_staged(rows: Iterable[NewChange]) -> None:
-    with (
-        connection.cursor() as cursor,
-        cursor.copy(f"COPY rewind_staged ({_COLUMNS}) FROM STDIN (FORMAT BINARY)") as copy,
-    ):
-        copy.write(_HEADER)
-        for chunk in _chunks(rows):
-            copy.write(chunk)
-        copy.write(_TRAILER)
+    _copy("rewind_staged", rows)
 
 
 def insert_staged() -> dict[int, int]:
@@ -71,11 +77,7 @@ def turn_bases_into_writes() -> dict[int, int]:
     """A snapshot's row stands where the slot's last write stands: per slot, how many of the staged
     writes took the place of one.
     """
-    replaced = ", ".join(
-        f"{name} = staged.{name}"
-        for name in NewChange._fields
-        if name not in ("pubkey", "slot", "position")
-    )
+    replaced = ", ".join(f"{name} = staged.{name}" for name in _STATE)
     with connection.cursor() as cursor:
         cursor.execute(
             f"WITH changed AS (UPDATE rewind_accountchange AS stored SET {replaced}"
@@ -96,19 +98,33 @@ def lift_timeouts() -> None:
         cursor.execute("SET LOCAL lock_timeout = 0")
 
 
+def _copy(table: str, rows: Iterable[NewChange]) -> None:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY {table} ({_COLUMNS}) FROM STDIN (FORMAT BINARY)") as copy,
+    ):
+        copy.write(_HEADER)
+        for chunk in _chunks(rows):
+            copy.write(chunk)
+        copy.write(_TRAILER)
+
+
 def _chunks(rows: Iterable[NewChange]) -> Iterator[bytes]:
     parts: list[bytes] = []
     size = 0
     pack = _ROW.pack
-    for slot, version, lamports, rent, position, owner, kind, executable, pubkey, data in rows:
-        parts.append(
-            pack(
-                10, 8, slot, 8, version, 8, lamports, 8, rent, 4, position, 4, owner, 2, kind,
-                1, executable, 32, pubkey, len(data),
-            )
-        )  # fmt: skip
-        parts.append(data)
-        size += len(data) + 128
+    for slot, position, owner, kind, write in rows:
+        pubkey, lamports, _, data, executable, rent_epoch, version, _ = write
+        stored = packed(data)
+        try:
+            head = pack(
+                10, 8, slot, 8, version, 8, lamports, 8, rent_epoch, 4, position, 4, owner,
+                2, kind, 1, executable, 32, pubkey, len(stored),
+            )  # fmt: skip
+        except struct.error:
+            raise NotAU64(slot) from None
+        parts += (head, stored)
+        size += len(stored) + len(head)
         if size >= _CHUNK:
             yield b"".join(parts)
             parts.clear()
