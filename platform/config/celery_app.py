@@ -23,6 +23,16 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
+    "classify-slots": {
+        "task": "ingest.tasks.classify_slots",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
+    "fill-gaps": {
+        "task": "ingest.tasks.fill_gaps",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
 }
 
 

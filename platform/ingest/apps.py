@@ -1,7 +1,22 @@
 """Slots into the areas, as a Django app: it has commands and tasks, no tables."""
 
+import time
+from typing import Any
+
 from django.apps import AppConfig
+from django.conf import settings
+
+
+def _stream_check() -> dict[str, Any]:
+    from ingest.readiness import stream_state
+
+    return stream_state(now_seconds=time.time(), longest_lag_seconds=settings.READY_MAX_LAG_SECONDS)
 
 
 class IngestConfig(AppConfig):
     name = "ingest"
+
+    def ready(self) -> None:
+        from gateway.health import add_check
+
+        add_check("stream", _stream_check)

@@ -13,7 +13,6 @@ from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
-    Ping,
     SlotUpdate,
     TransactionUpdate,
     Update,
@@ -126,6 +125,11 @@ class Assembler:
         open_from = [*self._waiting, *(low + 1 for low in self._broken.values())]
         return Slot(min([*open_from, self._root + 1]))
 
+    def is_decided_to(self, slot: Slot) -> bool:
+        """Whether nothing more will be told of the slot and those below it."""
+        replay_from = self.replay_from
+        return replay_from is not None and replay_from > slot
+
     @property
     def size(self) -> int:
         """Bytes of messages that wait for their slots to close."""
@@ -154,21 +158,29 @@ class Assembler:
             return []
         if isinstance(update, SlotUpdate):
             return list(self._slot(update))
-        if isinstance(update, (TransactionUpdate, BlockMetaUpdate)):
-            pending = self._pending_of(update.slot)
-            if pending is not None:
-                before = pending.size
-                self._add(pending, update)
-                self._size += pending.size - before
-        assert not isinstance(update, Ping) or update == Ping()
+        pending = self._pending_of(update.slot)
+        if pending is not None:
+            before = pending.size
+            self._add(pending, update)
+            self._size += pending.size - before
         return []
 
     def give_up_before(self, slot: Slot, reason: str) -> list[Event]:
-        """No source will send what is missing below the slot: whatever waits there is decided."""
+        """No source will send what is missing below the slot: what is final there is decided, the
+        rest is left out, and the slot is the first that counts.
+        """
         events: list[Event] = []
         for each in sorted(self._waiting):
             if each < slot:
                 events += self._close(each, last_chance=reason)
+        for each in sorted(self._pending):
+            if each < slot:
+                self._forget(each)
+        self._broken = {
+            top: max(low, Slot(slot - 1)) for top, low in self._broken.items() if top >= slot
+        }
+        if self._root is None or self._root < slot - 1:
+            self._root, self._root_is_final = Slot(slot - 1), False
         return events
 
     def _pending_of(self, slot: Slot) -> _Pending | None:

@@ -65,13 +65,13 @@ class Ping(NamedTuple):
     """The server asks whether we are there."""
 
 
-Update: TypeAlias = AccountUpdate | TransactionUpdate | BlockMetaUpdate | SlotUpdate | Ping
+Update: TypeAlias = AccountUpdate | TransactionUpdate | BlockMetaUpdate | SlotUpdate
 
 _FEE = 1  # RewardType
 _parse = schema.SubscribeUpdate.FromString
 
 
-def update_of(packed: bytes) -> Update | None:
+def update_of(packed: bytes) -> Update | Ping | None:
     """The update in a message's bytes; None for kinds that nobody asked for. Raises BadUpdate."""
     try:
         message = _parse(packed)

@@ -1,0 +1,203 @@
+"""The follower of a stream: finalized slots to the outbox, whatever becomes of the stream."""
+
+import logging
+import random
+import threading
+import time
+from dataclasses import dataclass
+
+from django.db import connection
+
+from chain.units import Slot
+from columns.gaps import GapStatus
+from ingest import chain_identity
+from ingest.handover import pack
+from ingest.outbox import AWAY, Lost, Outbox
+from rewind.services import slots as archive
+from upstream.geyser.assembly import (
+    Assembler,
+    ChainChanged,
+    Event,
+    HeadMoved,
+    SlotClosed,
+    SlotIncomplete,
+)
+from upstream.geyser.client import GeyserStream, first_available
+from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused
+from upstream.geyser.updates import SlotUpdate
+from upstream.node import Node, NodeError
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE_SECONDS = 0.25
+_LONGEST_PAUSE_SECONDS = 15.0
+# A stream that lived this long was healthy: its end is a new story.
+_HEALTHY_SECONDS = 10.0
+# A server forgets its oldest slot while we ask for it.
+_SAFETY_SLOTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the stream comes from; the node tells which chain it is."""
+
+    name: str
+    url: str
+    token: str
+    node: Node | None
+
+
+class ChainBroken(Exception):
+    """The stream's chain does not descend from what was followed."""
+
+
+class Follower:
+    """`run` until `stop`. One thread reads the stream and assembles; the outbox has its own."""
+
+    def __init__(self, source: Source, outbox: Outbox, *, assembler_bytes: int) -> None:
+        self._source = source
+        self._outbox = outbox
+        self._assembler_bytes = assembler_bytes
+        self._assembler: Assembler | None = None
+        self._stream: GeyserStream | None = None
+        self._stopping = threading.Event()
+        # The first slot that no stream will give, from when on a new one begins somewhere later.
+        self._lost_from: Slot | None = None
+
+    def stop(self) -> None:
+        """From whatever thread or signal."""
+        self._stopping.set()
+        stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def run(self) -> None:
+        """Follows until `stop`. Raises what no new connection can mend."""
+        pause = _FIRST_PAUSE_SECONDS
+        said = ""
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._follow_once()
+            except StreamRefused as error:
+                said = self._say(said, f"the {self._source.name} refuses us: {error}")
+                pause = _LONGEST_PAUSE_SECONDS
+            except FromSlotTooOld as error:
+                said = self._say(said, f"the {self._source.name} forgot: {error}")
+                self._begin_later(error.first_available)
+            except (StreamError, NodeError) as error:
+                said = self._say(said, f"the {self._source.name}: {error}")
+            except AWAY as error:
+                connection.close()
+                said = self._say(said, f"waiting for the database or Redis: {str(error).strip()}")
+            if self._outbox.failure is not None:
+                raise self._outbox.failure
+            self._outbox.state.connected_since = 0.0
+            if self._assembler is not None:
+                self._assembler.reconnect()
+            if time.monotonic() - began > _HEALTHY_SECONDS:
+                pause, said = _FIRST_PAUSE_SECONDS, ""
+            # Jitter: after a server's restart not all its clients come in the same instant.
+            self._stopping.wait(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+    def _say(self, said: str, text: str) -> str:
+        if not self._stopping.is_set():
+            self._outbox.state.problem = text
+            log.log(logging.DEBUG if text == said else logging.WARNING, "%s", text)
+        return text
+
+    def _follow_once(self) -> None:
+        if self._source.node is not None:
+            chain_identity.check(self._source.node)
+        if self._assembler is None:
+            self._assembler = self._begin()
+        from_slot = None if self._lost_from is not None else self._assembler.replay_from
+        stream = GeyserStream(self._source.url, token=self._source.token, from_slot=from_slot)
+        self._stream = stream
+        with stream:
+            if self._stopping.is_set():
+                return
+            self._read(stream, from_slot)
+
+    def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
+        assert self._assembler is not None
+        feed = self._assembler.feed
+        state = self._outbox.state
+        connected = False
+        for update in stream:
+            if not connected:
+                connected = True
+                state.connected_since, state.problem = time.time(), ""
+                begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
+                log.info("connected to the %s, from %s on", self._source.name, begins)
+            if self._lost_from is not None and not isinstance(update, SlotUpdate):
+                # The slot at which it begins may have begun before.
+                wanted, self._lost_from = self._lost_from, None
+                self._give_up(self._assembler, wanted, Slot(update.slot + 1))
+            events = feed(update)
+            for event in events:
+                self._take(event)
+            if events and self._outbox.failure is not None:
+                raise self._outbox.failure
+
+    def _take(self, event: Event) -> None:
+        state = self._outbox.state
+        match event:
+            case SlotClosed(closed, reason):
+                parcel = pack(closed, reason=reason, source=self._source.name)
+                self._outbox.add(parcel)
+                state.closed_slot = max(state.closed_slot, closed.slot)
+                if reason:
+                    log.warning("slot %d came without all its account writes", closed.slot)
+            case SlotIncomplete(slot, reason):
+                log.warning("slot %d did not come whole: %s", slot, reason)
+                self._outbox.add_lost(Lost(slot, slot, GapStatus.MISSING, reason))
+            case HeadMoved(head, finalized):
+                state.head_slot = head
+                state.heard_at = time.time()
+                if finalized is not None:
+                    state.finalized_slot = max(finalized, state.finalized_slot)
+            case ChainChanged(slot, parent, expected):
+                raise ChainBroken(
+                    f"block {slot} of the {self._source.name} has parent {parent}, which leaves"
+                    f" out slot {expected}, finalized before: this is another chain, or its node"
+                    " went back. What is stored was left as it is."
+                )
+
+    def _begin(self) -> Assembler:
+        """Where the last follower stopped; at first as far back as the server can go."""
+        resume = archive.resume_slot()
+        if resume is not None:
+            return self._assembler_from(
+                Slot(resume + 1), after_finalized=archive.is_archived(resume)
+            )
+        oldest = first_available(self._source.url, token=self._source.token)
+        if oldest is None:
+            return Assembler(limit_bytes=self._assembler_bytes)
+        return self._assembler_from(oldest)
+
+    def _assembler_from(self, begin: Slot, *, after_finalized: bool = False) -> Assembler:
+        return Assembler(
+            begin=begin, after_finalized=after_finalized, limit_bytes=self._assembler_bytes
+        )
+
+    def _begin_later(self, oldest: Slot | None) -> None:
+        """The server no longer has the slot that we would go on with: what is lost is a gap."""
+        assembler = self._assembler
+        wanted = None if assembler is None else assembler.replay_from
+        if assembler is None or wanted is None:
+            return
+        if oldest is None:
+            self._lost_from = wanted
+            return
+        self._give_up(assembler, wanted, Slot(oldest + _SAFETY_SLOTS))
+
+    def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
+        """Everything below `begin` that the stream did not give is lost to it."""
+        for event in assembler.give_up_before(begin, "stream_lost"):
+            self._take(event)
+        if archive.bounds() is None and not self._outbox.state.closed_slot:
+            return  # nothing was followed before: this is where it begins
+        log.warning("slots %d to %d are lost to the stream", wanted, begin - 1)
+        self._outbox.add_lost(Lost(wanted, begin - 1, GapStatus.UNKNOWN, "stream_lost"))

@@ -1,0 +1,47 @@
+"""What the follower is doing, for whoever asks: a hash in Redis that fades when it stops."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from access.redis_client import NAMESPACE, client
+
+_KEY = f"{NAMESPACE}follower"
+_SECONDS = 30
+
+
+@dataclass(slots=True)
+class FollowerState:
+    """Times are Unix seconds, 0 for never. `source` is the stream's or the node's name."""
+
+    source: str = ""
+    connected_since: float = 0.0
+    heard_at: float = 0.0
+    head_slot: int = 0
+    finalized_slot: int = 0
+    closed_slot: int = 0
+    waiting_bytes: int = 0
+    waiting_slots: int = 0
+    problem: str = ""
+
+
+def publish(state: FollowerState) -> None:
+    """Everybody may see it, for half a minute."""
+    fields: dict[Any, Any] = asdict(state)
+    with client().pipeline(transaction=True) as pipe:
+        pipe.hset(_KEY, mapping=fields)
+        pipe.expire(_KEY, _SECONDS)
+        pipe.execute()
+
+
+def published() -> FollowerState | None:
+    """What the follower said last; None when no one follows."""
+    found: Any = client().hgetall(_KEY)
+    if not found:
+        return None
+    state = FollowerState()
+    for name, value in found.items():
+        field = name.decode()
+        kind = type(getattr(state, field, None))
+        if kind in (str, float, int):
+            setattr(state, field, kind(value.decode()))
+    return state

@@ -1,0 +1,153 @@
+"""The hand-over: closed slots that wait in Redis between the follower and the worker."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+import redis
+import zstandard
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from access.redis_client import NAMESPACE
+from upstream.geyser.closed_slots import ClosedSlot
+
+_PREFIX = f"{NAMESPACE}handover:"
+_PENDING = f"{_PREFIX}pending"
+_REFUSED = f"{_PREFIX}refused"
+# A refused slot's messages are kept so long for whoever looks into it.
+_REFUSED_SECONDS = 7 * 86_400
+# A slot may be tens of megabytes, on a Redis of another machine.
+_TIMEOUT_SECONDS = 10.0
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class _Parcel(msgspec.Struct, frozen=True, array_like=True):
+    closed: ClosedSlot
+    reason: str
+    source: str
+
+
+_decode = msgspec.msgpack.Decoder(_Parcel).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A closed slot as it travels."""
+
+    slot: int
+    name: str
+    has_writes: bool
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A slot that waits to be stored; `reason` says why it has no account writes."""
+
+    name: str
+    closed: ClosedSlot
+    reason: str
+    source: str
+
+
+@cache
+def _client() -> "redis.Redis":
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=_TIMEOUT_SECONDS,
+        socket_connect_timeout=_TIMEOUT_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+def pack(closed: ClosedSlot, *, reason: str, source: str) -> Packed:
+    """The slot, compressed; its name tells versions of a slot apart."""
+    data = zstandard.ZstdCompressor(level=1).compress(_encode(_Parcel(closed, reason, source)))
+    name = f"{closed.slot}:{closed.blockhash}"
+    return Packed(closed.slot, name, closed.account_writes is not None, data)
+
+
+def offer(parcels: Iterable[Packed]) -> None:
+    """The slots wait for the worker. What waits under the same name already stays: an earlier
+    reception of a slot is never worse than its replay.
+    """
+    with _client().pipeline(transaction=True) as pipe:
+        for parcel in parcels:
+            pipe.set(_key(parcel.name), parcel.data, nx=True)
+            pipe.zadd(_PENDING, {parcel.name: parcel.slot})
+        pipe.execute()
+
+
+def take(*, most_slots: int, most_bytes: int) -> list[Taken]:
+    """The lowest slots that wait, ascending: at least one, no more than the bounds."""
+    taken: list[Taken] = []
+    size = 0
+    names: list[Any] = _client().zrange(_PENDING, 0, most_slots - 1)
+    for name in (each.decode() for each in names):
+        data: Any = _client().get(_key(name))
+        if data is None:  # Redis lost it: the follower hands it over again
+            _client().zrem(_PENDING, name)
+            continue
+        try:
+            parcel = _decode(zstandard.ZstdDecompressor().decompress(data))
+        except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+            set_aside(name, f"damaged in Redis: {error}")
+            continue
+        taken.append(Taken(name, parcel.closed, parcel.reason, parcel.source))
+        size += parcel.closed.size
+        if size >= most_bytes:
+            break
+    return taken
+
+
+def done(names: Sequence[str]) -> None:
+    """These are stored and wait no more."""
+    if names:
+        with _client().pipeline(transaction=True) as pipe:
+            pipe.zrem(_PENDING, *names)
+            pipe.delete(*map(_key, names))
+            pipe.execute()
+
+
+def set_aside(name: str, reason: str) -> None:
+    """This one cannot be stored: it waits no more, and is kept with the reason for a week."""
+    with _client().pipeline(transaction=True) as pipe:
+        pipe.zrem(_PENDING, name)
+        pipe.hset(_REFUSED, name, json.dumps(reason))
+        pipe.expire(_REFUSED, _REFUSED_SECONDS)
+        pipe.expire(_key(name), _REFUSED_SECONDS)
+        pipe.execute()
+
+
+def waiting(names: Sequence[str]) -> set[str]:
+    """Those of the slots that still wait."""
+    if not names:
+        return set()
+    scores = _client().zmscore(_PENDING, list(names))
+    return {name for name, score in zip(names, scores, strict=True) if score is not None}
+
+
+def refused(names: Sequence[str]) -> dict[str, str]:
+    """Those of the slots that were set aside, and why."""
+    if not names:
+        return {}
+    found = _client().hmget(_REFUSED, list(names))
+    return {
+        name: json.loads(reason)
+        for name, reason in zip(names, found, strict=True)
+        if reason is not None
+    }
+
+
+def count() -> int:
+    """How many slots wait."""
+    return int(_client().zcard(_PENDING))
+
+
+def _key(name: str) -> str:
+    return f"{_PREFIX}slot:{name}"

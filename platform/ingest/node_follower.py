@@ -1,0 +1,126 @@
+"""The follower of a node without a stream: its finalized blocks into the ledger, one by one."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import connection
+
+from chain.units import Slot
+from columns.gaps import GapStatus
+from historical.errors import BadBlock as BadLedgerBlock
+from historical.errors import BlockConflict
+from historical.services import gaps as ledger_gaps
+from historical.services.bounds import newest_slot_or_none
+from ingest import chain_identity
+from ingest.follower_state import FollowerState, publish
+from ingest.outbox import AWAY
+from ingest.services.slots import store_records
+from ingest.source_lock import SourceLock
+from upstream.node import Node, NodeError, NodeUnreachable
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.4
+_LONGEST_PAUSE_SECONDS = 15.0
+# Slots whose blocks are asked for at once, and blocks of one transaction.
+_MOST_SLOTS = 500
+_RUN_BLOCKS = 8
+_REFUSALS = (BlockConflict, BadLedgerBlock)
+
+
+class NodeFollower:
+    """`run` until `stop`. A ledger that is empty begins at the node's newest finalized slot."""
+
+    def __init__(self, node: Node, lock: SourceLock, *, now: Callable[[], datetime]) -> None:
+        self._node = node
+        self._lock = lock
+        self._now = now
+        self._stopping = threading.Event()
+        self._state = FollowerState(source=f"node {node.name}")
+        self._next: Slot | None = None
+
+    def stop(self) -> None:
+        """From whatever thread or signal."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Follows until `stop`. Raises what no new try can mend."""
+        pause, said = _POLL_SECONDS, ""
+        while not self._stopping.is_set():
+            text = ""
+            try:
+                self._lock.keep()
+                busy = self._follow_once()
+                pause = 0.0 if busy else _POLL_SECONDS
+                self._state.problem = ""
+                publish(self._state)
+            except NodeError as error:
+                text = f"node {self._node.name}: {error}"
+            except AWAY as error:
+                self._lock.let_go()
+                connection.close()
+                text = f"waiting for the database or Redis: {str(error).strip()}"
+            if text:
+                self._state.connected_since, self._state.problem, self._next = 0.0, text, None
+                log.log(logging.DEBUG if text == said else logging.WARNING, "%s", text)
+                pause = min(max(pause, _POLL_SECONDS) * 2, _LONGEST_PAUSE_SECONDS)
+            said = text
+            self._stopping.wait(pause)
+
+    def _follow_once(self) -> bool:
+        """Whether there may be more at once."""
+        if self._next is None:
+            chain_identity.check(self._node)
+            newest = newest_slot_or_none()
+            self._next = self._node.slot() if newest is None else Slot(newest + 1)
+            log.info("connected to node %s, from slot %d on", self._node.name, self._next)
+            self._state.connected_since = time.time()
+        finalized = self._node.slot()
+        self._state.head_slot = self._state.finalized_slot = finalized
+        self._state.heard_at = time.time()
+        if finalized < self._next:
+            return False
+        self._leave_out_what_is_gone(self._next)
+        last = Slot(min(finalized, self._next + _MOST_SLOTS - 1))
+        slots = self._node.blocks(self._next, last)
+        for at in range(0, len(slots), _RUN_BLOCKS):
+            if self._stopping.is_set():
+                return False
+            self._store(slots[at : at + _RUN_BLOCKS])
+        self._next = Slot(last + 1)
+        return last < finalized
+
+    def _leave_out_what_is_gone(self, wanted: Slot) -> None:
+        oldest = self._node.first_available_block()
+        if oldest > wanted:
+            log.warning("slots %d to %d are lost to node %s", wanted, oldest - 1, self._node.name)
+            ledger_gaps.open_gap(
+                wanted, oldest - 1, status=GapStatus.UNKNOWN, cause="follower_down", now=self._now()
+            )
+            self._next = oldest
+
+    def _store(self, slots: list[Slot]) -> None:
+        records = []
+        for slot in slots:
+            try:
+                records.append(self._node.block(slot))
+            except NodeUnreachable:
+                raise
+            except NodeError as error:
+                self._lack(slot, error)
+        try:
+            store_records(records, source=f"node {self._node.name}", now=self._now())
+        except _REFUSALS:
+            for record in records:
+                try:
+                    store_records([record], source=f"node {self._node.name}", now=self._now())
+                except _REFUSALS as error:
+                    self._lack(record.slot, error)
+        self._state.closed_slot = max([self._state.closed_slot, *slots])
+
+    def _lack(self, slot: Slot, error: Exception) -> None:
+        log.warning("slot %d did not come: %s", slot, error)
+        ledger_gaps.open_gap(slot, slot, status=GapStatus.MISSING, cause="refused", now=self._now())

@@ -1,0 +1,244 @@
+"""Outbox: closed slots of the follower, kept until the database has them."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import psycopg
+import redis
+from django.db import InterfaceError, OperationalError, connection
+from kombu.exceptions import OperationalError as BrokerError
+
+from columns.gaps import GapStatus
+from historical.store import blocks as ledger
+from ingest import handover
+from ingest.calls import call_ingest
+from ingest.follower_state import FollowerState, publish
+from ingest.handover import Packed
+from ingest.services.slots import open_gaps
+from ingest.source_lock import SourceLock
+from rewind.services import slots as archive
+from rewind.store.slots import first_kept_slot
+
+log = logging.getLogger(__name__)
+
+# The database or Redis is not there: whoever meets these waits and tries again.
+AWAY = (
+    redis.RedisError,
+    BrokerError,
+    OperationalError,
+    InterfaceError,
+    # The areas' fast paths speak to psycopg without Django between.
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    OSError,
+)
+_PAUSE_SECONDS = 0.25
+_LONGEST_PAUSE_SECONDS = 5.0
+# How long a slot may wait for the worker before it is called again, and Redis asked whether it
+# still has it: a killed Redis loses its last second.
+_CALL_AGAIN_SECONDS = 3.0
+_ASKED_AT_ONCE = 200
+_OFFERED_AT_ONCE = 32
+
+
+@dataclass(slots=True)
+class _Kept:
+    parcel: Packed
+    offered_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Slots that the stream did not give, and why."""
+
+    first: int
+    last: int
+    status: GapStatus
+    cause: str
+
+
+class Outbox:
+    """A thread that hands slots over, sees them stored, and hands over again what Redis lost.
+
+    `full` blocks whoever adds: then nothing is read from the stream.
+    """
+
+    def __init__(
+        self, lock: SourceLock, *, source: str, limit_bytes: int, now: Callable[[], datetime]
+    ) -> None:
+        self.state = FollowerState(source=source)
+        self.failure: BaseException | None = None
+        self._limit = limit_bytes
+        self._now = now
+        self._kept: dict[str, _Kept] = {}
+        self._lost: list[Lost] = []
+        self._size = 0
+        self._changed = threading.Condition()
+        self._stop = False
+        self._away_since = 0.0
+        self._lock = lock
+        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hands over what is not yet, for a moment; what stays is asked of the stream again."""
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()
+        self._thread.join(timeout=3.0)
+
+    def add(self, parcel: Packed) -> bool:
+        """Keep the slot until it is stored; waits while the outbox is full. Whether it waited."""
+        waited = False
+        with self._changed:
+            while self._size >= self._limit and not self._stop and self.failure is None:
+                if not waited:
+                    log.warning(
+                        "%d MB wait to be stored: reading stops until they are",
+                        self._size // 1_048_576,
+                    )
+                waited = True
+                self._changed.wait(1.0)
+            if parcel.name not in self._kept:
+                self._kept[parcel.name] = _Kept(parcel)
+                self._size += len(parcel.data)
+            self._changed.notify_all()
+        return waited
+
+    def add_lost(self, lost: Lost) -> None:
+        """The slots become gaps."""
+        with self._changed:
+            self._lost.append(lost)
+            self._changed.notify_all()
+
+    def is_empty(self) -> bool:
+        """Whether all that was added is stored, or refused."""
+        with self._changed:
+            return not self._kept and not self._lost
+
+    def _run(self) -> None:
+        pause = _PAUSE_SECONDS
+        published_at = looked_at = 0.0
+        try:
+            while True:
+                with self._changed:
+                    fresh = any(not each.offered_at for each in self._kept.values())
+                    if not fresh and not self._lost and not self._stop:
+                        self._changed.wait(_PAUSE_SECONDS)
+                    stopping = self._stop
+                try:
+                    self._lock.keep()
+                    self._offer()
+                    self._tell_lost()
+                    now = time.monotonic()
+                    if now - looked_at >= _PAUSE_SECONDS:
+                        self._see_what_is_stored()
+                        looked_at = time.monotonic()
+                    if now - published_at >= 1.0:
+                        self._publish()
+                        published_at = now
+                    self._is_back()
+                    pause = _PAUSE_SECONDS
+                except AWAY as error:
+                    self._is_away(error)
+                    if stopping:
+                        return
+                    time.sleep(pause)
+                    pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                if stopping:
+                    return
+        except BaseException as error:
+            self.failure = error
+            log.error("handing over stopped: %s", error, exc_info=error)
+        finally:
+            connection.close()
+            with self._changed:
+                self._changed.notify_all()
+
+    def _offer(self) -> None:
+        while True:
+            with self._changed:
+                fresh = [each for each in self._kept.values() if not each.offered_at]
+            if not fresh:
+                return
+            batch = fresh[:_OFFERED_AT_ONCE]
+            handover.offer(each.parcel for each in batch)
+            for each in batch:
+                each.offered_at = time.monotonic()
+            call_ingest(batch[0].parcel.slot)
+
+    def _tell_lost(self) -> None:
+        while self._lost:
+            lost = self._lost[0]
+            open_gaps(lost.first, lost.last, status=lost.status, cause=lost.cause, now=self._now())
+            with self._changed:
+                self._lost.pop(0)
+
+    def _see_what_is_stored(self) -> None:
+        with self._changed:
+            oldest = [each for each in self._kept.values() if each.offered_at][:_ASKED_AT_ONCE]
+        if not oldest:
+            return
+        self._forget(self._stored(oldest))
+        late = [
+            each
+            for each in oldest
+            if each.parcel.name in self._kept
+            and time.monotonic() - each.offered_at > _CALL_AGAIN_SECONDS
+        ]
+        if not late:
+            return
+        names = [each.parcel.name for each in late]
+        refused = handover.refused(names)
+        self._forget(refused)
+        waiting = handover.waiting(names)
+        for each in late:
+            lost = each.parcel.name not in waiting and each.parcel.name not in refused
+            # To be offered again, or only to be waited for anew.
+            each.offered_at = 0.0 if lost else time.monotonic()
+        if waiting:
+            call_ingest(late[0].parcel.slot)
+
+    def _stored(self, kept: Iterable[_Kept]) -> list[str]:
+        parcels = [each.parcel for each in kept]
+        slots = [parcel.slot for parcel in parcels]
+        in_ledger = {slot for slot, _ in ledger.links_between(min(slots), max(slots))}
+        archived = archive.archived_among(slots)
+        first_kept = first_kept_slot()
+        return [
+            parcel.name
+            for parcel in parcels
+            if parcel.slot in in_ledger
+            and (not parcel.has_writes or parcel.slot in archived or parcel.slot < first_kept)
+        ]
+
+    def _forget(self, names: Iterable[str]) -> None:
+        with self._changed:
+            for name in names:
+                kept = self._kept.pop(name, None)
+                if kept is not None:
+                    self._size -= len(kept.parcel.data)
+            self._changed.notify_all()
+
+    def _publish(self) -> None:
+        with self._changed:
+            state = replace(self.state, waiting_bytes=self._size, waiting_slots=len(self._kept))
+        publish(state)
+
+    def _is_away(self, error: BaseException) -> None:
+        connection.close()
+        self._lock.let_go()
+        if not self._away_since:
+            self._away_since = time.monotonic()
+            log.warning("waiting for the database or Redis: %s", str(error).strip())
+
+    def _is_back(self) -> None:
+        if self._away_since:
+            log.info("they answer again, after %.1f s", time.monotonic() - self._away_since)
+            self._away_since = 0.0

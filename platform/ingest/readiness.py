@@ -1,0 +1,38 @@
+"""How far what is stored is behind the stream, for /readyz."""
+
+from typing import Any
+
+from gateway.health import NotReady
+from historical.services.bounds import newest_slot_or_none
+from ingest.follower_state import published
+
+
+class StreamSilent(NotReady):
+    """Nothing has come from the stream for longer than an operator allows."""
+
+    def __init__(self, seconds: int | None, longest: int) -> None:
+        found = "nothing follows the chain" if seconds is None else f"silent for {seconds} s"
+        super().__init__(f"{found}; READY_MAX_LAG_SECONDS is {longest}")
+
+
+def stream_state(*, now_seconds: float, longest_lag_seconds: int) -> dict[str, Any]:
+    """`{following, newestSlot, finalizedSlot, slotsBehind, silentSeconds, waitingSlots}`, nulls
+    while no one follows. Raises StreamSilent when a longest lag is set (0: none) and not kept.
+    """
+    newest = newest_slot_or_none()
+    state = published()
+    silent = None if state is None else max(0, int(now_seconds - state.heard_at))
+    if longest_lag_seconds and (silent is None or silent > longest_lag_seconds):
+        raise StreamSilent(silent, longest_lag_seconds)
+    if state is None:
+        return {"following": None, "newestSlot": newest}
+    finalized = state.finalized_slot or None
+    behind = None if finalized is None else max(0, finalized - (newest or 0))
+    return {
+        "following": state.source if state.connected_since else None,
+        "newestSlot": newest,
+        "finalizedSlot": finalized,
+        "slotsBehind": behind,
+        "silentSeconds": silent,
+        "waitingSlots": state.waiting_slots,
+    }

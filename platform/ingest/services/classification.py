@@ -1,0 +1,117 @@
+"""Fates of slots without a block, by proof alone: parent links and a node's finalized blocks."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from chain.slot_ranges import SlotRange, clip, runs, subtract
+from chain.units import Slot
+from columns import gap_life
+from columns.gaps import NOT_YET_KNOWN, GapStatus, SlotGap
+from historical.models import Gap as LedgerGap
+from historical.services import gaps as ledger_gaps
+from historical.store import blocks as ledger
+from ingest.sources import nodes
+from rewind.models import Gap as ArchiveGap
+from rewind.services import gaps as archive_gaps
+from rewind.services import slots as archive
+from upstream.node import Node, NodeError
+
+log = logging.getLogger(__name__)
+
+# Slots looked at in one run behind the newest block; older ones were looked at before.
+_WINDOW_SLOTS = 1_000
+# Open gaps looked at in one run, and slots of one that a node is asked about.
+_MOST_GAPS = 20
+_MOST_ASKED = 5_000
+# Neighbours asked about beside a gap: an absence counts between two slots that are listed.
+_MARGIN_SLOTS = 200
+LEDGER_LINK = "parent link"
+
+
+def classify(*, now: datetime) -> None:
+    """Slots that a stored block names as its parent, or a node lists, are told to be missing; gaps
+    whose slots are proved skipped close.
+    """
+    _tell_missing_parents(now)
+    unsure = [*_unknown(LedgerGap), *_unknown(ArchiveGap)]
+    if not unsure:
+        return
+    for gap in unsure:
+        by_ledger_links(SlotRange(gap.from_slot, gap.to_slot), now=now)
+    for node in nodes()[:1]:
+        for gap in [*_unknown(LedgerGap), *_unknown(ArchiveGap)]:
+            try:
+                by_node(node, SlotRange(gap.from_slot, gap.to_slot), now=now)
+            except NodeError as error:
+                log.info("slots cannot be told by %s: %s", node.name, error)
+                return
+
+
+def by_ledger_links(window: SlotRange, *, now: datetime) -> None:
+    """What stored blocks prove of the window, for both areas."""
+    ledger_gaps.settle(window.first, window.last, closed_by=LEDGER_LINK, now=now)
+    links = ledger.links_between(window.first, window.last, and_next=True)
+    skipped = clip([SlotRange(parent + 1, slot - 1) for slot, parent in links], *window)
+    for part in skipped:
+        archive_gaps.close_range(*part, closed_by=LEDGER_LINK, now=now)
+    made = runs([slot for slot, _ in links] + [parent for _, parent in links])
+    for part in clip(made, *window):
+        _tell_missing(ArchiveGap, part, now)
+
+
+def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
+    """What the node's list of finalized blocks proves of the window. Raises NodeError."""
+    first_available = node.first_available_block()
+    low = max(window.first - _MARGIN_SLOTS, first_available, 0)
+    high = min(window.last + _MARGIN_SLOTS, low + _MOST_ASKED, node.slot("finalized"))
+    if high < low:
+        return
+    listed = node.blocks(Slot(low), Slot(high))
+    if not listed:
+        return
+    sure = clip([SlotRange(listed[0], listed[-1])], *window)
+    there = runs(listed)
+    for part in subtract(sure, there):
+        closed = ledger_gaps.close_range(
+            *part, closed_by=node.name, now=now, event=gap_life.PROVED_SKIPPED
+        )
+        closed += archive_gaps.close_range(*part, closed_by=node.name, now=now)
+        if closed:
+            log.info("slots %d to %d were skipped, by the list of %s", *part, node.name)
+    for part in clip(there, *window):
+        _tell_missing(LedgerGap, part, now)
+        _tell_missing(ArchiveGap, part, now)
+
+
+def _tell_missing(model: type[SlotGap], slots: SlotRange, now: datetime) -> None:
+    """The part of an open gap that is in the range is no longer unknown."""
+    for gap in gap_life.open_gaps(model, slots):
+        if gap.status == GapStatus.UNKNOWN:
+            part = SlotRange(max(gap.from_slot, slots.first), min(gap.to_slot, slots.last))
+            gap_life.open_gap(model, part, status=GapStatus.MISSING, cause=gap.cause, now=now)
+
+
+def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:
+    found = model._default_manager.filter(closed_at__isnull=True, status=GapStatus.UNKNOWN)
+    return list(found.order_by("-from_slot")[:_MOST_GAPS])
+
+
+@transaction.atomic
+def _tell_missing_parents(now: datetime) -> None:
+    """A block that another one names as its parent was made: where the chain is followed and no
+    one has it, that is a gap, however it came about.
+    """
+    bounds = archive.bounds()
+    if bounds is None:
+        return
+    low = max(bounds[0], bounds[1] - _WINDOW_SLOTS)
+    links = ledger.links_between(low, bounds[1])
+    stored = {slot for slot, _ in links}
+    for part in runs(parent for _, parent in links if parent >= low and parent not in stored):
+        ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
+    archived = archive.archived_among(stored)
+    for part in runs(stored - archived):
+        archive_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)

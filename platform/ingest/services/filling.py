@@ -1,0 +1,154 @@
+"""Gaps that are filled: the newest first, from one source after the other."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.db import transaction
+from django.db.models import Q
+
+from chain.slot_ranges import SlotRange
+from chain.units import Slot
+from columns import gap_life
+from columns.gaps import SlotGap
+from historical.errors import BadBlock as BadLedgerBlock
+from historical.errors import BlockConflict
+from historical.models import Gap as LedgerGap
+from ingest.services import classification
+from ingest.services.slots import store_records
+from ingest.services.stream_replay import NoReplay, replay
+from ingest.sources import nodes
+from rewind.errors import BadSlot
+from rewind.models import Gap as ArchiveGap
+from upstream.node import Node, NodeError, NodeUnreachable, SlotNotAvailable
+
+log = logging.getLogger(__name__)
+
+G = TypeVar("G", bound=SlotGap)
+Clock = Callable[[], datetime]
+
+_FIRST_PAUSE = timedelta(seconds=5)
+_LONGEST_PAUSE = timedelta(hours=1)
+# While a try goes on nobody else takes the gap; a killed one is taken up again after this.
+_CLAIM = timedelta(seconds=150)
+# What is late by a moment comes by itself.
+_GRACE = timedelta(seconds=3)
+_MOST_GAPS = 10
+# Blocks of one gap that are asked of a node in one try.
+_MOST_BLOCKS = 200
+_REFUSALS = (BlockConflict, BadLedgerBlock, BadSlot)
+
+
+def fill_due_gaps(*, now: Clock) -> None:
+    """One try for each gap that is due, of both areas: what was filled or proved skipped closes,
+    what was not is tried again after a pause that doubles.
+    """
+    for _ in range(_MOST_GAPS):
+        gap = _claim(ArchiveGap, now())
+        if gap is None:
+            break
+        _try_archive(gap, now)
+    for _ in range(_MOST_GAPS):
+        ledger_gap = _claim(LedgerGap, now())
+        if ledger_gap is None:
+            break
+        _try_ledger(ledger_gap, now)
+
+
+@transaction.atomic
+def _claim(model: type[G], now: datetime) -> G | None:
+    """A due gap that nobody else is at."""
+    due = model._default_manager.filter(
+        Q(next_try_at__lte=now) | Q(next_try_at__isnull=True, opened_at__lte=now - _GRACE),
+        closed_at__isnull=True,
+    )
+    gap = due.order_by("-from_slot").select_for_update(skip_locked=True).first()
+    if gap is not None:
+        gap.next_try_at = now + _CLAIM
+        gap.save(update_fields=["next_try_at"])
+    return gap
+
+
+def _try_archive(gap: ArchiveGap, now: Clock) -> None:
+    window = SlotRange(gap.from_slot, gap.to_slot)
+    results = [_prove_skipped(window, now)]
+    source = "stream"
+    if gap_life.open_gaps(ArchiveGap, window):
+        try:
+            source, filled = replay(window, now=now)
+            results.append(f"{filled} slots of {window.size} came")
+        except NoReplay as error:
+            results.append(str(error))
+    _note(ArchiveGap, gap, source, results, now)
+
+
+def _try_ledger(gap: LedgerGap, now: Clock) -> None:
+    window = SlotRange(gap.from_slot, gap.to_slot)
+    results = [_prove_skipped(window, now)]
+    if gap_life.open_gaps(LedgerGap, window):
+        try:
+            _, filled = replay(window, now=now)
+            results.append(f"stream: {filled} slots of {window.size} came")
+        except NoReplay as error:
+            results.append(str(error))
+    source = "stream"
+    for node in nodes():
+        if not gap_life.open_gaps(LedgerGap, window):
+            break
+        source = node.name
+        results.append(_fetch(node, window, now))
+    _note(LedgerGap, gap, source, results, now)
+
+
+def _prove_skipped(window: SlotRange, now: Clock) -> str:
+    """What blocks and nodes prove closes; why nothing more could be proved, if so."""
+    classification.by_ledger_links(window, now=now())
+    for node in nodes():
+        try:
+            classification.by_node(node, window, now=now())
+        except NodeError as error:
+            return f"{node.name} cannot tell: {error}"
+        else:
+            return ""
+    return ""
+
+
+def _fetch(node: Node, window: SlotRange, now: Clock) -> str:
+    """Blocks of the window that the ledger lacks, from the node, newest first."""
+    wanted = [
+        slot
+        for gap in reversed(gap_life.open_gaps(LedgerGap, window))
+        for slot in range(min(gap.to_slot, window.last), max(gap.from_slot, window.first) - 1, -1)
+    ][:_MOST_BLOCKS]
+    filled, problem = 0, ""
+    for slot in wanted:
+        try:
+            record = node.block(Slot(slot))
+            store_records([record], source=node.name, now=now())
+            filled += 1
+        except SlotNotAvailable as error:
+            problem = str(error)
+        except NodeUnreachable as error:
+            problem = str(error)
+            break
+        except (NodeError, *_REFUSALS) as error:
+            problem = f"slot {slot}: {error}"
+    told = f"{node.name}: {filled} of {len(wanted)} slots came"
+    return f"{told}; {problem}" if problem else told
+
+
+def _note(model: type[G], gap: G, source: str, results: list[str], now: Clock) -> None:
+    """The try stands in the history of what is left of the gap."""
+    result = "; ".join(filter(None, results))
+    pause = min(_FIRST_PAUSE * 2 ** min(gap.tries, 12), _LONGEST_PAUSE)
+    for left in gap_life.open_gaps(model, SlotRange(gap.from_slot, gap.to_slot)):
+        if left.opened_at == gap.opened_at:
+            gap_life.note_try(
+                model,
+                left.pk,
+                source=source,
+                result=result[:500],
+                now=now(),
+                next_try_at=now() + pause,
+            )

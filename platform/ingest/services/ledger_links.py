@@ -1,0 +1,41 @@
+"""What new blocks' parent links say of the ledger around them: gaps that close or open."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from chain.blocks import SlotRecord
+from chain.slot_ranges import between
+from columns.gaps import NOT_YET_KNOWN, GapStatus
+from historical.services import gaps
+from historical.store import blocks as store
+
+# Further below a block than this nothing is told: what was imported long ago is not our chain's
+# last word before it, and an outage of that length opens its own gap.
+_FURTHEST_SLOTS = 20_000
+
+
+def follow(
+    records: Sequence[SlotRecord], *, not_below: int | None, source: str, now: datetime
+) -> None:
+    """Gaps are what they are once the records, ascending, are stored. Nothing is opened below
+    `not_below`, where the chain began to be followed, nor below the lowest block near.
+    """
+    if not records:
+        return
+    first, last = records[0].slot, records[-1].slot
+    if gaps.open_gaps(min(record.parent_slot for record in records), last):
+        gaps.settle(records[0].parent_slot, last, closed_by=source, now=now)
+    lowest = first - _FURTHEST_SLOTS if not_below is None else not_below
+    for record in records:
+        parent = record.parent_slot
+        if parent < lowest or store.links_between(parent, parent):
+            continue
+        floor = max(lowest, parent - _FURTHEST_SLOTS)
+        below = store.links_between(floor, parent)
+        if not below:
+            continue
+        fates = between(below[-1][0], record.slot, parent)
+        for part in fates.missing:
+            gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
+        for part in fates.unknown:
+            gaps.open_gap(*part, status=GapStatus.UNKNOWN, cause=NOT_YET_KNOWN, now=now)

@@ -1,0 +1,158 @@
+"""Slots into the areas: both parts of a slot in one transaction."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import psycopg
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from chain.blocks import SlotRecord
+from columns.gaps import GapStatus
+from historical.services import gaps as ledger_gaps
+from historical.services.recording import record_blocks
+from ingest import handover
+from ingest.services import ledger_links
+from rewind.services import gaps as archive_gaps
+from rewind.services import slots as archive
+from rewind.services.recording import record_slots
+from upstream.archives.errors import Unreadable
+from upstream.geyser.closed_slots import slot_record
+
+log = logging.getLogger(__name__)
+
+# One transaction: enough to spread its cost, few enough that a reader sees slots soon.
+_RUN_SLOTS = 16
+_RUN_BYTES = 24 * 1_048_576
+# One writer at a time: a second one would only wait for the first one's rows.
+_WRITER_LOCK = 7_305
+REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class Ingested:
+    """What became of the slots that waited."""
+
+    stored: int = 0
+    changes: int = 0
+    transactions: int = 0
+    refused: dict[int, str] = field(default_factory=dict)
+
+
+# The database went away, which says nothing of the slots. The areas' fast paths speak to psycopg
+# without Django between.
+_AWAY = (
+    OperationalError,
+    InterfaceError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+)
+
+
+def ingest_waiting(*, now: Callable[[], datetime], seconds: float) -> Ingested:
+    """Stores the slots that wait, lowest first, until none is left or the time is over. Safe
+    twice and at once: a slot that is stored already changes nothing.
+    """
+    result = Ingested()
+    until = time.monotonic() + seconds
+    while _ingest_run(result, now()) and time.monotonic() < until:
+        pass
+    return result
+
+
+def _ingest_run(result: Ingested, now: datetime) -> bool:
+    refused: dict[str, str] = {}
+    with transaction.atomic():
+        _lock_writers()
+        taken = handover.take(most_slots=_RUN_SLOTS, most_bytes=_RUN_BYTES)
+        readable = _read(taken, refused)
+        stored = _store_or_refuse(readable, refused, result, now)
+        for each in taken:
+            if each.name in refused:
+                slot = each.closed.slot
+                result.refused[slot] = refused[each.name]
+                open_gaps(slot, slot, status=GapStatus.MISSING, cause=REFUSED, now=now)
+    # Redis forgets what the database knows, and nothing before.
+    for name, reason in refused.items():
+        handover.set_aside(name, reason)
+    handover.done([each.name for each in stored])
+    result.stored += len(stored)
+    return bool(taken)
+
+
+def _lock_writers() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SET LOCAL lock_timeout = 0")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_WRITER_LOCK])
+
+
+_Readable = list[tuple[handover.Taken, SlotRecord]]
+
+
+def _read(taken: Sequence[handover.Taken], refused: dict[str, str]) -> _Readable:
+    readable = []
+    for each in taken:
+        try:
+            readable.append((each, slot_record(each.closed)))
+        except Unreadable as fault:
+            refused[each.name] = str(fault)
+    return readable
+
+
+def _store_or_refuse(
+    readable: _Readable, refused: dict[str, str], result: Ingested, now: datetime
+) -> list[handover.Taken]:
+    """All at once; when that fails one by one, so that a bad one stops nobody else."""
+    if not readable:
+        return []
+    try:
+        _store(readable, result, now)
+        return [each for each, _ in readable]
+    except _AWAY:
+        raise
+    except Exception as error:
+        if len(readable) == 1:
+            log.warning("slot %d is refused: %s", readable[0][1].slot, error, exc_info=True)
+            refused[readable[0][0].name] = f"{type(error).__name__}: {error}"
+            return []
+    return [taken for each in readable for taken in _store_or_refuse([each], refused, result, now)]
+
+
+def _store(readable: _Readable, result: Ingested, now: datetime) -> None:
+    records = [record for _, record in readable]
+    source = readable[0][0].source
+    with transaction.atomic():
+        changes, transactions = store_records(records, source=source, now=now)
+        for each, _ in readable:
+            if each.reason:
+                slot = each.closed.slot
+                archive_gaps.open_gap(
+                    slot, slot, status=GapStatus.MISSING, cause=each.reason, now=now
+                )
+    result.changes += changes
+    result.transactions += transactions
+
+
+@transaction.atomic
+def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) -> tuple[int, int]:
+    """Ledger and archive have the slots, or neither; how many account changes and transactions
+    are new. Raises what the areas refuse.
+    """
+    ascending = sorted(records, key=lambda record: record.slot)
+    recorded = record_blocks(ascending, now=now)
+    archived = record_slots(ascending, source=source, now=now)
+    bounds = archive.bounds()
+    ledger_links.follow(
+        ascending, not_below=None if bounds is None else bounds[0], source=source, now=now
+    )
+    return archived.changes, recorded.transactions
+
+
+def open_gaps(first: int, last: int, *, status: GapStatus, cause: str, now: datetime) -> None:
+    """Both areas lack the slots, but for those that they have."""
+    with transaction.atomic():
+        ledger_gaps.open_gap(first, last, status=status, cause=cause, now=now)
+        archive_gaps.open_gap(first, last, status=status, cause=cause, now=now)
