@@ -19,6 +19,7 @@ from simulator.errors import Refused
 from simulator.moment import Moment
 from simulator.nonces import NONCE_SIZE, Nonce, is_nonce, nonce_of
 from simulator.parts import Parts
+from simulator.programs import code_key
 
 PACKET_SIZE = 1232
 MOST_INSTRUCTIONS = 64
@@ -27,7 +28,6 @@ MOST_LOCKS_LATER = 128
 _TABLE_SIZE = 8248
 _ACCOUNT_SIZE = 64
 _LOADERS = frozenset({NATIVE_LOADER, LOADER_1, LOADER_2, LOADER_3})
-_PROGRAM = (2).to_bytes(4, "little")
 
 
 class LoadFailed(Exception):
@@ -112,15 +112,13 @@ def check_loaded(
     for key, account in zip(keys, accounts, strict=True):
         if account is None or key == INSTRUCTIONS:
             continue
-        data = account.data
-        size += _ACCOUNT_SIZE + len(data)
-        if account.owner == LOADER_3 and data[:4] == _PROGRAM and len(data) >= 36:
-            data_key = Pubkey.from_bytes(data[4:36])
-            if data_key not in counted and data_key not in keys:
-                counted.add(data_key)
-                programdata = load(data_key)
-                if programdata is not None:
-                    size += _ACCOUNT_SIZE + len(programdata.data)
+        size += _ACCOUNT_SIZE + len(account.data)
+        at = code_key(account) if account.owner == LOADER_3 else None
+        if at is not None and at not in counted and at not in keys:
+            counted.add(at)
+            code = load(at)
+            if code is not None:
+                size += _ACCOUNT_SIZE + len(code.data)
     if size > budget.loaded_bytes:
         raise LoadFailed("MaxLoadedAccountsDataSizeExceeded")
     for instruction in parts.instructions:

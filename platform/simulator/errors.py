@@ -38,7 +38,7 @@ class AccountsMissing(Exception):
         return type(self), (self.keys,)
 
 
-class SelfTestFailed(Exception):
+class SelfTestFailed(EngineFault):
     """This engine does not run transactions the way the service was built for."""
 
 

@@ -48,6 +48,13 @@ def load_lookups(parts: Parts, load: Callable[[Pubkey], Account | None], slot: i
         parts.load_keys(writable, readonly)
 
 
+def listed_keys(data: bytes) -> list[Pubkey]:
+    """Every key that a lookup table account lists, usable or not; none if it is no table."""
+    if len(data) < _META_SIZE or int.from_bytes(data[:4], "little") != _TABLE:
+        return []
+    return [Pubkey.from_bytes(data[at : at + 32]) for at in range(_META_SIZE, len(data) - 31, 32)]
+
+
 def _usable(deactivated: int, load: Callable[[Pubkey], Account | None], slot: int) -> bool:
     """A table lives on until its deactivation has left the slot hashes."""
     if deactivated in (U64_MAX, slot):

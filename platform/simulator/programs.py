@@ -41,14 +41,13 @@ class Residents:
         """
         if account.owner != LOADER_3:
             return self._hold_elf(key, account)
-        data = account.data
-        if data[:4] != _PROGRAM or len(data) < 36:
+        at = code_key(account)
+        if at is None:
             return False
-        code_key = Pubkey.from_bytes(data[4:36])
-        code = load(code_key)
+        code = load(at)
         wanted = Resident(account, code, _is_callable(code, slot))
         if not self._is_held(key, wanted):
-            self._load(key, code_key, wanted)
+            self._load(key, at, wanted)
         return True
 
     def forget(self, key: Pubkey) -> None:
@@ -80,22 +79,28 @@ class Residents:
         self.loaded_bytes += len(account.data)
         return True
 
-    def _load(self, key: Pubkey, code_key: Pubkey, wanted: Resident) -> None:
+    def _load(self, key: Pubkey, at: Pubkey, wanted: Resident) -> None:
         vm = self._vm
         program = _executable(wanted.program)
         code = wanted.code if wanted.code is not None else _GONE
         try:
-            vm.set_account(code_key, code if wanted.callable else _GONE)
+            vm.set_account(at, code if wanted.callable else _GONE)
             vm.set_account(key, program)
         except Exception:  # the wheel does not export its class
             # Code that does not verify: a program without code fails as the chain lets it fail.
-            vm.set_account(code_key, _GONE)
+            vm.set_account(at, _GONE)
             vm.set_account(key, program)
         if not wanted.callable:
-            vm.set_account(code_key, code)
-        self._code_keys.add(code_key)
+            vm.set_account(at, code)
+        self._code_keys.add(at)
         self._residents[key] = wanted
         self.loaded_bytes += len(code.data)
+
+
+def code_key(account: Account) -> Pubkey | None:
+    """Where an upgradeable program's code lies; None if the account is no program."""
+    data = account.data[:36]
+    return Pubkey.from_bytes(data[4:]) if data[:4] == _PROGRAM and len(data) == 36 else None
 
 
 def _is_callable(code: Account | None, slot: int) -> bool:

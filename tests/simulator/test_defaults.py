@@ -23,7 +23,8 @@ def test_every_program_is_there_with_its_code() -> None:
 
 
 def test_builtins_and_sysvars_stand_where_the_runtime_looks() -> None:
-    assert addresses.SYSTEM in defaults.builtins()
+    assert defaults.builtins().keys() == addresses.BUILTINS
+    assert defaults.sysvars().keys() == addresses.SYSVARS
     assert all(each.owner == addresses.NATIVE_LOADER for each in defaults.builtins().values())
     sysvars = defaults.sysvars()
     assert {addresses.CLOCK, addresses.RENT, addresses.SLOT_HASHES} <= sysvars.keys()

@@ -1,0 +1,88 @@
+"""An engine process: runs the jobs that come over its socket, one by one, until it is closed."""
+
+import os
+import signal
+import socket
+import sys
+from functools import lru_cache
+
+from solders.account import Account
+from solders.hash import Hash
+from solders.litesvm import FeatureSet
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from chain.units import Slot
+from simulator.addresses import BUILTINS, INSTRUCTIONS, SYSVARS
+from simulator.engine import Engine
+from simulator.errors import AccountsMissing
+from simulator.features import feature_set_of
+from simulator.jobs import Answer, Job, given_accounts, given_blockhashes, receive, send
+from simulator.moment import Moment
+from simulator.outcome import Outcome
+from simulator.self_test import self_test
+
+_PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
+
+
+def main(descriptor: int) -> None:
+    """Answers the self-test first, then every job in its turn."""
+    # Ctrl-C reaches the whole group of processes: this one ends when its socket does.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=descriptor) as connection:
+        engine = Engine()
+        try:
+            self_test(engine)
+            send(connection, Answer(None, None, _memory()))
+            while True:
+                send(connection, _answer(engine, receive(connection)))
+        except (EOFError, ConnectionError):
+            return
+        except Exception as fault:
+            send(connection, Answer(None, fault, _memory()))
+
+
+def run_job(engine: Engine, job: Job) -> list[Outcome]:
+    """The outcomes of the job's transactions; AccountsMissing if it lacks an account of theirs."""
+    accounts = given_accounts(job)
+    lacking: dict[Pubkey, None] = {}
+
+    def load(key: Pubkey) -> Account | None:
+        if key in accounts:
+            return accounts[key]
+        if key not in BUILTINS and key not in SYSVARS and key != INSTRUCTIONS:
+            lacking[key] = None
+        return None
+
+    moment = Moment(
+        slot=Slot(job.slot),
+        previous_blockhash=Hash(job.previous_blockhash),
+        blockhashes=given_blockhashes(job),
+        features=None if job.features is None else _features(frozenset(job.features.items())),
+    )
+    transactions = [VersionedTransaction.from_bytes(wire) for wire in job.transactions]
+    outcomes = engine.execute_bundle(transactions, load=load, moment=moment, verify=job.verify)
+    if lacking:
+        raise AccountsMissing(lacking)
+    return outcomes
+
+
+def _answer(engine: Engine, job: Job) -> Answer:
+    try:
+        return Answer(run_job(engine, job), None, _memory())
+    except Exception as fault:
+        return Answer(None, fault, _memory())
+
+
+@lru_cache(maxsize=16)
+def _features(active: frozenset[tuple[bytes, int]]) -> FeatureSet:
+    return feature_set_of({Pubkey(key): slot for key, slot in active})
+
+
+def _memory() -> int:
+    with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - on the way of every job
+        return int(statm.read().split()[1]) * _PAGE_SIZE
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

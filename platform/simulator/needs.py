@@ -1,0 +1,62 @@
+"""Which accounts transactions need, told from those that are there already."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from solders.account import Account
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from simulator.addresses import BUILTINS, INSTRUCTIONS, LOADER_3, LOOKUP_TABLE, SYSVARS
+from simulator.lookups import listed_keys
+from simulator.programs import code_key
+from simulator.token_balances import TOKEN_PROGRAMS, read_holding
+
+_NEVER_NEEDED = BUILTINS | SYSVARS | {INSTRUCTIONS}
+
+
+def needed_keys(
+    transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
+) -> list[Pubkey]:
+    """The accounts to load next: those that the transactions name, the keys that their lookup
+    tables give, the code of programs, the mints of token accounts. Empty once all are given.
+
+    None stands for an account that is known to be absent. Sysvars are not asked for, but better
+    given: the engine's own are a young chain's.
+    """
+    needed: dict[Pubkey, None] = {}
+    for transaction in transactions:
+        for key in _keys(transaction, accounts):
+            if key not in accounts:
+                needed[key] = None
+                continue
+            account = accounts[key]
+            if account is None:
+                continue
+            behind = None
+            if account.owner == LOADER_3:
+                behind = code_key(account)
+            elif account.owner in TOKEN_PROGRAMS:
+                holding = read_holding(account)
+                behind = holding.mint if holding is not None else None
+            if behind is not None and behind not in accounts:
+                needed[behind] = None
+    return [key for key in needed if key not in _NEVER_NEEDED]
+
+
+def _keys(
+    transaction: VersionedTransaction, accounts: Mapping[Pubkey, Account | None]
+) -> Iterator[Pubkey]:
+    message = transaction.message
+    yield from message.account_keys
+    if not isinstance(message, MessageV0):
+        return
+    for lookup in message.address_table_lookups:
+        yield lookup.account_key
+        table = accounts.get(lookup.account_key)
+        if table is None or table.owner != LOOKUP_TABLE:
+            continue
+        listed = listed_keys(table.data)
+        for index in (*lookup.writable_indexes, *lookup.readonly_indexes):
+            if index < len(listed):
+                yield listed[index]
