@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
 from localnet import sysvars
-from localnet.identities import FAUCET, VALIDATORS, Validator
+from localnet.identities import FAUCET, TIP_ACCOUNTS, VALIDATORS, Validator
 from simulator import defaults
 
 FAUCET_LAMPORTS = 500_000_000 * LAMPORTS_PER_SOL
@@ -23,10 +23,15 @@ COMMISSION = 100
 
 
 def genesis_accounts(epoch_slots: int, now: UnixTimestamp) -> dict[Pubkey, Account]:
-    """Programs, sysvars, the faucet, and each validator's identity, vote and stake account."""
+    """Programs, sysvars, the faucet, the tip accounts, and each validator's identity, vote and
+    stake account.
+    """
     accounts = defaults.genesis_accounts()
     accounts.update(_sysvars(epoch_slots, now))
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
+    for tip_account in TIP_ACCOUNTS:
+        # Rent-exempt from the start: the smallest tip alone could not open the account.
+        accounts[tip_account] = _wallet(sysvars.rent_exempt(0))
     for validator in VALIDATORS:
         accounts[validator.identity.pubkey()] = _wallet(IDENTITY_LAMPORTS)
         accounts[validator.vote] = _owned(_vote_state(validator).ljust(_VOTE_SIZE, b"\0"), _VOTE)

@@ -1,4 +1,5 @@
-"""localnet's keys: its validators, which all are this one process, and the faucet.
+"""localnet's keys: its validators, which all are this one process, the faucet, and the accounts
+that the block engine takes tips on.
 
 They are derived from fixed words, so that a wallet or a test knows them without asking; nothing
 of value may ever lie on them.
@@ -11,6 +12,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 VALIDATOR_COUNT = 4
+TIP_ACCOUNT_COUNT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,6 @@ VALIDATORS = tuple(
     for number in range(VALIDATOR_COUNT)
 )
 FAUCET = _keypair("faucet")
+TIP_ACCOUNTS = tuple(
+    _keypair(f"tip account {number}").pubkey() for number in range(TIP_ACCOUNT_COUNT)
+)

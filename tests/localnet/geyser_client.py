@@ -26,7 +26,10 @@ class Block:
     slot: Slot
     block_height: int
     blockhash: Hash
-    blockhashes: list[Hash] = field(default_factory=list)
+    last_valid_block_height: int
+
+    def accepts(self, blockhash: Hash) -> bool:
+        return blockhash == self.blockhash
 
 
 @dataclass

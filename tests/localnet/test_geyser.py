@@ -374,7 +374,7 @@ def test_a_taken_port_is_an_error() -> None:
 def test_where_the_chain_stands_is_told_for_each_commitment(service: Service) -> None:
     for number, commitment in enumerate(Commitment):
         service.chain.blocks[commitment] = Block(
-            Slot(10 - number), 8 - number, Hash(bytes([number]) * 32), [Hash(bytes([9]) * 32)]
+            Slot(10 - number), 8 - number, Hash(bytes([number]) * 32), 158 - number
         )
     for number, level in enumerate(schema.CommitmentLevel):
         slot = call(
@@ -408,6 +408,14 @@ def test_where_the_chain_stands_is_told_for_each_commitment(service: Service) ->
 def test_a_commitment_that_does_not_exist_is_refused(service: Service) -> None:
     with pytest.raises(grpc.RpcError) as caught:
         call(service.port, "GetSlot", schema.GetSlotRequest(commitment=3), schema.GetSlotResponse)
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_what_is_no_blockhash_is_refused(service: Service) -> None:
+    service.chain.blocks[Commitment.PROCESSED] = Block(Slot(1), 1, Hash.default(), 151)
+    request = schema.IsBlockhashValidRequest(blockhash="0")
+    with pytest.raises(grpc.RpcError) as caught:
+        call(service.port, "IsBlockhashValid", request, schema.IsBlockhashValidResponse)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 

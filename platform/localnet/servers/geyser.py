@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import grpc
 import grpc.aio
-from solders.hash import Hash
+from solders.hash import Hash, ParseHashError
 
 from chain.commitment import Commitment
 from chain.units import Slot
@@ -19,7 +19,6 @@ from localnet.servers.geyser_filters import BadFilter, Filters
 from localnet.servers.geyser_streams import Broadcast, Stream, created_now
 from upstream.geyser import schema
 
-_BLOCKHASH_AGE = 150
 _COMMITMENTS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
 _OPTIONS = [
     # Two servers on one port would share the streams between them unseen.
@@ -41,7 +40,10 @@ class Block(Protocol):
     @property
     def blockhash(self) -> Hash: ...
     @property
-    def blockhashes(self) -> list[Hash]: ...
+    def last_valid_block_height(self) -> int: ...
+
+    def accepts(self, blockhash: Hash) -> bool:
+        """Whether the next block takes transactions that name it."""
 
 
 class Chain(Protocol):
@@ -189,7 +191,7 @@ class _Service:
             await self._check_token(context)
             try:
                 return answer(request)
-            except _NoSuchCommitment as error:
+            except _BadRequest as error:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
 
         return guarded
@@ -205,7 +207,7 @@ class _Service:
         return schema.GetLatestBlockhashResponse(
             slot=block.slot,
             blockhash=str(block.blockhash),
-            last_valid_block_height=block.block_height + _BLOCKHASH_AGE,
+            last_valid_block_height=block.last_valid_block_height,
         )
 
     def _block_height(self, request: Any) -> Any:
@@ -216,8 +218,11 @@ class _Service:
 
     def _is_blockhash_valid(self, request: Any) -> Any:
         block = self._latest(request)
-        accepted = [*block.blockhashes, block.blockhash][-_BLOCKHASH_AGE:]
-        valid = request.blockhash in map(str, accepted)
+        try:
+            blockhash = Hash.from_string(request.blockhash)
+        except ParseHashError:
+            raise _BadRequest(f"{request.blockhash!r} is no blockhash") from None
+        valid = block.accepts(blockhash)
         return schema.IsBlockhashValidResponse(slot=block.slot, valid=valid)
 
     def _version(self, request: Any) -> Any:
@@ -227,12 +232,12 @@ class _Service:
     def _latest(self, request: Any) -> Block:
         # Who names no commitment means PROCESSED here, unlike in JSON-RPC.
         if not 0 <= request.commitment < len(_COMMITMENTS):
-            raise _NoSuchCommitment(f"no commitment has the number {request.commitment}")
+            raise _BadRequest(f"no commitment has the number {request.commitment}")
         return self._chain.latest(_COMMITMENTS[request.commitment])
 
 
-class _NoSuchCommitment(ValueError):
-    """The number names no commitment."""
+class _BadRequest(ValueError):
+    """What was asked for does not exist; the text says so."""
 
 
 def _serialized(message: Any) -> bytes:

@@ -1,0 +1,218 @@
+"""The block engine: bundles over JSON-RPC, as Jito's takes them, and single transactions."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+from solders.signature import Signature
+
+from chain.commitment import Commitment
+from chain.encodings import b58decode, b64decode
+from chain.transactions import BadTransaction, decode_wire
+from jsonrpc import dispatch
+from jsonrpc.errors import RpcError
+from jsonrpc.methods import MethodTable
+from jsonrpc.params import Config
+from localnet.errors import BadParams, NodeBehind
+from localnet.identities import TIP_ACCOUNTS
+from localnet.ledger import Ledger, QueueFull
+from localnet.servers.tips import told_tip, writes_tip_account
+from localnet.submissions import (
+    MAX_WIRE_BYTES,
+    Bundle,
+    BundleState,
+    SignatureFailure,
+    Submitted,
+    read_transaction,
+)
+
+MOST_TRANSACTIONS = 5
+MOST_IDS = 5
+LEAST_TIP = 1_000
+
+_LONGEST_TEXT = 1_800  # base58 of the largest transaction has 1,683 characters
+_MAX_BATCH = 100
+_MAX_BODY = 262_144
+
+bundles = MethodTable()
+transactions = MethodTable()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: the ledger, whether a transaction shall land as a bundle alone, and the headers
+    of the answer.
+    """
+
+    ledger: Ledger
+    bundle_only: bool
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class EncodingConfig(Config, frozen=True, kw_only=True):
+    encoding: str | None = None
+
+
+_BASE58 = EncodingConfig()
+
+
+@asynccontextmanager
+async def serve(ledger: Ledger, host: str, port: int) -> AsyncIterator[int]:
+    """Listens while inside, and gives the port, which port 0 leaves open; OSError where it is
+    taken.
+    """
+    application = web.Application(client_max_size=_MAX_BODY)
+
+    def route(path: str, methods: MethodTable) -> None:
+        async def post(request: web.Request) -> web.Response:
+            return await _post(request, ledger, methods)
+
+        application.router.add_post(path, post)
+
+    route("/api/v1/transactions", transactions)
+    # Jito's engine has every method of bundles at an address of its own too.
+    for name in ("bundles", *(method.name for method in bundles)):
+        route(f"/api/v1/{name}", bundles)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, reuse_address=True)
+        await site.start()
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
+
+
+@bundles.add("sendBundle")
+def send_bundle(call: Call, wanted: list[str], config: EncodingConfig = _BASE58) -> str:
+    """The bundle's id: it is in the auction, which is no promise that it lands."""
+    if not wanted:
+        raise BadParams("bundle contains no transactions")
+    if len(wanted) > MOST_TRANSACTIONS:
+        raise BadParams(f"bundle exceeds {MOST_TRANSACTIONS} transactions: {len(wanted)}")
+    submitted = [
+        _read(text, config, f"transaction #{number}") for number, text in enumerate(wanted)
+    ]
+    if len({each.signature for each in submitted}) < len(submitted):
+        raise BadParams("bundle contains duplicate transactions")
+    return _submit_bundle(call, submitted)
+
+
+@bundles.add("getBundleStatuses")
+def get_bundle_statuses(call: Call, bundle_ids: list[str]) -> dict[str, Any]:
+    """Where each bundle landed; null for one that has not, or is not known."""
+    return _in_context(call, [_status(call, each) for each in _ids(bundle_ids)])
+
+
+@bundles.add("getInflightBundleStatuses")
+def get_inflight_bundle_statuses(call: Call, bundle_ids: list[str]) -> dict[str, Any]:
+    """How far each bundle has come; Invalid for one that is not known."""
+    found = []
+    for bundle_id in _ids(bundle_ids):
+        bundle = call.ledger.bundle_status(bundle_id)
+        found.append(
+            {
+                "bundle_id": bundle_id,
+                "status": "Invalid" if bundle is None else bundle.state.value,
+                "landed_slot": None if bundle is None else bundle.slot,
+            }
+        )
+    return _in_context(call, found)
+
+
+@bundles.add("getTipAccounts")
+def get_tip_accounts(call: Call) -> list[str]:
+    """The accounts on which a tip counts."""
+    return [str(each) for each in TIP_ACCOUNTS]
+
+
+@transactions.add("sendTransaction")
+def send_transaction(call: Call, text: str, config: EncodingConfig = _BASE58) -> str:
+    """The transaction's signature; it goes to the leader unsimulated, and with bundleOnly lands as
+    a bundle or not at all. The id as a bundle stands in the header x-bundle-id.
+    """
+    submitted = _read(text, config, "transaction")
+    if call.bundle_only:
+        _submit_bundle(call, [submitted])
+    else:
+        try:
+            call.ledger.submit(submitted.wire)
+        except QueueFull:
+            raise NodeBehind from None
+    call.headers["x-bundle-id"] = Bundle([submitted]).bundle_id
+    return str(Signature(submitted.signature))
+
+
+def _submit_bundle(call: Call, submitted: list[Submitted]) -> str:
+    decoded = [decode_wire(each.wire) for each in submitted]
+    if not writes_tip_account(decoded):
+        raise BadParams(
+            "Bundles must write lock at least one tip account to be eligible for the auction."
+        )
+    tip = told_tip(decoded)
+    if tip is not None and tip < LEAST_TIP:
+        raise BadParams(f"bundle must tip at least {LEAST_TIP} lamports, found {tip}")
+    if any(call.ledger.seen(each.signature) for each in submitted):
+        raise BadParams("bundle contains an already processed transaction")
+    try:
+        return call.ledger.submit_bundle([each.wire for each in submitted])
+    except QueueFull:
+        raise NodeBehind from None
+
+
+def _read(text: str, config: EncodingConfig, what: str) -> Submitted:
+    """A signed transaction; BadParams where it is none."""
+    encoding = config.encoding or "base58"
+    if encoding not in ("base58", "base64"):
+        raise BadParams(f"unsupported encoding: {encoding}. Supported encodings: base58, base64")
+    if len(text) > _LONGEST_TEXT:
+        raise BadParams(f"{what} could not be decoded: more than {MAX_WIRE_BYTES} bytes")
+    try:
+        return read_transaction(b58decode(text) if encoding == "base58" else b64decode(text))
+    except SignatureFailure:
+        raise BadParams(f"{what} has an invalid signature") from None
+    except (BadTransaction, ValueError) as error:
+        raise BadParams(f"{what} could not be decoded: {error}") from None
+
+
+def _ids(bundle_ids: list[str]) -> list[str]:
+    if len(bundle_ids) > MOST_IDS:
+        raise BadParams(f"too many bundle ids: {len(bundle_ids)}, at most {MOST_IDS}")
+    return bundle_ids
+
+
+def _status(call: Call, bundle_id: str) -> dict[str, Any] | None:
+    bundle = call.ledger.bundle_status(bundle_id)
+    if bundle is None or bundle.state is not BundleState.LANDED:
+        return None
+    seen = call.ledger.seen(bundle.transactions[0].signature)
+    return {
+        "bundle_id": bundle_id,
+        "transactions": [str(Signature(each.signature)) for each in bundle.transactions],
+        "slot": bundle.slot,
+        "confirmation_status": (seen.commitment if seen else Commitment.PROCESSED).value,
+        "err": {"Ok": None},
+    }
+
+
+def _in_context(call: Call, value: Any) -> dict[str, Any]:
+    return {"context": {"slot": call.ledger.latest(Commitment.PROCESSED).slot}, "value": value}
+
+
+async def _post(request: web.Request, ledger: Ledger, methods: MethodTable) -> web.Response:
+    body = await request.read()
+    call = Call(ledger, bundle_only=request.query.get("bundleOnly") == "true")
+    try:
+        requests = dispatch.read(body, max_batch=_MAX_BATCH)
+        chunks = dispatch.answer(requests, methods, call, _unobserved)
+    except RpcError as error:
+        chunks = [dispatch.failure(error)]
+    return web.Response(
+        body=b"".join(chunks), content_type="application/json", headers=call.headers
+    )
+
+
+def _unobserved(method: str, error: RpcError | None) -> None:
+    """Nobody counts calls here."""
