@@ -41,6 +41,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="session")
+def followed() -> Iterator[Service]:
+    """A service whose ledger follows its own localnet."""
+    with running_service(LOCALNET="true") as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
 def blocks(fixtures: Path) -> Path:
     """The folder of the source files."""
     return fixtures / "blocks"

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,22 +16,34 @@ from pathlib import Path
 
 import psutil
 
+from tests.localnet_process import free_ports
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass(frozen=True)
 class Service:
-    """Where the service listens, and the demo key of every tier."""
+    """Where the service listens, the demo key of every tier, and the environment it runs in."""
 
     host: str
     port: int
     keys: dict[str, str]
     run_dir: Path
+    environment: dict[str, str]
+
+    @property
+    def base_url(self) -> str:
+        return f"http://{self.host}:{self.port}"
 
     @property
     def url(self) -> str:
         """The ledger's address."""
-        return f"http://{self.host}:{self.port}/historical"
+        return f"{self.base_url}/historical"
+
+    @property
+    def websocket_url(self) -> str:
+        """Of its localnet."""
+        return f"ws://127.0.0.1:{int(self.environment['LOCALNET_RPC_PORT']) + 1}"
 
     @property
     def key(self) -> str:
@@ -43,25 +54,26 @@ class Service:
         subprocess.run(
             [sys.executable, "manage.py", "import_blocks", *map(str, files)],
             cwd=ROOT,
-            env=_environment(self.run_dir),
+            env=self.environment,
             check=True,
             capture_output=True,
         )
 
 
 @contextlib.contextmanager
-def running_service() -> Iterator[Service]:
-    """Starts one, waits until it answers, and stops it whole."""
+def running_service(**settings: str) -> Iterator[Service]:
+    """Starts one with these settings, waits until it answers, and stops it whole. It follows
+    nothing, so that its ledger is what a test imports, unless LOCALNET="true".
+    """
     folder = Path(tempfile.mkdtemp(prefix="tidemark-clients-"))
     run_dir = folder / "run"
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        port = door.getsockname()[1]
+    environment = {**_environment(run_dir), **settings}
+    port = int(environment["PORT"])
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "run"],
             cwd=ROOT,
-            env={**_environment(run_dir), "PORT": str(port)},
+            env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -69,7 +81,7 @@ def running_service() -> Iterator[Service]:
     try:
         _wait(process, folder / "output", f"http://127.0.0.1:{port}/healthz")
         credentials = json.loads((run_dir / "credentials.json").read_text())
-        yield Service("127.0.0.1", port, credentials["api_keys"], run_dir)
+        yield Service("127.0.0.1", port, credentials["api_keys"], run_dir, environment)
     finally:
         _stop(process)
         shutil.rmtree(folder, ignore_errors=True)
@@ -77,12 +89,19 @@ def running_service() -> Iterator[Service]:
 
 def _environment(run_dir: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    port, rpc, geyser, tpu, block_engine = map(str, free_ports(5))
     # One process of each kind, with more than one thread to serve: the whole shape at least cost.
     return {
         **kept,
         "TIDEMARK_RUN_DIR": str(run_dir),
         "WEB_WORKERS": "1",
         "WORKER_PROCESSES": "1",
+        "PORT": port,
+        "LOCALNET": "false",
+        "LOCALNET_RPC_PORT": rpc,
+        "LOCALNET_GEYSER_PORT": geyser,
+        "LOCALNET_TPU_PORT": tpu,
+        "LOCALNET_BLOCK_ENGINE_PORT": block_engine,
     }
 
 
