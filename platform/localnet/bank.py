@@ -15,6 +15,7 @@ from localnet import sysvars
 from localnet.entries import HashChain
 from localnet.fees import leader_share
 from localnet.leaders import Schedule
+from localnet.prices import BlockPrices
 from localnet.state import FinalizedAccounts
 from localnet.submissions import Submitted
 from simulator.engine import Engine
@@ -99,6 +100,7 @@ class Bank:
         self.rewards: list[dict[str, object]] = []
         self.cost = 0
         self.longest_entry = 0
+        self.prices = BlockPrices()
         self.confirmed = False
         self.doomed = False  # on a fork that is going to die
         self.entries = HashChain(self.previous_blockhash)
@@ -258,6 +260,7 @@ class Bank:
         self.transaction_count += 1
         self._leader_fees += leader_share(outcome.fee, submitted.message)
         self.cost += outcome.cost_units
+        self.prices.add(submitted.message)
         return ran
 
     def end(self) -> tuple[list[AccountWrite], int, bytes]:

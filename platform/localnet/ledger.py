@@ -20,6 +20,7 @@ from localnet.block_index import indexed
 from localnet.faults import Faults
 from localnet.feed import Feed, SlotChanged, SlotStatus
 from localnet.opening import Opened
+from localnet.prices import BlockPrices
 from localnet.producing import begin_block, end_block, run_turn
 from localnet.storage import Storage
 from localnet.submissions import Bundle, BundleState, Submitted, read_transaction
@@ -39,6 +40,7 @@ _RESERVED_SLOTS = 32
 # Blocks whose transactions are known without a look into the storage: as long as a node knows them.
 _RECENT_BLOCKS = 300
 _KEPT_BUNDLES = 10_000
+_PRICED_BLOCKS = 150
 
 
 class QueueFull(Exception):
@@ -87,6 +89,8 @@ class Ledger:
         self.slot_seconds = slot_seconds
         self.head = self.confirmed = self.root = chain.root
         self.watchers: list[Watcher] = []
+        # What the newest finalized blocks cost; like a node, it forgets them when it ends.
+        self.prices: deque[tuple[Slot, BlockPrices]] = deque(maxlen=_PRICED_BLOCKS)
         # Written without a signature in the next block.
         self.accounts_to_load: dict[Pubkey, Account] = {}
         self._feed = feed
@@ -335,6 +339,7 @@ class Ledger:
         while len(self._recent_blocks) > _RECENT_BLOCKS:
             for signature in self._recent_blocks.popleft():
                 self._recent.pop(signature, None)
+        self.prices.append((bank.slot, bank.prices))
         bank.rooted()
         self.root = bank
         self._feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.FINALIZED))

@@ -13,7 +13,7 @@ from localnet.ledger import Ledger
 from localnet.methods.table import Node
 from localnet.opening import open_chain
 from localnet.options import Options
-from localnet.servers import geyser, pubsub, rpc
+from localnet.servers import geyser, pubsub, rpc, tpu
 from localnet.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ async def _run(options: Options, storage: Storage) -> None:
                 options.geyser_port,
                 geyser.serve(ledger, feed, faults, host, options.geyser_port),
             ),
+            ("TPU", options.tpu_port, tpu.serve(ledger, faults, host, options.tpu_port)),
         ):
             await _enter(stack, name, host, port, server)
         log.info(

@@ -1,5 +1,6 @@
 """Producing a block: its parts in the order in which a node shows them on its stream."""
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from solders.account import Account
@@ -18,6 +19,9 @@ from localnet.feed import (
 )
 from localnet.submissions import Bundle, BundleState, Submitted
 from simulator.engine import Engine
+from simulator.errors import EngineFault
+
+log = logging.getLogger(__name__)
 
 
 def begin_block(bank: Bank, feed: Feed, loading: Mapping[Pubkey, Account]) -> None:
@@ -32,12 +36,18 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
     """Runs what is submitted, one after the other, into one entry of the block."""
     first = len(bank.ran)
     for item in turn:
-        if isinstance(item, Bundle):
-            _run_bundle(bank, engine, feed, item)
-        else:
-            ran = bank.run(engine, item)
-            if isinstance(ran, Ran):
-                _show_ran(bank, feed, ran)
+        try:
+            if isinstance(item, Bundle):
+                _run_bundle(bank, engine, feed, item)
+            else:
+                ran = bank.run(engine, item)
+                if isinstance(ran, Ran):
+                    _show_ran(bank, feed, ran)
+        except EngineFault:
+            # Nothing of it was applied; the engine starts anew, and the chain goes on without it.
+            log.exception("slot %d: the engine could not run a transaction", bank.slot)
+            if isinstance(item, Bundle):
+                item.state, item.error = BundleState.FAILED, "EngineFault"
     signatures = [ran.signature for ran in bank.ran[first:]]
     if signatures:
         bank.longest_entry = max(bank.longest_entry, len(signatures))

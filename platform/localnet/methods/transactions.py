@@ -19,7 +19,6 @@ from localnet.methods.table import ContextConfig, Node, bank_for, in_context, me
 
 _MOST_STATUSES = 256
 _MOST_SIGNATURES = 1_000
-_FEE_SLOTS = 150
 _MOST_LOCKS = 128
 _BEYOND = 2**62  # above every slot and index, and an integer for SQLite
 
@@ -101,13 +100,13 @@ def get_recent_prioritization_fees(
     call: Node,
     locked: list[Pubkey] = [],  # noqa: B006
 ) -> list[dict[str, int]]:
-    """The least that a transaction paid per unit for the given accounts, block by block: 0, since
-    a block here has room for all.
-    """
+    """The least that a transaction paid per unit for writing the given accounts, block by block."""
     if len(locked) > _MOST_LOCKS:
         raise BadParams(f"Too many inputs provided; max {_MOST_LOCKS}")
-    slots = sorted(call.ledger.storage.last_slots(_FEE_SLOTS))
-    return [{"prioritizationFee": 0, "slot": slot} for slot in slots]
+    return [
+        {"prioritizationFee": prices.least_for(locked), "slot": slot}
+        for slot, prices in call.ledger.prices
+    ]
 
 
 def _found(

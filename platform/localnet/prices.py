@@ -1,0 +1,44 @@
+"""Prices: what the transactions of a block paid for a compute unit."""
+
+from dataclasses import dataclass, field
+
+from solders.message import Message, MessageV0
+from solders.pubkey import Pubkey
+
+_COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
+_SET_PRICE = 3
+
+
+@dataclass(slots=True)
+class BlockPrices:
+    """The least price of a block, in micro-lamports, and of each account that it wrote."""
+
+    least: int | None = None
+    by_account: dict[Pubkey, int] = field(default_factory=dict)
+
+    def add(self, message: Message | MessageV0) -> None:
+        """Counts a transaction that stands in the block, by the writable ones of its own keys."""
+        price = unit_price(message)
+        self.least = price if self.least is None else min(self.least, price)
+        header, keys = message.header, message.account_keys
+        signed = header.num_required_signatures
+        writable = [
+            *keys[: signed - header.num_readonly_signed_accounts],
+            *keys[signed : len(keys) - header.num_readonly_unsigned_accounts],
+        ]
+        for key in writable:
+            self.by_account[key] = min(price, self.by_account.get(key, price))
+
+    def least_for(self, keys: list[Pubkey]) -> int:
+        """The least that got a transaction into the block which writes these accounts."""
+        return max([self.least or 0, *(self.by_account.get(key, 0) for key in keys)])
+
+
+def unit_price(message: Message | MessageV0) -> int:
+    """What the transaction offers for a compute unit, in micro-lamports."""
+    for instruction in message.instructions:
+        program = message.account_keys[instruction.program_id_index]
+        data = bytes(instruction.data)
+        if program == _COMPUTE_BUDGET and len(data) >= 9 and data[0] == _SET_PRICE:
+            return int.from_bytes(data[1:9], "little")
+    return 0

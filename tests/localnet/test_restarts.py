@@ -1,0 +1,120 @@
+"""A localnet that is stopped, killed, reset or started twice."""
+
+import itertools
+import socket
+
+import pytest
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from tests.localnet.wallets import SOL, balance, done, landed, pay, send, signed, wallet
+from tests.localnet_process import Localnet, new_localnet, running_localnet
+
+
+def blocks_of(localnet: Localnet, last: int) -> list[dict[str, object]]:
+    config = {"maxSupportedTransactionVersion": 0}
+    return [localnet.call("getBlock", slot, config) for slot in localnet.call("getBlocks", 0, last)]
+
+
+def test_after_kill_9_everything_announced_as_final_is_there() -> None:
+    with running_localnet() as localnet:
+        sender, receiver = wallet(localnet), Pubkey.new_unique()
+        for round_number in range(1, 4):
+            signature = send(localnet, signed(localnet, [pay(sender, receiver, SOL)], sender))
+            landed(localnet, signature)
+            last = localnet.call("getSlot")
+            before = blocks_of(localnet, last)
+            head = localnet.call("getSlot", {"commitment": "processed"})
+            genesis = localnet.call("getGenesisHash")
+            localnet.kill()
+            localnet.start()
+            assert localnet.call("getGenesisHash") == genesis
+            assert blocks_of(localnet, last) == before
+            assert balance(localnet, receiver, "finalized") == round_number * SOL
+            status = localnet.call(
+                "getSignatureStatuses", [signature], {"searchTransactionHistory": True}
+            )["value"][0]
+            assert status["confirmationStatus"] == "finalized"
+            # No slot that anyone saw before is used again, and the next block stands on the last.
+            newest = localnet.wait_for_slot(head + 1)
+            slots = localnet.call("getBlocks", last, newest)
+            for parent, slot in itertools.pairwise(slots):
+                block = localnet.call("getBlock", slot, {"maxSupportedTransactionVersion": 0})
+                assert block["parentSlot"] == parent
+            assert not [slot for slot in slots if before[-1]["parentSlot"] < slot < last]
+
+
+def test_write_versions_go_on_after_a_restart() -> None:
+    with running_localnet() as localnet:
+        first = localnet.wait_for_slot(2)
+        before = localnet.call("getAccountWrites", first)[-1]["writeVersion"]
+        localnet.kill()
+        localnet.start()
+        slot = localnet.wait_for_slot(first + 1)
+        assert localnet.call("getAccountWrites", slot)[0]["writeVersion"] > before
+
+
+def test_a_clean_stop_finalizes_what_was_processed() -> None:
+    with running_localnet() as localnet:
+        sender, receiver = wallet(localnet), Pubkey.new_unique()
+        signature = send(localnet, signed(localnet, [pay(sender, receiver, SOL)], sender))
+        landed(localnet, signature, "processed")
+        assert localnet.stop() == 0
+        localnet.start()
+        assert balance(localnet, receiver, "finalized") == SOL
+
+
+def test_a_blockhash_and_a_signature_are_remembered_over_a_restart() -> None:
+    with running_localnet() as localnet:
+        sender, receiver = wallet(localnet), Pubkey.new_unique()
+        transaction = signed(localnet, [pay(sender, receiver, SOL)], sender)
+        landed(localnet, send(localnet, transaction))
+        localnet.stop()
+        localnet.start()
+        blockhash = str(transaction.message.recent_blockhash)
+        assert localnet.call("isBlockhashValid", blockhash)["value"] is True
+        send(localnet, transaction, skipPreflight=True)
+        later = pay(sender, Pubkey.new_unique(), SOL)
+        done(localnet, [later], sender)
+        assert balance(localnet, receiver) == SOL
+
+
+def test_reset_begins_another_chain() -> None:
+    with running_localnet() as localnet:
+        key = wallet(localnet, SOL).pubkey()
+        localnet.wait_for_slot(3)
+        genesis = localnet.call("getGenesisHash")
+        localnet.stop()
+        localnet.start("--reset")
+        assert localnet.call("getGenesisHash") != genesis
+        assert balance(localnet, key, "processed") == 0
+        assert localnet.call("getFirstAvailableBlock") == 0
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with new_localnet() as localnet, socket.socket() as door:
+        door.bind(("127.0.0.1", localnet.rpc_port))
+        door.listen()
+        expected = f"JSON-RPC: cannot listen on 127.0.0.1 port {localnet.rpc_port}"
+        with pytest.raises(AssertionError, match=expected):
+            localnet.start()
+        assert "Traceback" not in localnet.output
+
+
+def test_two_on_one_folder_are_refused() -> None:
+    with running_localnet() as first, new_localnet() as second:
+        second.run_dir, removed = first.run_dir, second.run_dir
+        removed.rmdir()
+        with pytest.raises(AssertionError, match="another localnet runs on"):
+            second.start()
+        assert first.call("getHealth") == "ok"
+        second.process = None
+
+
+def test_the_faucet_gives_new_keys_what_they_ask(localnet: Localnet) -> None:
+    key = Keypair().pubkey()
+    signatures = {localnet.call("requestAirdrop", str(key), SOL) for _ in range(5)}
+    assert len(signatures) == 5
+    for signature in signatures:
+        landed(localnet, signature)
+    assert balance(localnet, key, "finalized") == 5 * SOL

@@ -1,0 +1,288 @@
+"""Transactions from a wallet to a finalized block, and those that never get there."""
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+from solana.rpc.async_api import AsyncClient
+from solana.rpc.commitment import Finalized
+from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
+from solders.keypair import Keypair
+from solders.message import to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.system_program import TransferParams, transfer
+from solders.transaction import Transaction
+
+from tests.localnet.wallets import (
+    SOL,
+    balance,
+    done,
+    encoded,
+    landed,
+    pay,
+    send,
+    sent,
+    signed,
+    wallet,
+)
+from tests.localnet_process import Localnet, running_localnet
+
+
+def test_the_python_client_gets_an_airdrop_and_passes_it_on(localnet: Localnet) -> None:
+    sender, receiver = Keypair(), Keypair()
+
+    async def story() -> tuple[int, int, Any]:
+        async with AsyncClient(localnet.url, timeout=30) as client:
+            airdrop = (await client.request_airdrop(sender.pubkey(), 2 * SOL)).value
+            await client.confirm_transaction(airdrop, Finalized, sleep_seconds=0.02)
+            blockhash = (await client.get_latest_blockhash(Finalized)).value.blockhash
+            payment = transfer(
+                TransferParams(
+                    from_pubkey=sender.pubkey(), to_pubkey=receiver.pubkey(), lamports=SOL
+                )
+            )
+            transaction = Transaction.new_signed_with_payer(
+                [payment], sender.pubkey(), [sender], blockhash
+            )
+            signature = (await client.send_transaction(transaction)).value
+            await client.confirm_transaction(signature, Finalized, sleep_seconds=0.02)
+            return (
+                (await client.get_balance(sender.pubkey(), Finalized)).value,
+                (await client.get_balance(receiver.pubkey(), Finalized)).value,
+                (await client.get_transaction(signature)).value,
+            )
+
+    left, received, found = asyncio.run(story())
+    assert left == SOL - 5_000
+    assert received == SOL
+    meta = found.transaction.meta
+    assert meta.err is None
+    assert meta.fee == 5_000
+    assert meta.pre_balances[:2] == [2 * SOL, 0]
+    assert meta.post_balances[:2] == [left, received]
+    assert meta.compute_units_consumed == 150
+
+
+def test_a_transaction_is_processed_then_confirmed_then_finalized(localnet: Localnet) -> None:
+    sender = wallet(localnet)
+    signature = send(localnet, signed(localnet, [pay(sender, Pubkey.new_unique(), SOL)], sender))
+    seen: list[str] = []
+
+    def watched() -> bool:
+        status = localnet.call("getSignatureStatuses", [signature])["value"][0]
+        if status and status["confirmationStatus"] not in seen:
+            seen.append(status["confirmationStatus"])
+        return seen[-1:] == ["finalized"]
+
+    localnet.wait(watched, "finalized")
+    levels = ["processed", "confirmed", "finalized"]
+    assert seen == [level for level in levels if level in seen]
+
+
+def test_the_leader_gets_half_the_signature_fee_and_all_the_priority_fee(
+    localnet: Localnet,
+) -> None:
+    sender = wallet(localnet)
+    priced = [
+        set_compute_unit_limit(10_000),
+        set_compute_unit_price(2_000_000),
+        pay(sender, Pubkey.new_unique(), SOL),
+    ]
+    signature = send(localnet, signed(localnet, priced, sender))
+    slot = landed(localnet, signature)["slot"]
+    found = localnet.call("getBlock", slot, {"maxSupportedTransactionVersion": 0})
+    assert [each["transaction"]["signatures"] for each in found["transactions"]] == [[signature]]
+    assert found["transactions"][0]["meta"]["fee"] == 5_000 + 20_000
+    (reward,) = found["rewards"]
+    assert reward["rewardType"] == "Fee"
+    assert reward["lamports"] == 2_500 + 20_000
+    (leader,) = localnet.call("getSlotLeaders", slot, 1)
+    assert reward["pubkey"] == leader
+    writes = localnet.call("getAccountWrites", slot)
+    (paid,) = [write for write in writes if write["pubkey"] == leader]
+    assert paid["lamports"] == reward["postBalance"]
+    assert paid["signature"] is None
+    fees = {each["slot"]: each for each in localnet.call("getRecentPrioritizationFees")}
+    assert fees[slot]["prioritizationFee"] == 2_000_000
+
+
+def test_a_failed_transaction_stands_in_its_block_and_costs_its_fee(localnet: Localnet) -> None:
+    sender = wallet(localnet, SOL)
+    receiver = Pubkey.new_unique()
+    signature = send(
+        localnet, signed(localnet, [pay(sender, receiver, 5 * SOL)], sender), skipPreflight=True
+    )
+    status = landed(localnet, signature)
+    assert status["err"] == {"InstructionError": [0, {"Custom": 1}]}
+    assert balance(localnet, sender.pubkey()) == SOL - 5_000
+    assert balance(localnet, receiver) == 0
+    writes = localnet.call("getAccountWrites", status["slot"])
+    assert [w["pubkey"] for w in writes if w["signature"] == signature] == [str(sender.pubkey())]
+
+
+def test_preflight_refuses_what_would_fail_in_the_nodes_own_form(localnet: Localnet) -> None:
+    sender = wallet(localnet, SOL)
+    transaction = signed(localnet, [pay(sender, Pubkey.new_unique(), 5 * SOL)], sender)
+    error = sent(localnet, transaction)["error"]
+    assert error["code"] == -32002
+    assert error["message"] == (
+        "Transaction simulation failed: Error processing Instruction 0: custom program error: 0x1"
+    )
+    data = error["data"]
+    assert data["err"] == {"InstructionError": [0, {"Custom": 1}]}
+    assert data["unitsConsumed"] == 150
+    assert data["accounts"] is None
+    assert any("insufficient lamports" in line for line in data["logs"])
+    assert balance(localnet, sender.pubkey(), "processed") == SOL
+
+
+def test_a_wrong_signature_is_refused_and_never_lands(localnet: Localnet) -> None:
+    sender = wallet(localnet)
+    good = signed(localnet, [pay(sender, Pubkey.new_unique(), SOL)], sender)
+    forged = type(good).populate(good.message, [Signature.new_unique()])
+    error = sent(localnet, forged)["error"]
+    assert (error["code"], error["message"]) == (
+        -32003,
+        "Transaction signature verification failure",
+    )
+    # Unchecked it is answered as a node does, and dropped.
+    signature = send(localnet, forged, skipPreflight=True)
+    done(localnet, [pay(sender, Pubkey.new_unique(), SOL)], sender)
+    assert localnet.call("getSignatureStatuses", [signature])["value"] == [None]
+
+
+def test_the_same_transaction_lands_once(localnet: Localnet) -> None:
+    sender, receiver = wallet(localnet), Pubkey.new_unique()
+    transaction = signed(localnet, [pay(sender, receiver, SOL)], sender)
+    for _ in range(3):
+        send(localnet, transaction, skipPreflight=True)
+    landed(localnet, str(transaction.signatures[0]))
+    assert send(localnet, transaction, skipPreflight=True) == str(transaction.signatures[0])
+    error = sent(localnet, transaction)["error"]
+    assert error["code"] == -32002
+    assert error["message"].endswith("This transaction has already been processed")
+    assert balance(localnet, receiver) == SOL
+
+
+def test_a_blockhash_dies_after_150_blocks() -> None:
+    with running_localnet(LOCALNET_SLOT_MS=15) as localnet:
+        sender = wallet(localnet)
+        latest = localnet.call("getLatestBlockhash", {"commitment": "finalized"})["value"]
+        late = signed(
+            localnet,
+            [pay(sender, Pubkey.new_unique(), SOL)],
+            sender,
+            blockhash=latest["blockhash"],
+        )
+        assert localnet.call("isBlockhashValid", latest["blockhash"])["value"] is True
+        height = latest["lastValidBlockHeight"]
+        localnet.wait(lambda: localnet.call("getBlockHeight") > height, "that far")
+        assert localnet.call("isBlockhashValid", latest["blockhash"])["value"] is False
+        error = sent(localnet, late)["error"]
+        assert error["message"] == "Transaction simulation failed: Blockhash not found"
+        signature = send(localnet, late, skipPreflight=True)
+        done(localnet, [pay(sender, Pubkey.new_unique(), SOL)], sender)
+        assert localnet.call("getSignatureStatuses", [signature])["value"] == [None]
+
+
+def test_a_simulation_tells_all_and_changes_nothing(localnet: Localnet) -> None:
+    sender, receiver = wallet(localnet, 2 * SOL), Pubkey.new_unique()
+    transaction = signed(
+        localnet, [pay(sender, receiver, SOL)], sender, blockhash=str(Pubkey.new_unique())
+    )
+    config: dict[str, Any] = {"encoding": "base64", "commitment": "confirmed"}
+    refused = localnet.call("simulateTransaction", encoded(transaction), config)["value"]
+    assert refused["err"] == "BlockhashNotFound"
+    config |= {
+        "replaceRecentBlockhash": True,
+        "innerInstructions": True,
+        "accounts": {"encoding": "base64", "addresses": [str(receiver), str(Pubkey.new_unique())]},
+    }
+    value = localnet.call("simulateTransaction", encoded(transaction), config)["value"]
+    assert value["err"] is None
+    assert value["accounts"][0]["lamports"] == SOL
+    assert value["accounts"][1] is None
+    assert value["replacementBlockhash"]["blockhash"] != str(transaction.message.recent_blockhash)
+    assert value["innerInstructions"] == []
+    assert (value["unitsConsumed"], value["fee"]) == (150, 5_000)
+    assert balance(localnet, receiver) == 0
+    config["sigVerify"] = True
+    answer = localnet.answer("simulateTransaction", encoded(transaction), config)
+    assert answer["error"] == {
+        "code": -32602,
+        "message": "sigVerify may not be used with replaceRecentBlockhash",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "expected"),
+    [
+        ("!!!", "base64", "invalid base64 encoding"),
+        ("0OIl", "base58", "invalid base58 encoding"),
+        ("A" * 1_648, "base64", "base64 encoded solana_transaction::versioned"),
+        ("AQID", "base64", "failed to deserialize solana_transaction::versioned"),
+        ("", "base64", "failed to deserialize solana_transaction::versioned"),
+    ],
+)
+def test_what_is_no_transaction_is_refused_with_the_reason(
+    localnet: Localnet, text: str, encoding: str, expected: str
+) -> None:
+    error = localnet.answer("sendTransaction", text, {"encoding": encoding})["error"]
+    assert error["code"] == -32602
+    assert error["message"].startswith(expected)
+
+
+def test_a_fee_is_known_before_it_is_paid(localnet: Localnet) -> None:
+    sender = wallet(localnet)
+    priced = [set_compute_unit_limit(1_000), set_compute_unit_price(7_000_000)]
+    transaction = signed(localnet, [*priced, pay(sender, Pubkey.new_unique(), 1)], sender)
+    message = encoded_message(transaction)
+    config = {"commitment": "processed"}
+    assert localnet.call("getFeeForMessage", message, config)["value"] == 5_000 + 7_000
+    unknown = signed(localnet, priced, sender, blockhash=str(Pubkey.new_unique()))
+    assert localnet.call("getFeeForMessage", encoded_message(unknown), config)["value"] is None
+    assert localnet.answer("getFeeForMessage", "AQID")["error"]["code"] == -32602
+
+
+def encoded_message(transaction: Any) -> str:
+    return base64.b64encode(to_bytes_versioned(transaction.message)).decode()
+
+
+def test_many_transactions_land_in_order_and_their_money_adds_up(localnet: Localnet) -> None:
+    sender = wallet(localnet)
+    receivers = [Pubkey.new_unique() for _ in range(300)]
+    transactions = [
+        signed(localnet, [pay(sender, receiver, 1_000_000 + number)], sender)
+        for number, receiver in enumerate(receivers)
+    ]
+    answers = localnet.post(
+        [
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "sendTransaction",
+                "params": [encoded(each), {"encoding": "base64", "skipPreflight": True}],
+            }
+            for number, each in enumerate(transactions)
+        ]
+    )
+    signatures = [answer["result"] for answer in answers]
+    landed(localnet, signatures[-1])
+    found = localnet.call(
+        "getMultipleAccounts", [str(key) for key in receivers[:100]], {"commitment": "finalized"}
+    )["value"]
+    assert [account["lamports"] for account in found] == [1_000_000 + n for n in range(100)]
+    spent = sum(1_000_000 + number for number in range(300)) + 300 * 5_000
+    assert balance(localnet, sender.pubkey(), "finalized") == 10 * SOL - spent
+    listed = localnet.call(
+        "getSignaturesForAddress", str(sender.pubkey()), {"limit": 300, "commitment": "finalized"}
+    )
+    assert [entry["signature"] for entry in listed] == signatures[::-1]
+    page = localnet.call(
+        "getSignaturesForAddress",
+        str(sender.pubkey()),
+        {"before": signatures[200], "until": signatures[197]},
+    )
+    assert [entry["signature"] for entry in page] == [signatures[199], signatures[198]]
