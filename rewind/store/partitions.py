@@ -6,12 +6,14 @@ They are made apart and then attached: CREATE TABLE … PARTITION OF would lock 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
 
 PARTITION_SLOTS = 36_000
 
 # The first half of an advisory lock's name, so that nobody else's numbers meet ours.
 _LOCK = 7_302
+_LONGEST_WAIT_MS = 1_000
 
 
 class Partition(NamedTuple):
@@ -54,10 +56,19 @@ def existing() -> list[Partition]:
     return sorted(Partition(*map(int, name.split("_")[2:4])) for name in names)
 
 
-def drop(partition: Partition) -> None:
-    """Its rows are gone, at once and without a trace."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP TABLE {partition.table}")
+def drop(partition: Partition) -> bool:
+    """Its rows are gone, at once and without a trace. False when others were at it for too long:
+    whoever waits for this lock keeps every reader of the archive waiting behind it.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+            cursor.execute(f"DROP TABLE {partition.table}")
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return False
+        raise
+    return True
 
 
 def _there(wanted: list[Partition]) -> set[Partition]:

@@ -136,3 +136,10 @@ def add_to_tallies(tallies: Tallies) -> None:
                 " changes = stored.changes + excluded.changes",
                 row,
             )
+
+
+def forget_below(slot: int) -> None:
+    """No slot below it is archived any more."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
+        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // TALLIED_SLOTS])

@@ -43,7 +43,7 @@ _CHUNK = 1 << 17
 
 def copy_new(rows: Iterable[NewChange]) -> None:
     """Rows whose keys are not there: a slot's that this transaction alone may write."""
-    _copy("rewind_accountchange", rows)
+    copy_rows("rewind_accountchange", _COLUMNS, _packed(rows))
 
 
 def stage() -> None:
@@ -57,7 +57,7 @@ def stage() -> None:
 
 
 def copy_staged(rows: Iterable[NewChange]) -> None:
-    _copy("rewind_staged", rows)
+    copy_rows("rewind_staged", _COLUMNS, _packed(rows))
 
 
 def insert_staged() -> dict[int, int]:
@@ -98,10 +98,11 @@ def lift_timeouts() -> None:
         cursor.execute("SET LOCAL lock_timeout = 0")
 
 
-def _copy(table: str, rows: Iterable[NewChange]) -> None:
+def copy_rows(table: str, columns: str, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """Rows in PostgreSQL's binary form, each as its head and its last field's bytes."""
     with (
         connection.cursor() as cursor,
-        cursor.copy(f"COPY {table} ({_COLUMNS}) FROM STDIN (FORMAT BINARY)") as copy,
+        cursor.copy(f"COPY {table} ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
     ):
         copy.write(_HEADER)
         for chunk in _chunks(rows):
@@ -109,9 +110,20 @@ def _copy(table: str, rows: Iterable[NewChange]) -> None:
         copy.write(_TRAILER)
 
 
-def _chunks(rows: Iterable[NewChange]) -> Iterator[bytes]:
+def _chunks(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
     parts: list[bytes] = []
     size = 0
+    for head, last in rows:
+        parts += (head, last)
+        size += len(head) + len(last)
+        if size >= _CHUNK:
+            yield b"".join(parts)
+            parts.clear()
+            size = 0
+    yield b"".join(parts)
+
+
+def _packed(rows: Iterable[NewChange]) -> Iterator[tuple[bytes, bytes]]:
     pack = _ROW.pack
     for slot, position, owner, kind, write in rows:
         pubkey, lamports, _, data, executable, rent_epoch, version, _ = write
@@ -123,10 +135,4 @@ def _chunks(rows: Iterable[NewChange]) -> Iterator[bytes]:
             )  # fmt: skip
         except struct.error:
             raise NotAU64(slot) from None
-        parts += (head, stored)
-        size += len(stored) + len(head)
-        if size >= _CHUNK:
-            yield b"".join(parts)
-            parts.clear()
-            size = 0
-    yield b"".join(parts)
+        yield head, stored

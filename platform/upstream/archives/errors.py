@@ -16,6 +16,16 @@ class BadBlockFile(Exception):
         self.reason = reason
 
 
+class BadSnapshot(Exception):
+    """The file cannot be read as accounts: one sentence of path, place and reason."""
+
+    def __init__(self, path: Path, place: str, reason: str) -> None:
+        super().__init__(": ".join(part for part in (str(path), place, reason) if part))
+        self.path = path
+        self.place = place
+        self.reason = reason
+
+
 class Unreadable(Exception):
     """A fault somewhere inside a file; whoever knows the surroundings puts them before `place`."""
 

@@ -1,0 +1,113 @@
+"""manage.py import_snapshot PATH: a baseline of every account into the archive."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from solders.pubkey import Pubkey
+
+from chain.accounts import AccountWrite
+from chain.units import Slot
+from rewind.errors import BadBaseline
+from rewind.services.baseline import RecordedBaseline, record_baseline, record_snapshot
+from upstream.archives.account_json import accounts_of
+from upstream.archives.errors import BadSnapshot
+from upstream.archives.snapshots import Progress, Snapshot
+
+_REDRAW_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring accounts into the archive as they stood at one slot: a validator's snapshot archive"
+        " (.tar.zst or .tar), or account JSON (one file, or a folder of *.json) with --slot."
+        " Importing again changes nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", type=Path, metavar="PATH")
+        parser.add_argument("--slot", type=int, help="the slot at which the accounts stood so")
+        parser.add_argument(
+            "--owner",
+            action="append",
+            default=[],
+            metavar="PUBKEY",
+            help="only accounts of this program; may be given several times",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["path"]
+        owners = frozenset(_pubkey(text) for text in options["owner"])
+        try:
+            if path.is_dir() or path.suffix == ".json":
+                recorded = self._files(path, options["slot"], owners)
+            else:
+                recorded = self._archive(path, options["slot"], owners)
+        except (BadSnapshot, BadBaseline) as error:
+            raise CommandError(f"{error}\n  nothing of it was imported") from error
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CommandError(f"{path}: {reason}\n  nothing of it was imported") from error
+        present = f", {recorded.present:,} there already" if recorded.present else ""
+        gone = f", {recorded.gone:,} closed ones left out" if recorded.gone else ""
+        noun = "account" if recorded.accounts == 1 else "accounts"
+        self.stdout.write(f"{path}: {recorded.accounts:,} {noun} imported{present}{gone}")
+
+    def _files(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
+        if slot is None:
+            raise CommandError("account files do not tell their slot: give it with --slot")
+        chosen = (each for each in accounts_of(path) if not owners or each.owner in owners)
+        return record_baseline(chosen, Slot(slot), source=path.name, now=timezone.now())
+
+    def _archive(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
+        with Snapshot(path, progress=_bar()) as snapshot:
+            recorded = record_snapshot(
+                _pairs(snapshot),
+                slot=lambda: _agreed(snapshot, slot),
+                source=path.name,
+                now=timezone.now(),
+                chosen_owners=owners,
+            )
+        _clear()
+        return recorded
+
+
+def _pairs(snapshot: Snapshot) -> Iterator[tuple[Slot, AccountWrite]]:
+    for stored in snapshot:
+        yield stored.slot, stored.account
+
+
+def _agreed(snapshot: Snapshot, given: int | None) -> Slot:
+    if snapshot.slot is None or given not in (None, snapshot.slot):
+        raise BadBaseline(f"{snapshot.path} is of slot {snapshot.slot}, not {given}")
+    return snapshot.slot
+
+
+def _pubkey(text: str) -> bytes:
+    try:
+        return bytes(Pubkey.from_string(text))
+    except ValueError:
+        raise CommandError(f"--owner {text}: no pubkey") from None
+
+
+def _bar() -> Progress:
+    drawn = 0.0
+
+    def draw(position: int, size: int) -> None:
+        nonlocal drawn
+        if not sys.stderr.isatty() or time.monotonic() - drawn < _REDRAW_SECONDS:
+            return
+        drawn = time.monotonic()
+        sys.stderr.write(f"\r{position / size if size else 1:4.0%} read")
+        sys.stderr.flush()
+
+    return draw
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
