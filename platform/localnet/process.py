@@ -13,7 +13,7 @@ from localnet.ledger import Ledger
 from localnet.methods.table import Node
 from localnet.opening import open_chain
 from localnet.options import Options
-from localnet.servers import geyser, pubsub, rpc, tpu
+from localnet.servers import block_engine, geyser, pubsub, rpc, tpu
 from localnet.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,11 @@ async def _run(options: Options, storage: Storage) -> None:
                 geyser.serve(ledger, feed, faults, host, options.geyser_port),
             ),
             ("TPU", options.tpu_port, tpu.serve(ledger, faults, host, options.tpu_port)),
+            (
+                "block engine",
+                options.block_engine_port,
+                block_engine.serve(ledger, host, options.block_engine_port),
+            ),
         ):
             await _enter(stack, name, host, port, server)
         log.info(
