@@ -23,9 +23,9 @@ def snippet(language: str, service: Service, number: int = 0) -> str:
     section = section.split("\n## ")[0]
     found = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     text: str = found[number]
-    readers_own = "http://127.0.0.1:8000/historical"
+    readers_own = "http://127.0.0.1:8000"
     assert readers_own in text
-    return text.replace(readers_own, service.url)
+    return text.replace(readers_own, service.base_url)
 
 
 def run(service: Service, *command: str) -> str:
@@ -52,7 +52,12 @@ def test_the_shells_snippet_reads_through_a_tier_host(service: Service) -> None:
 
 
 def test_pythons_snippet_prints_the_newest_block(service: Service) -> None:
-    assert run(service, sys.executable, "-c", snippet("python", service)).split() == EXPECTED
+    assert run(service, sys.executable, "-c", snippet("python", service, 1)).split() == EXPECTED
+
+
+def test_pythons_first_snippet_sends_and_reads_back(followed: Service) -> None:
+    slot, err, fee = run(followed, sys.executable, "-c", snippet("python", followed)).split()
+    assert int(slot) > 0 and (err, fee) == ("None", "5000")
 
 
 def test_typescripts_snippet_prints_the_newest_block(
