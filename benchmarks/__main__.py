@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "platform")]
 
-from benchmarks import ledger  # noqa: E402
+from benchmarks import engine, ledger  # noqa: E402
 
+engine.main()
 ledger.main()

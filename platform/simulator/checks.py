@@ -102,6 +102,7 @@ def check_loaded(
     accounts: list[Account | None],
     budget: Budget,
     load: Callable[[Pubkey], Account | None],
+    code_size: Callable[[Account], int],
 ) -> int:
     """The bytes that the transaction loads; LoadFailed if they are too many, or if an invoked
     program is absent or no program.
@@ -118,7 +119,7 @@ def check_loaded(
             counted.add(at)
             code = load(at)
             if code is not None:
-                size += _ACCOUNT_SIZE + len(code.data)
+                size += _ACCOUNT_SIZE + code_size(code)
     if size > budget.loaded_bytes:
         raise LoadFailed("MaxLoadedAccountsDataSizeExceeded")
     for instruction in parts.instructions:

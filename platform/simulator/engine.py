@@ -89,7 +89,7 @@ class Engine:
 
     def _machine(self, features: FeatureSet, fingerprint: frozenset[Pubkey]) -> Machine:
         machine = self._machines.get(fingerprint)
-        if machine is None or machine.residents.loaded_bytes > _MOST_CODE_BYTES:
+        if machine is None or machine.residents.loaded_bytes() > _MOST_CODE_BYTES:
             machine = self._machines[fingerprint] = Machine(features)
         self._machines.move_to_end(fingerprint)
         if len(self._machines) > _MOST_MACHINES:

@@ -1,5 +1,6 @@
 """Residents: which code is loaded under which program in a VM."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from simulator.addresses import LOADER_1, LOADER_2, LOADER_3, SYSTEM
 _GONE = Account(0, b"", SYSTEM, False, 0)
 _PROGRAM = (2).to_bytes(4, "little")
 _PROGRAMDATA = (3).to_bytes(4, "little")
+# Each keeps up to 10 MB alive.
+_MOST_CODES = 16
 
 
 class Resident(NamedTuple):
@@ -20,6 +23,16 @@ class Resident(NamedTuple):
     program: Account
     code: Account | None
     callable: bool
+
+
+class Code(NamedTuple):
+    """What is told of an account with a program's code: its bytes, and the slot it came in (None
+    if it holds no code). The account itself is kept, so that its id stays its own.
+    """
+
+    account: Account
+    size: int
+    slot: int | None
 
 
 class Residents:
@@ -31,7 +44,13 @@ class Residents:
         self._vm = vm
         self._residents: dict[Pubkey, Resident] = {}
         self._code_keys: set[Pubkey] = set()
-        self.loaded_bytes = 0
+        self._codes: OrderedDict[int, Code] = OrderedDict()
+        # By program, even of those forgotten: the VM still has their code.
+        self._sizes: dict[Pubkey, int] = {}
+
+    def loaded_bytes(self) -> int:
+        """The bytes of all code that is loaded."""
+        return sum(self._sizes.values())
 
     def hold(
         self, key: Pubkey, account: Account, load: Callable[[Pubkey], Account | None], slot: int
@@ -45,7 +64,10 @@ class Residents:
         if at is None:
             return False
         code = load(at)
-        wanted = Resident(account, code, _is_callable(code, slot))
+        # Code is visible from the slot after the one it was deployed in.
+        wanted = Resident(
+            account, code, code is not None and self.code(code).slot not in (None, slot)
+        )
         if not self._is_held(key, wanted):
             self._load(key, at, wanted)
         return True
@@ -57,6 +79,23 @@ class Residents:
     def is_code(self, key: Pubkey) -> bool:
         """Whether a program was loaded from this account."""
         return key in self._code_keys
+
+    def code(self, account: Account) -> Code:
+        """What is told of an account with a program's code: reading it copies all of it, so this
+        remembers.
+        """
+        known = self._codes.get(id(account))
+        if known is None:
+            data = account.data
+            slot = int.from_bytes(data[4:12], "little") if data[:4] == _PROGRAMDATA else None
+            known = self._codes[id(account)] = Code(account, len(data), slot)
+            if len(self._codes) > _MOST_CODES:
+                self._codes.popitem(last=False)
+        return known
+
+    def code_size(self, account: Account) -> int:
+        """The bytes of an account with a program's code."""
+        return self.code(account).size
 
     def _is_held(self, key: Pubkey, wanted: Resident) -> bool:
         held = self._residents.get(key)
@@ -76,7 +115,7 @@ class Residents:
         except Exception:  # the wheel does not export its class
             return False
         self._residents[key] = wanted
-        self.loaded_bytes += len(account.data)
+        self._sizes[key] = len(account.data)
         return True
 
     def _load(self, key: Pubkey, at: Pubkey, wanted: Resident) -> None:
@@ -94,21 +133,13 @@ class Residents:
             vm.set_account(at, code)
         self._code_keys.add(at)
         self._residents[key] = wanted
-        self.loaded_bytes += len(code.data)
+        self._sizes[key] = self.code_size(code)
 
 
 def code_key(account: Account) -> Pubkey | None:
     """Where an upgradeable program's code lies; None if the account is no program."""
     data = account.data[:36]
     return Pubkey.from_bytes(data[4:]) if data[:4] == _PROGRAM and len(data) == 36 else None
-
-
-def _is_callable(code: Account | None, slot: int) -> bool:
-    """Code is visible from the slot after the one it was deployed in."""
-    if code is None:
-        return False
-    data = code.data[:12]
-    return data[:4] == _PROGRAMDATA and int.from_bytes(data[4:12], "little") != slot
 
 
 def _executable(account: Account) -> Account:

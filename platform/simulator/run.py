@@ -92,7 +92,7 @@ def run(
         return _refused(refused.err, parts.keys if parts is not None else [])
     passage = _Passage(parts, accounts, budget.fee, nonce, seen, machine)
     try:
-        size = check_loaded(parts, accounts, budget, seen)
+        size = check_loaded(parts, accounts, budget, seen, machine.residents.code_size)
     except LoadFailed as failed:
         return passage.fees_only(failed.err)
     machine.stage(parts.keys, passage.as_loaded(), seen, moment.slot)

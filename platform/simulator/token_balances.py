@@ -15,6 +15,7 @@ _STATE_AT, _DECIMALS_AT, _INITIALIZED_AT = 108, 44, 45
 # Token-2022 marks what an account is behind the longest plain one.
 _MARK_AT, _MINT_MARK, _ACCOUNT_MARK = 165, 1, 2
 _WRAPPED_SOL_DECIMALS = 9
+_NOT_READ = -1
 
 
 class Holding(NamedTuple):
@@ -37,18 +38,18 @@ def token_balances(
     balances = []
     decimals: dict[Pubkey, int | None] = {}
     for index, (key, account) in enumerate(zip(keys, accounts, strict=True)):
-        if account is None or index in called or key in TOKEN_PROGRAMS:
+        if account is None or index in called:
             continue
         program = account.owner
-        if program not in TOKEN_PROGRAMS:
+        if program not in TOKEN_PROGRAMS or key in TOKEN_PROGRAMS:
             continue
         holding = read_holding(account)
         if holding is None:
             continue
         mint = holding.mint
-        if mint not in decimals:
-            decimals[mint] = _decimals(mint, program, load)
-        places = decimals[mint]
+        places = decimals.get(mint, _NOT_READ)
+        if places == _NOT_READ:
+            places = decimals[mint] = _decimals(mint, program, load)
         if places is None:
             continue
         amount = ui_amount(holding.amount, places)
