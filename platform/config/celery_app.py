@@ -33,6 +33,11 @@ app.conf.beat_schedule = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "apply-retention": {
+        "task": "ingest.tasks.apply_retention",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
 }
 
 

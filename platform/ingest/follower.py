@@ -33,8 +33,10 @@ _FIRST_PAUSE_SECONDS = 0.25
 _LONGEST_PAUSE_SECONDS = 15.0
 # A stream that lived this long was healthy: its end is a new story.
 _HEALTHY_SECONDS = 10.0
-# A server forgets its oldest slot while we ask for it.
+# A server forgets its oldest slot while we ask for it: the next time we ask for so many slots
+# later, then for four times as many, and at last for none.
 _SAFETY_SLOTS = 2
+_MOST_SAFETY_SLOTS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Follower:
         self._stopping = threading.Event()
         # The first slot that no stream will give, from when on a new one begins somewhere later.
         self._lost_from: Slot | None = None
+        self._safety = _SAFETY_SLOTS
 
     def stop(self) -> None:
         """From whatever thread or signal."""
@@ -85,6 +88,7 @@ class Follower:
             except FromSlotTooOld as error:
                 said = self._say(said, f"the {self._source.name} forgot: {error}")
                 self._begin_later(error.first_available)
+                continue
             except (StreamError, NodeError) as error:
                 said = self._say(said, f"the {self._source.name}: {error}")
             except AWAY as error:
@@ -127,7 +131,7 @@ class Follower:
         connected = False
         for update in stream:
             if not connected:
-                connected = True
+                connected, self._safety = True, _SAFETY_SLOTS
                 state.connected_since, state.problem = time.time(), ""
                 begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
                 log.info("connected to the %s, from %s on", self._source.name, begins)
@@ -188,10 +192,11 @@ class Follower:
         wanted = None if assembler is None else assembler.replay_from
         if assembler is None or wanted is None:
             return
-        if oldest is None:
+        if oldest is None or self._safety > _MOST_SAFETY_SLOTS:
             self._lost_from = wanted
             return
-        self._give_up(assembler, wanted, Slot(oldest + _SAFETY_SLOTS))
+        self._give_up(assembler, wanted, Slot(oldest + self._safety))
+        self._safety *= 4
 
     def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
         """Everything below `begin` that the stream did not give is lost to it."""

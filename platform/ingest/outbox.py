@@ -117,10 +117,10 @@ class Outbox:
             self._lost.append(lost)
             self._changed.notify_all()
 
-    def is_empty(self) -> bool:
-        """Whether all that was added is stored, or refused."""
+    def holds(self, slot: int) -> bool:
+        """Whether the slot is not known to be stored yet."""
         with self._changed:
-            return not self._kept and not self._lost
+            return any(each.parcel.slot == slot for each in self._kept.values())
 
     def _run(self) -> None:
         pause = _PAUSE_SECONDS

@@ -3,9 +3,10 @@
 import logging
 
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
-from ingest.services import classification, filling, slots
+from ingest.services import classification, filling, retention, slots
 
 log = logging.getLogger(__name__)
 
@@ -30,3 +31,12 @@ def classify_slots() -> None:
 @shared_task
 def fill_gaps() -> None:
     filling.fill_due_gaps(now=timezone.now)
+
+
+@shared_task
+def apply_retention() -> None:
+    retention.apply(
+        archive_slots=settings.ARCHIVE_RETENTION_SLOTS,
+        ledger_slots=settings.LEDGER_RETENTION_SLOTS,
+        now=timezone.now(),
+    )

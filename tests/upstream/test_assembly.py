@@ -84,6 +84,7 @@ def settle(chain: Chain, slots: int = 12) -> list[Update]:
     return more
 
 
+@settings(deadline=None)
 @given(SEEDS)
 def test_an_undisturbed_stream_gives_the_finalized_chain_with_every_write(seed: int) -> None:
     chain = random_chain(seed)
@@ -97,6 +98,7 @@ def test_an_undisturbed_stream_gives_the_finalized_chain_with_every_write(seed: 
     assert not incomplete(events)
 
 
+@settings(deadline=None)
 @given(SEEDS, st.integers(1, 40))
 def test_any_order_and_duplicates_change_nothing(seed: int, reach: int) -> None:
     chain = random_chain(seed)
@@ -116,6 +118,7 @@ def test_any_order_and_duplicates_change_nothing(seed: int, reach: int) -> None:
         assert event.closed.granularity == Granularity.WRITE
 
 
+@settings(deadline=None)
 @given(SEEDS, st.floats(0.001, 0.2))
 def test_nothing_is_called_whole_that_is_not(seed: int, share: float) -> None:
     chain = random_chain(seed)
@@ -145,6 +148,7 @@ def test_nothing_is_called_whole_that_is_not(seed: int, share: float) -> None:
     assert set(found) | set(told) <= final | {slot for slot in found if slot > max(final)}
 
 
+@settings(deadline=None)
 @given(SEEDS, st.lists(st.floats(0, 1), min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_a_lost_connection_and_its_replay_lose_nothing(
     seed: int, cuts: list[float], last_writes: bool, other_validator: bool
@@ -321,7 +325,7 @@ def test_the_head_and_the_finalized_head_are_told() -> None:
     assert HeadMoved(Slot(100), Slot(100)) in events
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.one_of(

@@ -1,0 +1,34 @@
+"""Slots that fall out of the kept window."""
+
+from datetime import datetime
+
+from historical.services.bounds import newest_slot_or_none
+from historical.services.removal import remove_blocks
+from historical.store import blocks as ledger
+from rewind.services import retention
+from rewind.services import slots as archive
+
+# The ledger's blocks go in steps, one transaction each: a kill costs little, and readers wait
+# for none of it.
+_STEP_SLOTS = 2_000
+_MOST_STEPS = 20
+
+
+def apply(*, archive_slots: int, ledger_slots: int, now: datetime) -> None:
+    """The archive keeps so many slots up to its newest, the ledger up to its own; 0 keeps all."""
+    bounds = archive.bounds()
+    if archive_slots and bounds is not None:
+        first_kept = bounds[1] - archive_slots + 1
+        if first_kept > bounds[0]:
+            retention.prune(first_kept, now=now)
+    newest = newest_slot_or_none()
+    if ledger_slots and newest is not None:
+        _prune_ledger(newest - ledger_slots + 1)
+
+
+def _prune_ledger(first_kept: int) -> None:
+    for _ in range(_MOST_STEPS):
+        bounds = ledger.bounds()
+        if bounds is None or bounds[0] >= first_kept:
+            return
+        remove_blocks(bounds[0], min(bounds[0] + _STEP_SLOTS, first_kept) - 1)

@@ -1,0 +1,85 @@
+"""A follower in this process, and a worker beside it: what `make run` starts as processes."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from django.db import connection
+from django.utils import timezone
+
+from ingest.follower import Follower, Source
+from ingest.outbox import Outbox
+from ingest.services.slots import ingest_waiting
+from ingest.source_lock import SourceLock
+from upstream.node import Node
+
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass
+class Following:
+    """A running follower; `failure` is what its thread raised."""
+
+    follower: Follower
+    outbox: Outbox
+    failure: list[BaseException]
+
+
+def wait(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def worker() -> Iterator[None]:
+    """Stores whatever waits."""
+    stopping = threading.Event()
+
+    def work() -> None:
+        while not stopping.wait(0.02):
+            ingest_waiting(now=timezone.now, seconds=5.0)
+        connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def follower(
+    geyser_url: str, node_url: str | None, *, limit_bytes: int = 1 << 28
+) -> Iterator[Following]:
+    """Follows until the end of the block."""
+    lock = SourceLock(geyser_url)
+    assert lock.take()
+    outbox = Outbox(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
+    node = None if node_url is None else Node(node_url)
+    running = Follower(Source("localnet", geyser_url, "", node), outbox, assembler_bytes=1 << 28)
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            running.run()
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    outbox.start()
+    thread.start()
+    try:
+        yield Following(running, outbox, failure)
+    finally:
+        running.stop()
+        outbox.stop()
+        thread.join()
+        lock.let_go()

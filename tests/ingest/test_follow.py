@@ -1,0 +1,168 @@
+"""The follower against localnet: what it stores is localnet's chain, whatever happens between."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chain.blocks import Granularity
+from historical.models import Block
+from historical.models import Gap as LedgerGap
+from ingest import handover
+from ingest.errors import WrongChain
+from ingest.follower_state import published
+from rewind.models import ArchivedSlot, ArchiveState
+from rewind.models import Gap as ArchiveGap
+from tests.ingest.following import follower, wait, worker
+from tests.localnet_process import Localnet, running_localnet
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def localnet(empty_redis: None) -> Iterator[Localnet]:
+    with running_localnet(LOCALNET_SLOT_MS=40, LOCALNET_SKIP_PERCENT=10) as running:
+        yield running
+
+
+def newest_archived() -> int:
+    newest = ArchivedSlot.objects.first()
+    return -1 if newest is None else newest.slot
+
+
+def archived_to(slot: int) -> None:
+    wait(lambda: newest_archived() >= slot, f"slot {slot} archived")
+
+
+def no_open_gaps() -> bool:
+    models: list[Any] = [LedgerGap, ArchiveGap]
+    return not any(model.objects.filter(closed_at__isnull=True).exists() for model in models)
+
+
+def is_localnets_chain(localnet: Localnet) -> None:
+    """Between the ends of what is stored, ledger and archive have localnet's blocks exactly."""
+    archived = {slot.slot: slot for slot in ArchivedSlot.objects.all()}
+    first, last = min(archived), max(archived)
+    listed = localnet.call("getBlocks", first, last, {"commitment": "finalized"})
+    assert sorted(archived) == listed
+    blocks = {block.slot: block for block in Block.objects.filter(slot__range=(first, last))}
+    assert sorted(blocks) == listed
+    for slot in listed:
+        block = localnet.call(
+            "getBlock", slot, {"transactionDetails": "signatures", "rewards": False}
+        )
+        assert archived[slot].parent_slot == blocks[slot].parent_slot == block["parentSlot"]
+        assert str(archived[slot].blockhash) == str(blocks[slot].blockhash)
+        assert blocks[slot].transaction_count == len(block["signatures"])
+
+
+def airdrops(localnet: Localnet, count: int) -> None:
+    from solders.keypair import Keypair
+
+    for _ in range(count):
+        localnet.call("requestAirdrop", str(Keypair().pubkey()), 1_000_000_000)
+
+
+def test_what_is_finalized_is_stored_with_every_write(localnet: Localnet) -> None:
+    with worker(), follower(localnet.geyser_url, localnet.url) as following:
+        airdrops(localnet, 20)
+        wait(lambda: Block.objects.filter(transaction_count__gt=0).exists(), "a transaction")
+        archived_to(localnet.call("getSlot") + 5)
+        stored = newest_archived()
+        wait(lambda: not following.outbox.holds(stored), "the outbox to know what is stored")
+        state = published()
+        assert state is not None and state.source == "localnet"
+        assert not following.failure
+    assert no_open_gaps()
+    is_localnets_chain(localnet)
+    assert not ArchivedSlot.objects.exclude(granularity=Granularity.WRITE).exists()
+
+
+def test_a_cut_stream_goes_on_where_it_was(localnet: Localnet) -> None:
+    with worker(), follower(localnet.geyser_url, localnet.url) as following:
+        for _ in range(3):
+            archived_to(newest_archived() + 5)
+            localnet.call("setFaults", {"dropStreams": True})
+        archived_to(localnet.call("getSlot") + 5)
+        assert not following.failure
+    assert no_open_gaps()
+    is_localnets_chain(localnet)
+
+
+def test_a_new_follower_resumes_after_the_last_stored_slot(localnet: Localnet) -> None:
+    with worker():
+        with follower(localnet.geyser_url, localnet.url):
+            archived_to(10)
+        stopped_at = newest_archived()
+        localnet.wait_for_slot(stopped_at + 20)
+        with follower(localnet.geyser_url, localnet.url):
+            archived_to(stopped_at + 30)
+    assert no_open_gaps()
+    is_localnets_chain(localnet)
+
+
+def test_disorder_and_forks_leave_no_trace(localnet: Localnet) -> None:
+    localnet.call("setFaults", {"duplicatePercent": 20, "reorderPercent": 20})
+    with worker(), follower(localnet.geyser_url, localnet.url):
+        for _ in range(3):
+            localnet.call("setFaults", {"forkSlots": 2, "skipSlots": 1})
+            airdrops(localnet, 5)
+            archived_to(newest_archived() + 6)
+        archived_to(localnet.call("getSlot") + 5)
+    assert no_open_gaps()
+    is_localnets_chain(localnet)
+
+
+def test_slots_wait_while_no_worker_stores_them(localnet: Localnet) -> None:
+    with follower(localnet.geyser_url, localnet.url, limit_bytes=4_000) as following:
+        wait(lambda: handover.count() > 2, "slots in Redis")
+        assert newest_archived() == -1
+        with worker():
+            archived_to(localnet.call("getSlot") + 5)
+        assert not following.failure
+    is_localnets_chain(localnet)
+
+
+def test_what_redis_lost_is_handed_over_again(localnet: Localnet) -> None:
+    import redis
+    from django.conf import settings
+
+    with follower(localnet.geyser_url, localnet.url):
+        wait(lambda: handover.count() > 5, "slots in Redis")
+        with redis.Redis.from_url(settings.REDIS_URL) as client:
+            client.flushdb()
+        with worker():
+            archived_to(localnet.call("getSlot") + 5)
+    assert no_open_gaps()
+    is_localnets_chain(localnet)
+
+
+def test_what_the_server_forgot_becomes_a_gap_with_a_cause(localnet: Localnet) -> None:
+    with worker():
+        with follower(localnet.geyser_url, localnet.url):
+            archived_to(8)
+        localnet.call("setFaults", {"replaySlots": 5})
+        stopped_at = newest_archived()
+        localnet.wait_for_slot(stopped_at + 30)
+        with follower(localnet.geyser_url, localnet.url):
+            archived_to(stopped_at + 40)
+    gap = ArchiveGap.objects.filter(closed_at__isnull=True, cause="stream_lost").first()
+    assert gap is not None and gap.from_slot == stopped_at + 1
+    assert LedgerGap.objects.filter(from_slot=gap.from_slot, cause="stream_lost").exists()
+
+
+def test_another_chain_is_refused_in_words(localnet: Localnet) -> None:
+    ArchiveState.objects.create(id=1, filters_set_for="another genesis hash")
+    with follower(localnet.geyser_url, localnet.url) as following:
+        wait(lambda: following.failure, "a refusal")
+    assert isinstance(following.failure[0], WrongChain)
+    assert "another genesis hash" in str(following.failure[0])
+    assert newest_archived() == -1
+
+
+def test_two_workers_at_once_store_each_slot_once(localnet: Localnet) -> None:
+    with follower(localnet.geyser_url, localnet.url):
+        wait(lambda: handover.count() > 10, "slots in Redis")
+        with worker(), worker(), worker():
+            archived_to(localnet.call("getSlot") + 3)
+    is_localnets_chain(localnet)

@@ -1,0 +1,148 @@
+"""What waits in Redis is stored once, in order, and a bad slot stops nobody else."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.conf import settings
+
+from historical.models import Block
+from historical.models import Gap as LedgerGap
+from ingest import handover
+from ingest.services.slots import Ingested, ingest_waiting
+from rewind.models import AccountChange, ArchivedSlot
+from rewind.models import Gap as ArchiveGap
+from tests.ingest.handed import closed, hand_over
+from tests.rewind.samples import block, write
+from upstream.geyser.closed_slots import slot_record
+
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
+
+
+def slot(number: int, **options: object):
+    return block(number, writes=[write(number % 3, version=number)], transactions=0, **options)
+
+
+def ingest() -> Ingested:
+    return ingest_waiting(now=lambda: NOW, seconds=30.0)
+
+
+def test_a_record_comes_out_as_it_went_in():
+    record = slot(100)
+    assert slot_record(closed(record)).account_writes == record.account_writes
+    assert slot_record(closed(record)).blockhash == record.blockhash
+
+
+def test_slots_are_stored_and_wait_no_more():
+    hand_over(slot(101), slot(100), slot(102))
+    ingested = ingest()
+    assert (ingested.stored, ingested.changes) == (3, 3)
+    assert [each.slot for each in ArchivedSlot.objects.order_by("slot")] == [100, 101, 102]
+    assert Block.objects.count() == 3
+    assert handover.count() == 0
+    assert not ingested.refused
+
+
+def test_more_than_one_run_of_slots_is_stored():
+    hand_over(*(slot(number) for number in range(100, 160)))
+    assert ingest().stored == 60
+    assert AccountChange.objects.count() == 60
+
+
+def test_the_same_slot_again_changes_nothing():
+    hand_over(slot(100))
+    ingest()
+    hand_over(slot(100))
+    assert ingest().changes == 0
+    assert AccountChange.objects.count() == 1
+    assert handover.count() == 0
+
+
+def test_what_waits_already_is_not_replaced_by_less():
+    hand_over(slot(100))
+    hand_over(block(100, writes=None, transactions=0))
+    ingest()
+    assert AccountChange.objects.count() == 1
+
+
+def test_a_slot_that_contradicts_is_set_aside_with_a_gap_and_the_others_are_stored():
+    hand_over(slot(100))
+    ingest()
+    hand_over(slot(100, fork=1), slot(101), slot(102))
+    name = f"100:{slot(100, fork=1).blockhash}"
+    ingested = ingest()
+    assert ingested.stored == 2
+    assert list(ingested.refused) == [100]
+    assert "already" in handover.refused([name])[name]
+    assert handover.count() == 0
+    assert {each.slot for each in ArchivedSlot.objects.all()} == {100, 101, 102}
+    # The slot itself is there, in its first version: nothing is missing.
+    assert not ArchiveGap.objects.exists()
+
+
+def test_a_slot_that_cannot_be_read_is_a_gap_with_its_cause():
+    import msgspec
+
+    bad = closed(slot(101))
+    broken = msgspec.structs.replace(bad, account_writes=[b"\xff\xff"])
+    hand_over(slot(100), slot(102))
+    handover.offer([handover.pack(broken, reason="", source="stream")])
+    ingested = ingest()
+    assert ingested.stored == 2
+    assert "damaged" in ingested.refused[101]
+    for model in (ArchiveGap, LedgerGap):
+        gap = model.objects.get(closed_at__isnull=True)
+        assert (gap.from_slot, gap.to_slot, gap.cause) == (101, 101, "refused")
+
+
+def test_a_slot_without_proved_writes_fills_the_ledger_and_says_why_not_the_archive():
+    hand_over(slot(100))
+    hand_over(block(101, writes=None, transactions=0), reason="writes_missing")
+    hand_over(slot(102))
+    ingest()
+    assert Block.objects.count() == 3
+    gap = ArchiveGap.objects.get(closed_at__isnull=True)
+    assert (gap.from_slot, gap.to_slot, gap.cause) == (101, 101, "writes_missing")
+    assert not LedgerGap.objects.exists()
+    # ... and when they come later, the gap closes.
+    hand_over(slot(101))
+    ingest()
+    assert not ArchiveGap.objects.filter(closed_at__isnull=True).exists()
+
+
+def test_a_missing_parent_is_a_gap_of_the_ledger_until_it_comes():
+    hand_over(slot(100), slot(104, parent=103))
+    ingest()
+    told = [
+        (gap.from_slot, gap.to_slot, gap.status)
+        for gap in LedgerGap.objects.filter(closed_at__isnull=True).order_by("from_slot")
+    ]
+    assert told == [(101, 102, "unknown"), (103, 103, "missing")]
+    hand_over(slot(103, parent=100))
+    ingest()
+    assert not LedgerGap.objects.filter(closed_at__isnull=True).exists()
+    closed_by = {gap.closed_by for gap in LedgerGap.objects.all()}
+    assert closed_by == {"stream", "parent link"}
+
+
+def test_what_redis_lost_of_a_slot_is_not_waited_for():
+    import redis
+
+    hand_over(slot(100), slot(101))
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        for key in client.keys("*handover:slot:100:*"):
+            client.delete(key)
+    assert ingest().stored == 1
+    assert handover.count() == 0
+
+
+def test_what_is_damaged_in_redis_is_set_aside():
+    import redis
+
+    hand_over(slot(100), slot(101))
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        for key in client.keys("*handover:slot:100:*"):
+            client.set(key, b"not a parcel")
+    assert ingest().stored == 1
+    name = f"100:{slot(100).blockhash}"
+    assert "damaged" in handover.refused([name])[name]
