@@ -8,13 +8,14 @@ from typing import TypeAlias
 from solders.account import Account
 from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
+from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from simulator.checks import MOST_LOCKS, MOST_LOCKS_LATER
 from simulator.features import MORE_ACCOUNT_LOCKS, mainnet_features
 from simulator.machine import Machine
 from simulator.moment import Moment
-from simulator.outcome import Outcome
+from simulator.outcome import Outcome, refused
 from simulator.run import run
 
 Loader: TypeAlias = Callable[[Pubkey], Account | None]
@@ -70,7 +71,7 @@ class Engine:
         verify: bool = True,
     ) -> list[Outcome]:
         """What they do one after the other, each on what those before it wrote; the first failure
-        is the last outcome.
+        is the last outcome. One that comes twice is processed already.
         """
         written: dict[Pubkey, Account] = {}
 
@@ -79,9 +80,13 @@ class Engine:
             return account if account is not None else load(key)
 
         outcomes = []
+        signatures: set[Signature] = set()
         for transaction in transactions:
             outcome = self.execute(transaction, load=load_written, moment=moment, verify=verify)
+            if not signatures.isdisjoint(transaction.signatures[:1]) and outcome.charged:
+                outcome = refused("AlreadyProcessed", outcome.keys)
             outcomes.append(outcome)
+            signatures.update(transaction.signatures[:1])
             if outcome.err is not None:
                 break
             written.update(outcome.writes)

@@ -76,10 +76,9 @@ class Machine:
             if account is None:
                 residents.forget(key)
                 vm.set_account(key, GONE)
-            elif account.owner in residents.loaders:
-                if not residents.hold(key, account, load, slot):
-                    self._put(key, not_executable(account))
-            else:
+            elif not (
+                account.owner in residents.loaders and residents.hold(key, account, load, slot)
+            ):
                 self._put(key, account)
 
     def unstage(self) -> None:
@@ -100,6 +99,9 @@ class Machine:
             raise EngineFault(f"the engine panicked: {panic}") from None
 
     def _put(self, key: Pubkey, account: Account) -> None:
+        # The VM takes the flag for a promise of code that it can load.
+        if account.executable and account.owner != addresses.NATIVE_LOADER:
+            account = not_executable(account)
         self.residents.forget(key)
         self.vm.set_account(key, account)
         self._staged.append(key)

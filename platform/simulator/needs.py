@@ -10,7 +10,7 @@ from solders.transaction import VersionedTransaction
 from simulator.addresses import BUILTINS, INSTRUCTIONS, LOADER_3, LOOKUP_TABLE, SYSVARS
 from simulator.lookups import listed_keys
 from simulator.programs import code_key
-from simulator.token_balances import TOKEN_PROGRAMS, read_holding
+from simulator.token_balances import held_mint
 
 _NEVER_NEEDED = BUILTINS | SYSVARS | {INSTRUCTIONS}
 
@@ -33,12 +33,7 @@ def needed_keys(
             account = accounts[key]
             if account is None:
                 continue
-            behind = None
-            if account.owner == LOADER_3:
-                behind = code_key(account)
-            elif account.owner in TOKEN_PROGRAMS:
-                holding = read_holding(account)
-                behind = holding.mint if holding is not None else None
+            behind = code_key(account) if account.owner == LOADER_3 else held_mint(account)
             if behind is not None and behind not in accounts:
                 needed[behind] = None
     return [key for key in needed if key not in _NEVER_NEEDED]

@@ -64,3 +64,8 @@ class Outcome:
         answer["computeUnitsConsumed"] = self.units_consumed
         answer["costUnits"] = self.cost_units
         return answer
+
+
+def refused(err: Any, keys: list[Pubkey]) -> Outcome:
+    """What would never stand in a block, because of `err`."""
+    return Outcome(err=err, charged=False, fee=0, keys=keys, executed=False)

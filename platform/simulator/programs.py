@@ -150,7 +150,5 @@ def _executable(account: Account) -> Account:
 
 
 def not_executable(account: Account) -> Account:
-    """The account with no code to run: this VM takes the flag for a promise of code."""
-    if not account.executable:
-        return account
+    """The same account without the flag."""
     return Account(account.lamports, account.data, account.owner, False, account.rent_epoch)

@@ -38,7 +38,7 @@ from simulator.lookups import load_lookups
 from simulator.machine import Machine
 from simulator.moment import Moment
 from simulator.nonces import Nonce
-from simulator.outcome import Outcome
+from simulator.outcome import Outcome, refused
 from simulator.parts import Parts, rebound, take_apart
 from simulator.token_balances import TOKEN_PROGRAMS, token_balances
 
@@ -88,8 +88,8 @@ def run(
         accounts = [seen(key) for key in parts.keys]
         nonce = check_age(parts, accounts, moment)
         check_payer(accounts[0], budget.fee, machine.rent_minimum)
-    except Refused as refused:
-        return _refused(refused.err, parts.keys if parts is not None else [])
+    except Refused as refusal:
+        return refused(refusal.err, parts.keys if parts is not None else [])
     passage = _Passage(parts, accounts, budget.fee, nonce, seen, machine)
     try:
         size = check_loaded(parts, accounts, budget, seen, machine.residents.code_size)
@@ -110,12 +110,8 @@ def run(
             return passage.fees_only(err)
         if err not in _RUN_ERRORS:
             # The VM's own checks, where they are stricter than those before it.
-            return _refused(err, parts.keys)
+            return refused(err, parts.keys)
     return passage.failure(err, result.meta(), size)
-
-
-def _refused(err: Any, keys: list[Pubkey]) -> Outcome:
-    return Outcome(err=err, charged=False, fee=0, keys=keys, executed=False)
 
 
 class _Seen:
@@ -156,7 +152,7 @@ class _Passage:
         self._seen = seen
         self._rent_minimum = machine.rent_minimum
         self._called = {each.program_index for each in parts.instructions}
-        self._holds_tokens = not TOKEN_PROGRAMS.isdisjoint(parts.keys)
+        self._holds_tokens = any(program in parts.keys for program in TOKEN_PROGRAMS)
 
     def as_loaded(self) -> Accounts:
         """The accounts as the VM gets them."""

@@ -1,7 +1,8 @@
 """Token balances before and after a transaction, as the node writes them."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from solders.account import Account
 from solders.pubkey import Pubkey
@@ -9,21 +10,13 @@ from solders.pubkey import Pubkey
 from chain.parsed.amounts import ui_amount
 from simulator.addresses import TOKEN, TOKEN_2022, WRAPPED_SOL
 
-TOKEN_PROGRAMS = frozenset({TOKEN, TOKEN_2022})
+TOKEN_PROGRAMS = {TOKEN: str(TOKEN), TOKEN_2022: str(TOKEN_2022)}
 _ACCOUNT_SIZE, _MINT_SIZE, _MULTISIG_SIZE = 165, 82, 355
 _STATE_AT, _DECIMALS_AT, _INITIALIZED_AT = 108, 44, 45
 # Token-2022 marks what an account is behind the longest plain one.
 _MARK_AT, _MINT_MARK, _ACCOUNT_MARK = 165, 1, 2
 _WRAPPED_SOL_DECIMALS = 9
 _NOT_READ = -1
-
-
-class Holding(NamedTuple):
-    """A token account: the mint's and the owner's keys, and the raw amount."""
-
-    mint: Pubkey
-    owner: Pubkey
-    amount: int
 
 
 def token_balances(
@@ -38,42 +31,53 @@ def token_balances(
     balances = []
     decimals: dict[Pubkey, int | None] = {}
     for index, (key, account) in enumerate(zip(keys, accounts, strict=True)):
-        if account is None or index in called:
+        if account is None:
             continue
         program = account.owner
-        if program not in TOKEN_PROGRAMS or key in TOKEN_PROGRAMS:
+        program_text = TOKEN_PROGRAMS.get(program)
+        if program_text is None or index in called or key in TOKEN_PROGRAMS:
             continue
-        holding = read_holding(account)
-        if holding is None:
+        data = account.data
+        if not _is_holding(data, program):
             continue
-        mint = holding.mint
+        mint, mint_text, owner_text = _keys(data[:64])
         places = decimals.get(mint, _NOT_READ)
         if places == _NOT_READ:
             places = decimals[mint] = _decimals(mint, program, load)
         if places is None:
             continue
-        amount = ui_amount(holding.amount, places)
+        amount = ui_amount(int.from_bytes(data[64:72], "little"), places)
         # Zero and none are one in the form that the node stores.
         amount["uiAmount"] = amount["uiAmount"] or None
         balances.append(
             {
                 "accountIndex": index,
-                "mint": str(mint),
+                "mint": mint_text,
                 "uiTokenAmount": amount,
-                "owner": str(holding.owner),
-                "programId": str(program),
+                "owner": owner_text,
+                "programId": program_text,
             }
         )
     return balances
 
 
-def read_holding(account: Account) -> Holding | None:
-    """What a token account of either program holds; None for any other account."""
+def held_mint(account: Account) -> Pubkey | None:
+    """The mint of a token account of either program; None for any other account."""
     data = account.data
-    if not _is(data, account.owner, _ACCOUNT_SIZE, _ACCOUNT_MARK) or not data[_STATE_AT]:
+    if account.owner not in TOKEN_PROGRAMS or not _is_holding(data, account.owner):
         return None
-    mint, owner = Pubkey.from_bytes(data[:32]), Pubkey.from_bytes(data[32:64])
-    return Holding(mint, owner, int.from_bytes(data[64:72], "little"))
+    return Pubkey.from_bytes(data[:32])
+
+
+def _is_holding(data: bytes, program: Pubkey) -> bool:
+    return _is(data, program, _ACCOUNT_SIZE, _ACCOUNT_MARK) and data[_STATE_AT] != 0
+
+
+# The same accounts come again, before and after and in the next transaction.
+@lru_cache(maxsize=4_096)
+def _keys(data: bytes) -> tuple[Pubkey, str, str]:
+    mint = Pubkey.from_bytes(data[:32])
+    return mint, str(mint), str(Pubkey.from_bytes(data[32:]))
 
 
 def _decimals(

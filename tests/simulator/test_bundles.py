@@ -93,3 +93,13 @@ def test_code_replaced_between_two_bundles_leaves_no_trace() -> None:
         assert outcomes[1].err == {"InstructionError": [0, {"Custom": code}]}
     assert isinstance(world.accounts[program], Account)
     assert world.accounts[program].owner == addresses.LOADER_3
+
+
+def test_a_transaction_that_comes_twice_is_processed_already() -> None:
+    world = World()
+    twice = pay(BOB.pubkey(), 1)
+    first, second = run(world, twice, twice)
+    assert first.err is None
+    assert second.err == "AlreadyProcessed"
+    assert not second.charged
+    assert second.writes == {}

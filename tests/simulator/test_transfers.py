@@ -3,6 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.account import Account
+from solders.instruction import Instruction
+from solders.pubkey import Pubkey
 
 from chain.blocks import CURRENT_FORM, TransactionRecord
 from chain.units import U64_MAX
@@ -14,7 +16,7 @@ from tests.simulator.world import (
     SOL,
     World,
     address,
-    legacy,
+    call,
     limits,
     pay,
     plain,
@@ -23,6 +25,7 @@ from tests.simulator.world import (
 )
 
 TARGET = address(77)
+MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 
 
 def test_a_transfer_moves_lamports_and_costs_the_fee() -> None:
@@ -141,22 +144,41 @@ def test_signatures_and_the_price_of_units_make_the_fee() -> None:
 @given(
     units=st.none() | st.integers(0, 2**32 - 1),
     price=st.integers(0, 10**9),
-    transfers=st.integers(1, 5),
+    transfers=st.integers(1, 3),
+    memos=st.integers(0, 3),
+    proofs=st.integers(0, 2),
 )
-def test_the_fee_is_what_the_vm_takes(units: int | None, price: int, transfers: int) -> None:
+def test_the_fee_is_what_the_vm_takes(
+    units: int | None, price: int, transfers: int, memos: int, proofs: int
+) -> None:
     world = SHARED
     world.accounts[ALICE.pubkey()] = plain(10**18)
     world.accounts[TARGET] = plain(SOL)
-    transaction = legacy(
-        [*limits(units=units, price=price), *[transfer(ALICE.pubkey(), TARGET, 1)] * transfers]
+    transaction = v0(
+        [
+            *limits(units=units, price=price),
+            *[signature_proof()] * proofs,
+            *[call(MEMO, b"hello")] * memos,
+            *[transfer(ALICE.pubkey(), TARGET, 1)] * transfers,
+        ]
     )
     outcome = world.look(transaction, verify=False)
+    assert outcome.charged
+    assert outcome.fee >= 5_000 * (1 + proofs)
     if outcome.err is None:
         # What the VM left the payer with, against the fee that was worked out before it ran.
         assert outcome.post_balances[0] == 10**18 - transfers - outcome.fee
     else:
-        assert outcome.err["InstructionError"][1] == "ComputationalBudgetExceeded"
+        assert units is not None
         assert outcome.post_balances[0] == 10**18 - outcome.fee
+
+
+def signature_proof() -> Instruction:
+    """One signature for the ed25519 program: where key, signature and message lie, and they."""
+    signature = bytes(BOB.sign_message(b"m"))
+    places = (48, 0xFFFF, 16, 0xFFFF, 112, 1, 0xFFFF)
+    head = b"\1\0" + b"".join(place.to_bytes(2, "little") for place in places)
+    return call(addresses.ED25519, head + bytes(BOB.pubkey()) + signature + b"m")
 
 
 SHARED = World()
