@@ -83,6 +83,12 @@ class Run:
         except OSError:
             return 0
 
+    def localnet_listens(self) -> bool:
+        address = ("127.0.0.1", int(self.localnet["LOCALNET_RPC_PORT"]))
+        with contextlib.suppress(OSError), socket.create_connection(address, timeout=1):
+            return True
+        return False
+
     def output(self) -> str:
         return (self.folder / "output").read_text()
 
@@ -128,6 +134,7 @@ def test_a_run_serves_writes_its_credentials_and_stops_whole_on_ctrl_c(run: Run)
     assert path.stat().st_mode & 0o777 == 0o600
     credentials = json.loads(path.read_text())
     assert credentials["base_url"] == f"http://127.0.0.1:{run.port}"
+    assert f"localnet  http://127.0.0.1:{run.localnet['LOCALNET_RPC_PORT']}" in run.output()
     assert set(credentials["admin"]) == {"url", "username", "password"}
     assert set(credentials["api_keys"]) == {"basic", "ultra", "elite", "epic"}
     assert all(credentials["api_keys"].values())
@@ -168,17 +175,21 @@ def test_what_dies_is_started_again(run: Run) -> None:
     run.start()
     (web,) = [p for p in run.named("granian --interface") if p.ppid() == run.process.pid]
     (server,) = [p for p in run.processes() if p.name() == "valkey-server"]
+    (localnet,) = run.named("manage.py localnet")
     web.kill()
     server.kill()
+    localnet.kill()
     deadline = time.monotonic() + 20
-    while run.get("/readyz") != 200 or psutil.pid_exists(web.pid):
+    while run.get("/readyz") != 200 or psutil.pid_exists(web.pid) or not run.localnet_listens():
         assert time.monotonic() < deadline, run.output()
         time.sleep(0.1)
     assert "web ended (signal SIGKILL); starts again" in run.output()
     assert "valkey ended (signal SIGKILL); starts again" in run.output()
+    assert "localnet ended (signal SIGKILL); starts again" in run.output()
 
 
 def test_a_second_run_in_the_same_directory_says_so_and_leaves_the_first_alone(run: Run) -> None:
+    run.localnet["LOCALNET"] = "false"
     run.start()
     assert run.process is not None
     second = run.spawn(stdout=subprocess.PIPE)
