@@ -23,6 +23,8 @@ from localnet.faults import Faults
 from localnet.ledger import QueueFull
 from localnet.servers import tpu
 from localnet.submissions import read_transaction
+from tests.localnet.wallets import SOL, landed, pay, signed, wallet
+from tests.localnet_process import Localnet
 from upstream.tpu_certificate import certificate_der, pubkey_of, tls_identity
 
 LEADER = Keypair.from_seed(bytes([1]) * 32)
@@ -282,6 +284,20 @@ def test_a_slow_leader_takes_its_time() -> None:
             assert asyncio.get_running_loop().time() - sent_at >= 0.19
 
     served(trial)
+
+
+def test_a_transaction_sent_to_a_running_localnet_lands(localnet: Localnet) -> None:
+    alice = wallet(localnet)
+    transaction = signed(localnet, [pay(alice, Keypair().pubkey(), SOL)], alice)
+
+    async def send() -> None:
+        async with peer_of(localnet.tpu_port, identity=alice) as peer:
+            peer.send(bytes(transaction))
+            # Not before it is acknowledged may the connection end.
+            await peer.ping()
+
+    asyncio.run(send())
+    assert landed(localnet, str(transaction.signatures[0]))["err"] is None
 
 
 def test_a_taken_port_is_an_error() -> None:

@@ -44,6 +44,8 @@ class SlotMessage:
 class AccountMessage:
     """One account write."""
 
+    __slots__ = ("_bodies", "_slot", "write")
+
     def __init__(self, slot: Slot, write: AccountWrite) -> None:
         self.write = write
         self._slot = slot
