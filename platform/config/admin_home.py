@@ -36,7 +36,23 @@ _LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "Ledger",
         "historical",
-        (("Blocks", "block", "deployed_code"), ("Imports", "import", "file_open")),
+        (
+            ("Blocks", "block", "deployed_code"),
+            ("Gaps", "gap", "broken_image"),
+            ("Imports", "import", "file_open"),
+        ),
+    ),
+    (
+        "Archive",
+        "rewind",
+        (
+            ("Coverage", "slottally", "view_timeline"),
+            ("Slots", "archivedslot", "inventory_2"),
+            ("Gaps", "gap", "broken_image"),
+            ("Filtered owners", "owner", "filter_alt"),
+            ("Filtered accounts", "filteredpubkey", "filter_list"),
+            ("Baselines", "baseline", "photo_camera"),
+        ),
     ),
     ("Tipping", "tipping", (("TTL classes", "ttlclass", "timelapse"),)),
     (

@@ -1,5 +1,6 @@
 """Queries on open gaps."""
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from rewind.models import Gap
@@ -10,6 +11,57 @@ def lowest_untried(first: int, last: int) -> int | None:
     found = _open(first, last).filter(tries=0).order_by("from_slot")
     slot = found.values_list("from_slot", flat=True).first()
     return None if slot is None else max(slot, first)
+
+
+def unknown_slots(first: int, last: int) -> int:
+    """How many slots of the range are in gaps of which it is not known whether a block was made."""
+    return sum(slots for status, _, slots in _counted(first, last) if status == "unknown")
+
+
+def slots_by_cause(first: int, last: int) -> list[tuple[str, int]]:
+    """Causes of open gaps with the slots each has in the range, the most first."""
+    sums: dict[str, int] = {}
+    for _, cause, slots in _counted(first, last):
+        sums[cause] = sums.get(cause, 0) + slots
+    return sorted(sums.items(), key=lambda each: (-each[1], each[0]))
+
+
+def count_open(first: int, last: int) -> int:
+    return _open(first, last).count()
+
+
+def newest_open(first: int, last: int, limit: int) -> list[Gap]:
+    return list(_open(first, last).order_by("-from_slot")[:limit])
+
+
+def slots_by_cell(first: int, last: int, size: int) -> dict[int, int]:
+    """The range in cells of that many slots: how many slots of each are in open gaps."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT cell, sum(least(to_slot, %(last)s, %(first)s + (cell + 1) * %(size)s - 1)"
+            " - greatest(from_slot, %(first)s + cell * %(size)s) + 1)::bigint"
+            " FROM rewind_gap, LATERAL generate_series("
+            " (greatest(from_slot, %(first)s) - %(first)s) / %(size)s,"
+            " (least(to_slot, %(last)s) - %(first)s) / %(size)s) AS cell"
+            " WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s"
+            " GROUP BY cell",
+            {"first": first, "last": last, "size": size},
+        )
+        return dict(cursor.fetchall())
+
+
+def _counted(first: int, last: int) -> list[tuple[str, str, int]]:
+    """(status, cause, slots in the range) of open gaps."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT status, cause,"
+            " sum(least(to_slot, %(last)s) - greatest(from_slot, %(first)s) + 1)::bigint"
+            " FROM rewind_gap"
+            " WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s"
+            " GROUP BY status, cause",
+            {"first": first, "last": last},
+        )
+        return list(cursor.fetchall())
 
 
 def _open(first: int, last: int) -> QuerySet[Gap]:

@@ -1,0 +1,80 @@
+"""The archive as a whole, for whoever looks after it."""
+
+from dataclasses import dataclass
+
+from rewind.models import Baseline, Gap
+from rewind.store import coverage as store
+from rewind.store import gaps as gap_store
+
+_CELLS = 120
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A stretch of the archive's range; `archived` may be rounded to whole runs of slots."""
+
+    first: int
+    last: int
+    archived: int
+    lacking: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOverview:
+    """Slots by what became of them; `coarse` are archived ones of which perhaps not every write is
+    there. `newest_gaps` are the open ones with the highest slots, of `open_gaps` in all.
+    """
+
+    first_slot: int
+    last_slot: int
+    archived: int
+    coarse: int
+    skipped: int
+    missing: int
+    unknown: int
+    gap_percent: float | None
+    causes: list[tuple[str, int]]
+    open_gaps: int
+    newest_gaps: list[Gap]
+    cells: list[Cell]
+    baselines: list[Baseline]
+
+
+def archive_overview() -> ArchiveOverview | None:
+    """None while nothing is archived."""
+    found = store.summary(0, 2**62)
+    if found is None:
+        return None
+    first, last = found.first, found.last
+    unknown = gap_store.unknown_slots(first, last)
+    slots = last - first + 1
+    counted = slots - (skipped := slots - found.archived - found.missing)
+    return ArchiveOverview(
+        first_slot=first,
+        last_slot=last,
+        archived=found.archived,
+        coarse=found.coarse,
+        skipped=skipped,
+        missing=found.missing - unknown,
+        unknown=unknown,
+        gap_percent=100 * found.missing / counted if counted else None,
+        causes=gap_store.slots_by_cause(first, last),
+        open_gaps=gap_store.count_open(first, last),
+        newest_gaps=gap_store.newest_open(first, last, _LISTED),
+        cells=_cells(first, last),
+        baselines=list(Baseline.objects.order_by("-slot")[:_LISTED]),
+    )
+
+
+def _cells(first: int, last: int) -> list[Cell]:
+    archived = store.archived_by_cell(first, last, _CELLS)
+    size = archived[0][0]
+    lacking = gap_store.slots_by_cell(first, last, size)
+    cells: list[Cell] = []
+    start = first
+    for number, (slots, there) in enumerate(archived):
+        lacks = lacking.get(number, 0)
+        cells.append(Cell(start, start + slots - 1, min(there, slots - lacks), lacks))
+        start += slots
+    return cells

@@ -1,0 +1,148 @@
+"""The admin's pages on the archive, as a browser's requests."""
+
+from datetime import timedelta
+
+import pytest
+from solders.pubkey import Pubkey
+
+from chain.blocks import Granularity
+from columns.gaps import GapStatus
+from historical.models import Gap as LedgerGap
+from historical.services import gaps as ledger_gaps
+from rewind.models import FilteredPubkey, Gap, Owner
+from rewind.services import filters, gaps
+from rewind.services.baseline import record_baseline
+from tests.rewind.conftest import NOW
+from tests.rewind.samples import block, signature, write
+
+ADMIN = "/admin/rewind"
+COVERAGE = f"{ADMIN}/slottally/"
+
+
+def text_of(client, path, **data):
+    page = client.get(path, data)
+    assert page.status_code == 200
+    return page.content.decode()
+
+
+def test_an_empty_archive_says_what_fills_it(admin_client):
+    text = text_of(admin_client, COVERAGE)
+    assert "No slot is archived yet" in text
+    assert "manage.py follow" in text
+
+
+def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
+    filters.filter_owner(filters.VOTE_PROGRAM, filtered=True)
+    record(block(1_000), block(1_003, parent=1_000, granularity=Granularity.SLOT))
+    record(block(1_500, parent=1_499))
+    gaps.open_gap(1_100, 1_199, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
+    record_baseline([write(1)], 1_000, source="snapshot-1000.tar.zst", now=NOW)
+    gap = gaps.open_gaps(1_150, 1_150)[0]
+    gaps.note_try(gap.pk, source="replay", result="too old", now=NOW, next_try_at=None)
+    text = text_of(admin_client, COVERAGE)
+    assert "Slots 1000 to 1500" in text
+    for told in ("stream_lost", "not_yet_known", "tried by replay: too old", "snapshot-1000"):
+        assert told in text
+    assert str(filters.VOTE_PROGRAM) in text
+    assert "99.399% in gaps" in text  # 496 of the 499 slots that may have had a block
+    assert text.count("<rect") > 200
+    assert "slots 1000 to 1004: 2 archived, 2 skipped, 1 in gaps" in text
+
+
+def test_coverage_without_gaps_says_so(admin_client, record):
+    record(block(5), block(6))
+    text = text_of(admin_client, COVERAGE)
+    assert "No open gaps: every slot of the range is archived, or proved skipped." in text
+    assert "0% in gaps" in text
+
+
+def test_the_page_asks_little(admin_client, record, django_assert_max_num_queries):
+    record(*[block(slot, parent=slot - 1) for slot in range(0, 90, 3)][1:])
+    with django_assert_max_num_queries(14):
+        text_of(admin_client, COVERAGE)
+
+
+@pytest.mark.parametrize(
+    ("path", "services", "model"),
+    [(f"{ADMIN}/gap/", gaps, Gap), ("/admin/historical/gap/", ledger_gaps, LedgerGap)],
+)
+def test_a_gap_is_looked_for_by_slot_and_tried_again_now(admin_client, path, services, model):
+    services.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
+    services.open_gap(30, 30, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
+    services.close_range(30, 30, closed_by="getBlocks", now=NOW)
+    gap = services.open_gaps()[0]
+    later = NOW + timedelta(days=36_500)
+    services.note_try(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    text = text_of(admin_client, path, q="15")
+    assert "10 to 20" in text
+    assert "stream_lost" not in text.partition("result_list")[2].partition("</table>")[0]
+    assert "10 to 20" not in text_of(admin_client, path, q="25").partition("<body")[2]
+    assert "10 to 20" not in text_of(admin_client, path, state="closed").partition("<body")[2]
+    page = text_of(admin_client, f"{path}{gap.pk}/change/")
+    assert "2026-01-31 14:05:00 UTC: tried by node: HTTP 503" in page
+    ids = list(model.objects.values_list("pk", flat=True))
+    order = {"action": "try_again_now", "_selected_action": ids}
+    answer = admin_client.post(path, order, follow=True)
+    assert "1 gap is due" in answer.content.decode()
+    gap.refresh_from_db()
+    assert gap.next_try_at < later
+
+
+def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
+    from django.contrib.auth.models import Permission
+
+    user = django_user_model.objects.create_user("viewer", password="x", is_staff=True)
+    user.user_permissions.add(
+        *Permission.objects.filter(codename__in=["view_gap", "view_slottally"])
+    )
+    client.force_login(user)
+    gaps.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
+    assert "try_again_now" not in text_of(client, f"{ADMIN}/gap/")
+    assert "Archive" in text_of(client, COVERAGE)
+    assert client.get(f"{ADMIN}/owner/").status_code == 403
+
+
+def test_archived_slots_are_listed_and_found(admin_client, record):
+    record(block(5, writes=[write(1, signature(5, 0))]), block(6, granularity=Granularity.SLOT))
+    text = text_of(admin_client, f"{ADMIN}/archivedslot/")
+    assert "every write" in text
+    assert "last writes" in text
+    assert "last writes" not in text_of(admin_client, f"{ADMIN}/archivedslot/", q="5")
+    assert text_of(admin_client, f"{ADMIN}/archivedslot/", q="9" * 30)
+    assert "stream" in text_of(admin_client, f"{ADMIN}/archivedslot/5/change/")
+    assert "snap" not in text_of(admin_client, f"{ADMIN}/baseline/")
+
+
+def test_an_owner_is_filtered_and_released(admin_client, record):
+    record(block(5, writes=[write(1)]))
+    program = Owner.objects.get().pubkey
+    assert str(program) not in text_of(admin_client, f"{ADMIN}/owner/")
+    for text in (f" {program} ", str(filters.VOTE_PROGRAM)):
+        answer = admin_client.post(f"{ADMIN}/owner/add/", {"key": text}, follow=True)
+        assert text.strip() in answer.content.decode()
+    assert set(filters.filtered_owners()) == {program, filters.VOTE_PROGRAM}
+    pk = Owner.objects.get(pubkey=program).pk
+    assert str(program) in text_of(admin_client, f"{ADMIN}/owner/{pk}/change/")
+    admin_client.post(f"{ADMIN}/owner/{pk}/delete/", {"post": "yes"})
+    assert filters.filtered_owners() == [filters.VOTE_PROGRAM]
+    assert Owner.objects.filter(pk=pk).exists()
+
+
+def test_an_account_is_filtered_and_released(admin_client):
+    account = Pubkey.new_unique()
+    for _ in range(2):
+        admin_client.post(f"{ADMIN}/filteredpubkey/add/", {"key": str(account)})
+    assert FilteredPubkey.objects.get().pubkey == account
+    assert str(account) in text_of(admin_client, f"{ADMIN}/filteredpubkey/{account}/change/")
+    admin_client.post(f"{ADMIN}/filteredpubkey/{account}/delete/", {"post": "yes"})
+    assert not FilteredPubkey.objects.exists()
+    answer = admin_client.post(f"{ADMIN}/filteredpubkey/add/", {"key": "0xabc"})
+    assert "Not a pubkey" in answer.content.decode()
+
+
+def test_the_sidebar_leads_to_every_page_of_the_archive(admin_client):
+    text = text_of(admin_client, "/admin/")
+    for model in ("slottally", "archivedslot", "gap", "owner", "filteredpubkey", "baseline"):
+        assert f"{ADMIN}/{model}/" in text
+        text_of(admin_client, f"{ADMIN}/{model}/")
+    assert "/admin/historical/gap/" in text
