@@ -12,6 +12,7 @@ from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.units import Slot, UnixTimestamp
 from localnet import sysvars
+from localnet.block_index import IndexedTransaction, indexed
 from localnet.entries import HashChain
 from localnet.fees import leader_share
 from localnet.leaders import Schedule
@@ -34,6 +35,7 @@ class Ran:
     signature: bytes
     record: TransactionRecord
     writes: list[AccountWrite]
+    found_by: IndexedTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +251,13 @@ class Bank:
     def _take(self, submitted: Submitted, outcome: Outcome) -> Ran:
         signature = submitted.signature
         writes = [self.write(key, account, signature) for key, account in outcome.writes.items()]
+        record = TransactionRecord(submitted.wire, outcome.meta())
         ran = Ran(
             index=len(self.ran),
             signature=signature,
-            record=TransactionRecord(submitted.wire, outcome.meta()),
+            record=record,
             writes=writes,
+            found_by=indexed(record),
         )
         self.ran.append(ran)
         self.statuses[signature] = Status(self.slot, ran.index, outcome.err)

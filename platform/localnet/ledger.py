@@ -16,7 +16,6 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, Status
-from localnet.block_index import indexed
 from localnet.faults import Faults
 from localnet.feed import Feed, SlotChanged, SlotStatus
 from localnet.opening import Opened
@@ -332,7 +331,7 @@ class Ledger:
             return
         # Kept before it is announced: what someone was told is final survives every end.
         self.storage.keep(
-            bank.state(), bank.record(), bank.written, [indexed(ran.record) for ran in bank.ran]
+            bank.state(), bank.record(), bank.written, [ran.found_by for ran in bank.ran]
         )
         self._recent.update(bank.statuses)
         self._recent_blocks.append(list(bank.statuses))

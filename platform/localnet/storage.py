@@ -137,15 +137,18 @@ class Storage:
                 "INSERT INTO blocks VALUES (?, ?, ?)",
                 (record.slot, record.block_time, _packed(record)),
             )
-            for position, (signature, err, memo, addresses) in enumerate(transactions):
-                run.execute(
-                    "INSERT INTO transactions VALUES (?, ?, ?, ?, ?)",
-                    (record.slot, position, signature, err, memo),
-                )
-                run.executemany(
-                    "INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)",
-                    [(address, record.slot, position) for address in addresses],
-                )
+            placed = list(enumerate(transactions))
+            run.executemany(
+                "INSERT INTO transactions VALUES (?, ?, ?, ?, ?)",
+                [
+                    (record.slot, place, each.signature, each.err, each.memo)
+                    for place, each in placed
+                ],
+            )
+            run.executemany(
+                "INSERT OR IGNORE INTO addresses VALUES (?, ?, ?)",
+                [(key, record.slot, place) for place, each in placed for key in each.addresses],
+            )
             self.keep_fact("bank", msgspec.msgpack.encode(state))
             self._until_prune -= 1
             if self._until_prune < 0:

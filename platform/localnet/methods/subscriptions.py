@@ -14,7 +14,6 @@ from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
 from chain.units import U64_MAX
 from jsonrpc.params import U8, U64, Config
 from localnet.bank import Bank, Ran
-from localnet.block_index import indexed
 from localnet.block_json import block_json
 from localnet.errors import BadParams, NodeError
 from localnet.methods.accounts import Filter, filter_test
@@ -277,4 +276,4 @@ def _logs(ran: Ran) -> dict[str, Any]:
 
 
 def _mentions(ran: Ran, address: bytes | None) -> bool:
-    return address is None or address in indexed(ran.record).addresses
+    return address is None or address in ran.found_by.addresses

@@ -11,7 +11,6 @@ from chain.commitment import Commitment, TransactionEncoding
 from chain.units import Slot
 from jsonrpc.params import U8, Config
 from localnet.bank import Bank
-from localnet.block_index import indexed
 from localnet.block_json import transaction_json
 from localnet.errors import BadParams
 from localnet.methods.blocks import at_least_confirmed
@@ -159,21 +158,19 @@ def _signatures_in(
     reached = Commitment.CONFIRMED if bank.confirmed else Commitment.PROCESSED
     found = []
     for ran in reversed(bank.ran):
-        if until < (bank.slot, ran.index) < before:
-            entry = indexed(ran.record)
-            if address in entry.addresses:
-                err = (ran.record.meta or {}).get("err")
-                found.append(
-                    _listed(
-                        ran.signature,
-                        bank.slot,
-                        ran.index,
-                        err,
-                        entry.memo,
-                        bank.block_time,
-                        reached,
-                    )
+        if until < (bank.slot, ran.index) < before and address in ran.found_by.addresses:
+            err = (ran.record.meta or {}).get("err")
+            found.append(
+                _listed(
+                    ran.signature,
+                    bank.slot,
+                    ran.index,
+                    err,
+                    ran.found_by.memo,
+                    bank.block_time,
+                    reached,
                 )
+            )
     return found
 
 

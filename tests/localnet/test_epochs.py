@@ -1,0 +1,25 @@
+"""An epoch's end: the clock, the schedule and the stake history go on."""
+
+import base64
+
+from solders.stake_history import StakeHistory
+
+from localnet import sysvars
+from tests.localnet_process import running_localnet
+
+
+def test_an_epoch_ends() -> None:
+    with running_localnet(LOCALNET_EPOCH_SLOTS=32, LOCALNET_SLOT_MS=15) as localnet:
+        newest = localnet.wait_for_slot(70)
+        info = localnet.call("getEpochInfo")
+        assert info["epoch"] == info["absoluteSlot"] // 32 >= 2
+        assert info["slotIndex"] == info["absoluteSlot"] % 32
+        first = next(slot for slot in range(32, newest) if localnet.call("getBlocks", slot, slot))
+        written = {each["pubkey"] for each in localnet.call("getAccountWrites", first)}
+        assert str(sysvars.STAKE_HISTORY) in written
+        later = {each["pubkey"] for each in localnet.call("getAccountWrites", first + 1)}
+        assert str(sysvars.STAKE_HISTORY) not in later
+        shown = localnet.call("getAccountInfo", str(sysvars.STAKE_HISTORY), {"encoding": "base64"})
+        history = StakeHistory.from_bytes(base64.b64decode(shown["value"]["data"][0]))
+        activated = localnet.call("getVoteAccounts")["current"]
+        assert history.get(1).effective == sum(each["activatedStake"] for each in activated)
