@@ -7,6 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import grpc
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # A reordered message comes after so many later ones.
 _HELD_BACK = 4
+# So many happenings are made ready at a time.
+_TURN = 64
 
 
 class Ending(NamedTuple):
@@ -41,7 +44,7 @@ class Stream:
         self._faults = faults
         self._limit = limit
         self._chance = random.Random(seed)
-        self._past: Iterator[bytes] = iter(())
+        self._past: Iterator[list[bytes]] = iter(())
         self._waiting: deque[tuple[bytes, bytes, bytes]] = deque()
         self._held: deque[tuple[int, tuple[bytes, bytes, bytes]]] = deque()
         self._sent = 0
@@ -80,34 +83,39 @@ class Stream:
             self._past = iter(())
             self._something.set()
 
-    async def updates(self, limit: int = 64) -> list[bytes]:
+    async def updates(self) -> list[bytes]:
         """The next few updates, at least one unless the stream has ended."""
-        while True:
+        while self.ending is None:
             found: list[bytes] = []
-            if self.ending is not None:
-                return found
-            while len(found) < limit:
-                update = next(self._past, None)
-                if update is None:
-                    break
-                found.append(update)
-            while self._waiting and len(found) < limit:
+            past = list(islice(self._past, _TURN))
+            for each in past:
+                found += each
+            # What is past comes first, all of it.
+            while self._waiting and len(past) < _TURN and len(found) < 2 * _TURN:
                 found.append(b"".join(self._waiting.popleft()))
             if found:
                 return found
-            self._something.clear()
-            await self._something.wait()
+            if past:
+                # A long past that is not asked for must not hold the chain up.
+                await asyncio.sleep(0)
+            else:
+                self._something.clear()
+                await self._something.wait()
+        return []
 
-    def _of_the_past(self, filters: Filters, happenings: list[Happening]) -> Iterator[bytes]:
+    def _of_the_past(self, filters: Filters, happenings: list[Happening]) -> Iterator[list[bytes]]:
+        """For every happening the updates that it is to this subscriber."""
         order = Order()
         for happening in happenings:
+            found: list[bytes] = []
             for commitment, message in order.messages(happening):
                 if commitment not in (None, filters.commitment):
                     continue
                 disorderly = isinstance(message, AccountMessage | TransactionMessage)
                 for names, body in filters.updates(message):
                     parts = (names, body, created_now())
-                    yield from map(b"".join, self._pass_on(parts, disorderly))
+                    found += map(b"".join, self._pass_on(parts, disorderly))
+            yield found
 
     def _pass_on(
         self, update: tuple[bytes, bytes, bytes], disorderly: bool
