@@ -10,6 +10,7 @@ from django.utils import timezone
 from unfold.admin import ModelAdmin
 
 from access.admin import words
+from historical.admin.gaps import event_in_words, in_words
 from rewind.models import SlotTally
 from rewind.services import filters, overview
 
@@ -65,7 +66,7 @@ def _shown(found: overview.ArchiveOverview) -> dict[str, Any]:
         "percent": _percent(found.gap_percent),
         "every_write": f"{words.grouped(fine)} ({_percent(100 * fine / max(1, found.archived))})",
         "coarse": words.grouped(found.coarse) if found.coarse else "",
-        "causes": [(cause, words.grouped(slots)) for cause, slots in found.causes],
+        "causes": [(in_words(cause), words.grouped(slots)) for cause, slots in found.causes],
         "gaps": [
             {
                 "gap": gap,
@@ -73,7 +74,8 @@ def _shown(found: overview.ArchiveOverview) -> dict[str, Any]:
                 "hue": "bad" if gap.status == "missing" else "warning",
                 "next_try": words.moment(gap.next_try_at, now, "at once"),
                 "opened": words.moment(gap.opened_at, now),
-                "last": gap.history[-1] if gap.history else None,
+                "cause": in_words(gap.cause),
+                "last": event_in_words(gap.history[-1]) if gap.history else "-",
             }
             for gap in found.newest_gaps
         ],

@@ -12,8 +12,8 @@ from unfold.paginator import InfinitePaginator
 
 from access.admin import words
 from chain.blocks import Granularity
-from chain.units import I64_MAX
-from historical.admin import GapAdmin, ReadOnlyAdmin
+from historical.admin.gaps import GapAdmin
+from historical.admin.read_only import ReadOnlyAdmin, slot_in
 from rewind.models import ArchivedSlot, Baseline, Gap
 from rewind.services import gaps
 
@@ -42,15 +42,13 @@ class ArchivedSlotAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ArchivedSlot], search_term: str
     ) -> tuple[QuerySet[ArchivedSlot], bool]:
-        digits = search_term.strip().replace(",", "")
-        if not digits:
+        if not search_term.strip():
             return queryset, False
-        if not (digits.isascii() and digits.isdecimal()) or int(digits[:20]) > I64_MAX:
-            return queryset.none(), False
-        return queryset.filter(slot=int(digits)), False
+        slot = slot_in(search_term.strip())
+        return (queryset.none() if slot is None else queryset.filter(slot=slot)), False
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        if not object_id.isdecimal() or int(object_id[:20]) > I64_MAX:
+        if slot_in(object_id) is None:
             return None
         return super().get_object(request, object_id, from_field)
 

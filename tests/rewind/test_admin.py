@@ -41,7 +41,7 @@ def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
     gaps.note_try(gap.pk, source="replay", result="too old", now=NOW, next_try_at=None)
     text = text_of(admin_client, COVERAGE)
     assert "Slots 1000 to 1500" in text
-    for told in ("stream_lost", "not_yet_known", "tried by replay: too old", "snapshot-1000"):
+    for told in ("stream lost", "not yet known", "tried by replay: too old", "snapshot-1000"):
         assert told in text
     assert str(filters.VOTE_PROGRAM) in text
     assert "99.399% in gaps" in text  # 496 of the 499 slots that may have had a block
@@ -75,7 +75,7 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(admin_client, path, ser
     services.note_try(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
     text = text_of(admin_client, path, q="15")
     assert "10 to 20" in text
-    assert "stream_lost" not in text.partition("result_list")[2].partition("</table>")[0]
+    assert "stream lost" not in text.partition("result_list")[2].partition("</table>")[0]
     assert "10 to 20" not in text_of(admin_client, path, q="25").partition("<body")[2]
     assert "10 to 20" not in text_of(admin_client, path, state="closed").partition("<body")[2]
     page = text_of(admin_client, f"{path}{gap.pk}/change/")

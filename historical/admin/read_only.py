@@ -1,0 +1,41 @@
+"""Pages to look at, and how a slot is looked for on them."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+
+from chain.units import I64_MAX
+
+
+class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
+    """To be looked at: rows are written by imports and by the follower alone."""
+
+    actions: Any = None
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        extra = {"show_history": False, **(extra_context or {})}  # nobody here wrote it
+        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
+        return response
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def slot_in(text: str) -> int | None:
+    digits = text.replace(",", "")
+    if digits.isascii() and digits.isdecimal() and len(digits) < 20 and int(digits) <= I64_MAX:
+        return int(digits)
+    return None
