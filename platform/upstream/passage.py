@@ -11,7 +11,7 @@ _CONNECT_SECONDS = 5.0
 # at a time, and the next ones only so long for their turn.
 _CONNECTIONS = 8
 _TURN_SECONDS = 0.5
-_LARGEST_ANSWER = 256 * 1024 * 1024
+LARGEST_ANSWER = 256 * 1024 * 1024
 _PIECE = 1 << 20
 
 
@@ -38,8 +38,9 @@ class AnswerTooLarge(PassageFailed):
 class Passage:
     """The way to one node: a few connections, kept alive. For any number of threads."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, largest_answer: int = LARGEST_ANSWER) -> None:
         self._url = url
+        self._largest_answer = largest_answer
         self._pool = urllib3.PoolManager(
             num_pools=1, maxsize=_CONNECTIONS, block=True, retries=False
         )
@@ -58,7 +59,7 @@ class Passage:
                 preload_content=False,
             )
             try:
-                return response.status, _read(response, deadline)
+                return response.status, self._read(response, deadline)
             except BaseException:
                 response.close()  # half read, it is good for no other call
                 raise
@@ -73,19 +74,18 @@ class Passage:
         except exceptions.HTTPError:
             raise Unreachable from None
 
-
-def _read(response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    while piece := response.read(_PIECE):
-        pieces.append(piece)
-        size += len(piece)
-        if size > _LARGEST_ANSWER:
-            raise AnswerTooLarge
-        # The socket's own timeout starts anew with every byte.
-        if time.monotonic() > deadline:
-            raise TimedOut
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        # What is there, piece by piece: the socket's own timeout starts anew with every byte.
+        while piece := response.read1(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > self._largest_answer:
+                raise AnswerTooLarge
+            if time.monotonic() > deadline:
+                raise TimedOut
+        return b"".join(pieces)
 
 
 @cache

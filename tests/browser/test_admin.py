@@ -224,8 +224,8 @@ def test_the_front_page_says_what_answers_here(watched: Callable[[], Any]) -> No
     links = visitor.page.eval_on_selector_all("a", "found => found.map(a => a.pathname)")
     assert links == ["/admin/", "/healthz", "/readyz"]
     posted = visitor.page.request.post(f"{visitor.base}/", data={"method": "getSlot"})
-    assert posted.status == 404
-    assert posted.json()["error"]["data"]["reason"] == "path_not_served"
+    assert posted.status == 200
+    assert posted.json()["error"]["data"]["reason"] == "invalid_request"
 
 
 @pytest.fixture(autouse=True)
