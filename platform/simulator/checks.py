@@ -16,6 +16,7 @@ from simulator.addresses import (
 )
 from simulator.budget import Budget
 from simulator.errors import Refused
+from simulator.features import Rules
 from simulator.moment import Moment
 from simulator.nonces import NONCE_SIZE, Nonce, is_nonce, nonce_of
 from simulator.parts import Parts
@@ -23,8 +24,6 @@ from simulator.programs import code_key
 
 PACKET_SIZE = 1232
 MOST_INSTRUCTIONS = 64
-MOST_LOCKS = 64
-MOST_LOCKS_LATER = 128
 _TABLE_SIZE = 8248
 _ACCOUNT_SIZE = 64
 _LOADERS = frozenset({NATIVE_LOADER, LOADER_1, LOADER_2, LOADER_3})
@@ -38,10 +37,12 @@ class LoadFailed(Exception):
         self.err = err
 
 
-def check_form(parts: Parts) -> None:
+def check_form(parts: Parts, rules: Rules) -> None:
     """Refused if too large, malformed, or of too many instructions."""
     transaction = parts.transaction
-    if len(bytes(transaction)) > PACKET_SIZE or len(parts.instructions) > MOST_INSTRUCTIONS:
+    if len(bytes(transaction)) > PACKET_SIZE:
+        raise Refused("SanitizeFailure")
+    if len(parts.instructions) > MOST_INSTRUCTIONS and rules.fewer_instructions:
         raise Refused("SanitizeFailure")
     try:
         transaction.sanitize()
@@ -63,14 +64,16 @@ def check_locks(parts: Parts, most: int) -> None:
         raise Refused("AccountLoadedTwice")
 
 
-def check_age(parts: Parts, accounts: list[Account | None], moment: Moment) -> Nonce | None:
+def check_age(
+    parts: Parts, accounts: list[Account | None], moment: Moment, rules: Rules
+) -> Nonce | None:
     """The nonce that the transaction stands on, if it is on one; Refused if its blockhash is
     neither recent nor a nonce's.
     """
     blockhashes = moment.blockhashes
     if blockhashes is not None and parts.blockhash in blockhashes:
         return None
-    nonce = nonce_of(parts, accounts, moment.previous_blockhash)
+    nonce = nonce_of(parts, accounts, moment.previous_blockhash, static=rules.static_nonces)
     if nonce is None and blockhashes is not None:
         raise Refused("BlockhashNotFound")
     return nonce

@@ -11,8 +11,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from simulator.checks import MOST_LOCKS, MOST_LOCKS_LATER
-from simulator.features import MORE_ACCOUNT_LOCKS, mainnet_features
+from simulator.features import mainnet_features, rules_of
 from simulator.machine import Machine
 from simulator.moment import Moment
 from simulator.outcome import Outcome, refused
@@ -54,12 +53,11 @@ class Engine:
         features = moment.features or mainnet_features()
         fingerprint = self._fingerprint(features)
         machine = self._machine(features, fingerprint)
-        most_locks = MOST_LOCKS_LATER if MORE_ACCOUNT_LOCKS in fingerprint else MOST_LOCKS
         try:
-            return run(transaction, machine, load, moment, most_locks=most_locks, verify=verify)
+            return run(transaction, machine, load, moment, verify=verify)
         except BaseException:
             # Whatever broke off in the middle may have left something behind.
-            del self._machines[fingerprint]
+            self._machines.pop(fingerprint, None)
             raise
 
     def execute_bundle(
@@ -95,7 +93,7 @@ class Engine:
     def _machine(self, features: FeatureSet, fingerprint: frozenset[Pubkey]) -> Machine:
         machine = self._machines.get(fingerprint)
         if machine is None or machine.residents.loaded_bytes() > _MOST_CODE_BYTES:
-            machine = self._machines[fingerprint] = Machine(features)
+            machine = self._machines[fingerprint] = Machine(features, rules_of(fingerprint))
         self._machines.move_to_end(fingerprint)
         if len(self._machines) > _MOST_MACHINES:
             self._machines.popitem(last=False)

@@ -1,8 +1,9 @@
 """Feature sets: which of the runtime's rules are on."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
@@ -10,8 +11,32 @@ from solders.solders import LiteSVM
 
 from chain.units import Slot
 
-# SIMD-0339: 128 accounts a transaction instead of 64.
-MORE_ACCOUNT_LOCKS = Pubkey.from_string("9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK")
+_MORE_LOCKS = Pubkey.from_string("9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK")
+_LOADING_IS_PAID = Pubkey.from_string("PaymEPK2oqwT9TXAVfadjztH2H6KfLEB9Hhd5Q5frvP")
+_FEWER_INSTRUCTIONS = Pubkey.from_string("64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx")
+_STATIC_NONCES = Pubkey.from_string("7VVhpg5oAjAmnmz1zCcSHb2Z9ecZB2FQqpnEwReka9Zm")
+
+
+class Rules(NamedTuple):
+    """What features say outside the VM: the most accounts a transaction may lock; whether one
+    that cannot be loaded pays, one of more than 64 instructions is malformed, and a nonce account
+    must be named by the message itself.
+    """
+
+    most_locks: int
+    loading_is_paid: bool
+    fewer_instructions: bool
+    static_nonces: bool
+
+
+def rules_of(active: Container[Pubkey]) -> Rules:
+    """The rules that these features make."""
+    return Rules(
+        most_locks=128 if _MORE_LOCKS in active else 64,
+        loading_is_paid=_LOADING_IS_PAID in active,
+        fewer_instructions=_FEWER_INSTRUCTIONS in active,
+        static_nonces=_STATIC_NONCES in active,
+    )
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ from solders.transaction_metadata import FailedTransactionMetadata, SimulatedTra
 from chain.units import SLOTS_PER_EPOCH
 from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
+from simulator.features import Rules
 from simulator.programs import Residents, not_executable
 
 Result = SimulatedTransactionInfo | FailedTransactionMetadata
@@ -35,7 +36,8 @@ _LOG_BYTES = 10_000
 class Machine:
     """A pooled VM: programs stay loaded, everything else leaves with the transaction."""
 
-    def __init__(self, features: FeatureSet) -> None:
+    def __init__(self, features: FeatureSet, rules: Rules) -> None:
+        self.rules = rules
         self.vm = bare_vm(features)
         self.residents = Residents(self.vm)
         own = self.vm.get_program_accounts(addresses.NATIVE_LOADER)

@@ -59,9 +59,11 @@ def next_durable(previous_blockhash: Hash) -> bytes:
 
 
 def nonce_of(
-    parts: Parts, accounts: list[Account | None], previous_blockhash: Hash
+    parts: Parts, accounts: list[Account | None], previous_blockhash: Hash, *, static: bool
 ) -> Nonce | None:
-    """The nonce that makes the transaction's blockhash good; None if it stands on none."""
+    """The nonce that makes the transaction's blockhash good; None if it stands on none. `static`:
+    its account must be among the message's own keys.
+    """
     if not parts.instructions:
         return None
     first = parts.instructions[0]
@@ -70,7 +72,7 @@ def nonce_of(
     if not first.accounts:
         return None
     index = first.accounts[0]
-    if index >= parts.static_count or not parts.is_writable(index):
+    if not parts.is_writable(index) or (static and index >= parts.static_count):
         return None
     account = accounts[index]
     found = nonce_data(account) if account is not None else None

@@ -70,23 +70,23 @@ def run(
     load: Load,
     moment: Moment,
     *,
-    most_locks: int,
     verify: bool,
 ) -> Outcome:
     """What the transaction does on this machine."""
+    rules = machine.rules
     seen = _Seen(machine, load)
     machine.set_sysvars(load, moment.slot)
     parts: Parts | None = None
     try:
         parts = take_apart(transaction)
-        check_form(parts)
+        check_form(parts, rules)
         if verify:
             check_signatures(parts)
         budget = read_budget(parts)
         load_lookups(parts, seen, moment.slot)
-        check_locks(parts, most_locks)
+        check_locks(parts, rules.most_locks)
         accounts = [seen(key) for key in parts.keys]
-        nonce = check_age(parts, accounts, moment)
+        nonce = check_age(parts, accounts, moment, rules)
         check_payer(accounts[0], budget.fee, machine.rent_minimum)
     except Refused as refusal:
         return refused(refusal.err, parts.keys if parts is not None else [])
@@ -94,7 +94,7 @@ def run(
     try:
         size = check_loaded(parts, accounts, budget, seen, machine.residents.code_size)
     except LoadFailed as failed:
-        return passage.fees_only(failed.err)
+        return passage.not_loaded(failed.err)
     machine.stage(parts.keys, passage.as_loaded(), seen, moment.slot)
     try:
         for lookup in parts.lookups:
@@ -107,7 +107,7 @@ def run(
     err = _failed(result.to_json()).err
     if isinstance(err, str):
         if err in _LOAD_ERRORS:
-            return passage.fees_only(err)
+            return passage.not_loaded(err)
         if err not in _RUN_ERRORS:
             # The VM's own checks, where they are stricter than those before it.
             return refused(err, parts.keys)
@@ -151,6 +151,7 @@ class _Passage:
         self._nonce = nonce
         self._seen = seen
         self._rent_minimum = machine.rent_minimum
+        self._loading_is_paid = machine.rules.loading_is_paid
         self._called = {each.program_index for each in parts.instructions}
         self._holds_tokens = any(program in parts.keys for program in TOKEN_PROGRAMS)
 
@@ -172,8 +173,10 @@ class _Passage:
     def failure(self, err: Any, meta: TransactionMetadata, size: int) -> Outcome:
         return self._outcome(err, meta, self._rolled_back(), size)
 
-    def fees_only(self, err: str) -> Outcome:
-        """Neither runs nor goes free; what counts as loaded is what is stored."""
+    def not_loaded(self, err: str) -> Outcome:
+        """Does not run, and pays even so; what counts as loaded is what is stored."""
+        if not self._loading_is_paid:
+            return refused(err, self._parts.keys)
         writes = self._rolled_back()
         size = sum(len(account.data) for account in writes.values())
         return self._outcome(err, None, writes, size)

@@ -5,12 +5,14 @@ import os
 import pytest
 from solders.account import Account
 from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
 
 from chain.units import U64_MAX, Slot
 from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
 from simulator.features import feature_set_at
 from simulator.moment import Moment
+from simulator.outcome import Outcome
 from tests.simulator import elf
 from tests.simulator.world import (
     ALICE,
@@ -211,3 +213,22 @@ def test_rules_follow_the_slot() -> None:
     assert err_at(330_912_000) is None
     assert err_at(330_911_999) == unresolved
     assert world.look(CALL).err is None
+
+
+def test_rules_outside_the_vm_follow_the_slot_too() -> None:
+    world = World()
+
+    def look(transaction: VersionedTransaction, slot: int) -> Outcome:
+        features = feature_set_at(Slot(slot))
+        moment = Moment(Slot(slot), world.previous_blockhash, None, features)
+        return world.engine.execute(transaction, load=world.accounts.get, moment=moment)
+
+    unpaid, paid = look(CALL, 327_023_999), look(CALL, 327_024_000)
+    assert unpaid.err == paid.err == "ProgramAccountNotFound"
+    assert (unpaid.charged, paid.charged) == (False, True)
+    memo = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+    many = v0([call(memo, b"hi")] * 65)
+    run, malformed = look(many, 404_351_999), look(many, 404_352_000)
+    assert run.err == {"InstructionError": [64, "MaxInstructionTraceLengthExceeded"]}
+    assert (run.charged, malformed.charged) == (True, False)
+    assert malformed.err == "SanitizeFailure"
