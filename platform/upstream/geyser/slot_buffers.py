@@ -13,6 +13,8 @@ EVERY_SLOT = tuple(
     for key in (
         "SysvarC1ock11111111111111111111111111111111",
         "SysvarS1otHashes111111111111111111111111111",
+        "SysvarS1otHistory11111111111111111111111111",
+        "SysvarRecentB1ockHashes11111111111111111111",
     )
 )
 _UNSIGNED = b""

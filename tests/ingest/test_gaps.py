@@ -1,0 +1,149 @@
+"""Gaps: proved skipped, filled from what source can, and told where none could."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from columns.gaps import GapStatus
+from historical.models import Block
+from historical.models import Gap as LedgerGap
+from ingest import sources
+from ingest.services import classification, filling, retention
+from ingest.services.slots import open_gaps
+from rewind.models import ArchivedSlot
+from rewind.models import Gap as ArchiveGap
+from tests.ingest.following import follower, wait, worker
+from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_archived, no_open_gaps
+from tests.localnet_process import Localnet, free_ports, running_localnet
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def localnet(empty_redis: None, settings: Any) -> Iterator[Localnet]:
+    """A localnet that the settings name, with slots that are skipped."""
+    with running_localnet(LOCALNET_SLOT_MS=40, LOCALNET_SKIP_PERCENT=20) as running:
+        settings.UPSTREAM_GEYSER_URL = running.geyser_url
+        settings.UPSTREAM_RPC_URL = running.url
+        settings.FILL_RPC_URLS = [running.url]
+        sources.nodes.cache_clear()
+        yield running
+    sources.nodes.cache_clear()
+
+
+def due() -> None:
+    for model in (LedgerGap, ArchiveGap):
+        model.objects.filter(closed_at__isnull=True).update(next_try_at=LONG_AGO)
+
+
+def fill() -> None:
+    due()
+    filling.fill_due_gaps(now=timezone.now)
+
+
+def test_what_a_stream_lost_is_filled_by_its_replay(localnet: Localnet) -> None:
+    localnet.call("setFaults", {"losePercent": 4, "replaySlots": 2_000})
+    with worker(), follower(localnet.geyser_url, localnet.url):
+        wait(
+            lambda: (
+                newest_archived() > 10
+                and ArchiveGap.objects.filter(closed_at__isnull=True).exists()
+            ),
+            "a gap",
+        )
+        localnet.call("setFaults", {"losePercent": 0})
+        archived_to(localnet.call("getSlot") + 15)
+    causes = set(ArchiveGap.objects.values_list("cause", flat=True))
+    assert causes & {"writes_missing", "messages_lost"}
+    wait(lambda: fill() or no_open_gaps(), "every gap filled")
+    is_localnets_chain(localnet)
+    filled = ArchiveGap.objects.exclude(closed_at__isnull=True)
+    assert {gap.closed_by for gap in filled} <= {"localnet", sources.stream_name(), "parent link"}
+
+
+def test_what_no_stream_has_any_more_fills_the_ledger_and_stays_a_gap_of_the_archive(
+    localnet: Localnet,
+) -> None:
+    with worker():
+        with follower(localnet.geyser_url, localnet.url):
+            archived_to(8)
+        stopped_at = newest_archived()
+        localnet.call("setFaults", {"replaySlots": 5})
+        localnet.wait_for_slot(stopped_at + 20)
+        with follower(localnet.geyser_url, localnet.url):
+            archived_to(stopped_at + 30)
+    wait(
+        lambda: fill() or not LedgerGap.objects.filter(closed_at__isnull=True).exists(),
+        "the ledger whole",
+    )
+    last = Block.objects.order_by("-slot")[0].slot
+    listed = localnet.call("getBlocks", 1, last, {"commitment": "finalized"})
+    assert list(Block.objects.order_by("slot").values_list("slot", flat=True)) == listed
+    lacking = set(listed) - set(ArchivedSlot.objects.values_list("slot", flat=True))
+    open_now = ArchiveGap.objects.filter(closed_at__isnull=True)
+    told = {slot for gap in open_now for slot in range(gap.from_slot, gap.to_slot + 1)}
+    assert told == lacking != set()
+    for gap in open_now:
+        assert gap.status == GapStatus.MISSING
+        assert gap.cause == "stream_lost"
+        assert gap.tries > 0 and gap.next_try_at is not None
+        tried = [event for event in gap.history if event["event"] == "tried"]
+        assert "has slots from" in tried[-1]["result"]
+
+
+def test_unknown_slots_are_told_by_a_nodes_list_alone(localnet: Localnet) -> None:
+    localnet.wait_for_slot(40)
+    open_gaps(10, 30, status=GapStatus.UNKNOWN, cause="stream_lost", now=timezone.now())
+    classification.classify(now=timezone.now())
+    listed = localnet.call("getBlocks", 10, 30, {"commitment": "finalized"})
+    for model in (LedgerGap, ArchiveGap):
+        left = model.objects.filter(closed_at__isnull=True)
+        assert {gap.status for gap in left} == {GapStatus.MISSING}
+        slots = [slot for gap in left for slot in range(gap.from_slot, gap.to_slot + 1)]
+        assert sorted(slots) == listed
+
+
+def test_a_node_that_does_not_reach_back_proves_nothing(localnet: Localnet) -> None:
+    slot = localnet.wait_for_slot(10)
+    beyond = slot + 100_000
+    open_gaps(beyond, beyond + 5, status=GapStatus.UNKNOWN, cause="stream_lost", now=timezone.now())
+    classification.classify(now=timezone.now())
+    gap = ArchiveGap.objects.get(closed_at__isnull=True)
+    assert (gap.from_slot, gap.to_slot, gap.status) == (beyond, beyond + 5, "unknown")
+
+
+def test_a_try_that_fails_waits_longer_each_time(localnet: Localnet, settings: Any) -> None:
+    settings.UPSTREAM_GEYSER_URL = f"http://127.0.0.1:{free_ports(1)[0]}"
+    settings.FILL_RPC_URLS = [f"http://127.0.0.1:{free_ports(1)[0]}"]
+    sources.nodes.cache_clear()
+    open_gaps(5, 6, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
+    pauses = []
+    for _ in range(3):
+        before = timezone.now()
+        fill()
+        gap = LedgerGap.objects.get()
+        assert gap.next_try_at is not None
+        pauses.append((gap.next_try_at - before).total_seconds())
+        assert "cannot tell" in gap.history[-1]["result"]
+    assert gap.tries == 3
+    assert 5 <= pauses[0] < 8 and 10 <= pauses[1] < 13 and 20 <= pauses[2] < 23
+
+
+def test_a_gap_that_someone_fills_is_not_taken_twice(localnet: Localnet) -> None:
+    open_gaps(5, 6, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
+    assert filling._claim(LedgerGap, timezone.now()) is not None
+    assert filling._claim(LedgerGap, timezone.now()) is None
+
+
+def test_what_falls_out_of_the_window_goes(localnet: Localnet) -> None:
+    with worker(), follower(localnet.geyser_url, localnet.url):
+        archived_to(20)
+    newest = Block.objects.order_by("-slot")[0].slot
+    retention.apply(archive_slots=5, ledger_slots=5, now=timezone.now())
+    kept = list(Block.objects.order_by("slot").values_list("slot", flat=True))
+    assert kept[0] >= newest - 4
+    assert kept[-1] == newest
