@@ -12,7 +12,13 @@ from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
-from solders.system_program import TransferParams, transfer
+from solders.system_program import (
+    AdvanceNonceAccountParams,
+    TransferParams,
+    advance_nonce_account,
+    create_nonce_account,
+    transfer,
+)
 from solders.transaction import Transaction
 
 from tests.localnet.wallets import (
@@ -286,3 +292,38 @@ def test_many_transactions_land_in_order_and_their_money_adds_up(localnet: Local
         {"before": signatures[200], "until": signatures[197]},
     )
     assert [entry["signature"] for entry in page] == [signatures[199], signatures[198]]
+
+
+def test_a_durable_nonce_carries_a_transaction_over_dead_blockhashes(localnet: Localnet) -> None:
+    sender, nonce, receiver = wallet(localnet), Keypair(), Pubkey.new_unique()
+    rent = localnet.call("getMinimumBalanceForRentExemption", 80)
+    done(
+        localnet,
+        create_nonce_account(sender.pubkey(), nonce.pubkey(), sender.pubkey(), rent),
+        sender,
+        nonce,
+    )
+
+    def stored() -> str:
+        config = {"encoding": "jsonParsed", "commitment": "confirmed"}
+        shown = localnet.call("getAccountInfo", str(nonce.pubkey()), config)["value"]["data"]
+        text: str = shown["parsed"]["info"]["blockhash"]
+        return text
+
+    before = stored()
+    assert localnet.call("isBlockhashValid", before)["value"] is False
+    advance = advance_nonce_account(
+        AdvanceNonceAccountParams(nonce_pubkey=nonce.pubkey(), authorized_pubkey=sender.pubkey())
+    )
+    durable = signed(localnet, [advance, pay(sender, receiver, SOL)], sender, blockhash=before)
+    assert landed(localnet, send(localnet, durable), "confirmed")["err"] is None
+    after = stored()
+    assert after != before
+    # A failing one costs its fee and uses the nonce up too.
+    failing = signed(localnet, [advance, pay(sender, receiver, 99 * SOL)], sender, blockhash=after)
+    status = landed(localnet, send(localnet, failing, skipPreflight=True), "finalized")
+    assert status["err"] == {"InstructionError": [1, {"Custom": 1}]}
+    assert stored() not in (before, after)
+    writes = localnet.call("getAccountWrites", status["slot"])
+    keys = [w["pubkey"] for w in writes if w["signature"] == str(failing.signatures[0])]
+    assert sorted(keys) == sorted([str(sender.pubkey()), str(nonce.pubkey())])

@@ -20,6 +20,8 @@ from localnet.methods.table import (
 )
 
 _SHRED_VERSION = 50_093
+# A host that stands for every address of the machine is told as one that can be connected to.
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 _MOST_SLOT_LEADERS = 5_000
 _MOST_SAMPLES = 720
 
@@ -134,7 +136,8 @@ def get_slot_leaders(call: Node, start_slot: U64, limit: U64) -> list[str]:
 @methods.add("getClusterNodes")
 def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
     """Every validator with the addresses of this one process."""
-    host, options = call.options.host, call.options
+    options = call.options
+    host = _REACHED_AT.get(options.host, options.host)
     tpu = f"{host}:{options.tpu_port}"
     return [
         {

@@ -62,7 +62,8 @@ def set_faults(call: Node, config: FaultsConfig) -> dict[str, Any]:
 @methods.add("getAccountWrites")
 def get_account_writes(call: Node, slot: U64) -> list[dict[str, Any]]:
     """Every account write of a finalized block, in order: what a stream must have shown of it."""
-    record = call.ledger.storage.block(Slot(slot))
+    final = slot <= call.ledger.root.slot
+    record = call.ledger.storage.block(Slot(slot)) if final else None
     if record is None:
         raise BlockNotAvailable(Slot(slot))
     return [

@@ -125,6 +125,12 @@ def root_subscribe(call: Listener) -> int:
     return _open(call, Subscription("rootNotification", on_reached=reached))
 
 
+@subscriptions.add("voteSubscribe")
+def vote_subscribe(call: Listener) -> int:
+    """Told nothing: nobody votes here, blocks are confirmed by the one that follows."""
+    return _open(call, Subscription("voteNotification"))
+
+
 @subscriptions.add("accountSubscribe")
 def account_subscribe(
     call: Listener, pubkey: Pubkey, config: AccountConfig = AccountConfig()
@@ -239,7 +245,17 @@ def _ending(kind: str) -> Callable[[Listener, int], bool]:
     return unsubscribe
 
 
-for _kind in ("signature", "slot", "slotsUpdates", "root", "account", "program", "logs", "block"):
+for _kind in (
+    "signature",
+    "slot",
+    "slotsUpdates",
+    "root",
+    "account",
+    "program",
+    "logs",
+    "block",
+    "vote",
+):
     subscriptions.add(f"{_kind}Unsubscribe")(_ending(_kind))
 
 
