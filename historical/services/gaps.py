@@ -17,7 +17,7 @@ PARENT_LINK = "parent link"
 @transaction.atomic
 def open_gap(from_slot: int, to_slot: int, *, status: GapStatus, cause: str, now: datetime) -> None:
     """The slots but for those with a stored block are open gaps; what is open already stays so."""
-    gap_life.lock(Gap)
+    gap_life.lock()
     there = runs(slot for slot, _ in store.links_between(from_slot, to_slot))
     for part in subtract([SlotRange(from_slot, to_slot)], there):
         gap_life.open_gap(Gap, part, status=status, cause=cause, now=now)
@@ -43,7 +43,7 @@ def settle(from_slot: int, to_slot: int, *, closed_by: str, now: datetime) -> in
     brought it) or a stored block's parent link proves the slots skipped; how many slots that were.
     A slot that such a link names as a block's parent is told to be missing.
     """
-    gap_life.lock(Gap)
+    gap_life.lock()
     window = SlotRange(from_slot, to_slot)
     closed = 0
     for gap in gap_life.open_gaps(Gap, window):

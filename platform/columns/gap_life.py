@@ -1,7 +1,7 @@
 """A gap's life: opened, tried, closed; of any model that is a SlotGap.
 
-Each function changes gaps under one lock of their table for the rest of the transaction, so that
-callers who race agree on them.
+Gaps open and close under one lock for the rest of the transaction, so that callers who race agree
+on them.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from columns.gaps import GapStatus, SlotGap, says_more
 
 G = TypeVar("G", bound=SlotGap)
 
-# The first half of an advisory lock's name; the second is the table's.
+# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
 _LOCK = 7_303
 # Events of a gap that are kept, the latest: a gap that nobody can fill is tried for ever.
 _KEPT_EVENTS = 50
@@ -25,12 +25,12 @@ FILLED = "filled"
 PROVED_SKIPPED = "proved skipped"
 
 
-def lock(model: type[SlotGap]) -> None:
-    """Nobody else changes a gap of this table before the transaction ends."""
+def lock() -> None:
+    """Nobody else opens or closes a gap before the transaction ends. One lock for all tables: who
+    writes the ledger and the archive in one transaction would else wait in a ring with another.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCK, model._meta.db_table]
-        )
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
 
 
 @transaction.atomic
@@ -40,7 +40,7 @@ def open_gap(
     """The slots are open gaps. Where one is open already it keeps its life: `unknown` becomes
     `missing`, and a cause that says nothing gives way to one that does.
     """
-    lock(model)
+    lock()
     touching = _open(model, SlotRange(slots.first - 1, slots.last + 1))
     for gap in touching:
         for part in clip([_range(gap)], *slots):
@@ -67,13 +67,22 @@ def close_range(
     model: type[G], slots: SlotRange, *, closed_by: str, now: datetime, event: str = FILLED
 ) -> int:
     """No open gap has any of the slots; what remains of one stays open. How many slots it was."""
-    lock(model)
+    lock()
     closed = 0
     for gap in _open(model, slots):
         for part in clip([_range(gap)], *slots):
             closed += part.size
             _close(model, _carved(gap, part), closed_by, event, now)
     return closed
+
+
+@transaction.atomic
+def tell_missing(model: type[SlotGap], slots: SlotRange, *, now: datetime) -> None:
+    """What is open and unknown of the slots is missing: a block was made."""
+    lock()
+    for gap in _open(model, slots):
+        for part in clip([_range(gap)], *slots):
+            _tell_more(gap, part, GapStatus.MISSING, gap.cause, now)
 
 
 @transaction.atomic

@@ -29,7 +29,7 @@ def coverage(
         gaps += [_entry(part) for part in parts[:most]]
     slots = 0 if found is None else max(0, found.last - found.first + 1)
     archived, missing = (0, 0) if found is None else (found.archived, found.missing)
-    skipped = slots - archived - missing
+    skipped = max(0, slots - archived - missing)
     return Coverage(
         earliest_slot=None if found is None else found.earliest,
         latest_slot=None if found is None else found.latest,

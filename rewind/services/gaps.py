@@ -20,7 +20,7 @@ from rewind.store import slots as store
 @transaction.atomic
 def open_gap(from_slot: int, to_slot: int, *, status: GapStatus, cause: str, now: datetime) -> None:
     """The slots but for those that are archived are open gaps; what is open already stays so."""
-    gap_life.lock(Gap)
+    gap_life.lock()
     from_slot = max(from_slot, store.first_kept_slot())
     there = runs(store.archived_between(from_slot, to_slot))
     for part in subtract([SlotRange(from_slot, to_slot)], there):

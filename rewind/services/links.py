@@ -28,7 +28,7 @@ def follow(
     From here to the end of the transaction nobody else changes a gap, so that one that is opened
     meanwhile cannot miss that these slots are there.
     """
-    gap_life.lock(Gap)
+    gap_life.lock()
     bounds = store.bounds()
     around = _Around(fresh)
     for record in fresh:

@@ -35,7 +35,7 @@ def test_an_old_account_stays_readable_and_its_history_goes(record):
         block(12, writes=[write(3, lamports=0)]),
     )
     record(block(EDGE, parent=12, writes=[write(2, signature(EDGE, 1), lamports=22)]))
-    assert [fallen.first for fallen in prune(EDGE + 5, NOW)] == [0]
+    assert [fallen.first for fallen in prune(EDGE)] == [0]
     assert sorted(rows()) == sorted(
         [
             (key(1), EDGE, CARRIED, 11, 1, b""),
@@ -47,17 +47,18 @@ def test_an_old_account_stays_readable_and_its_history_goes(record):
     assert [tally.run for tally in SlotTally.objects.all()] == [EDGE // 1_000]
 
 
-def test_nothing_falls_before_its_whole_partition_is_old(record):
-    record(block(10, writes=[write(1)]), block(EDGE, parent=10, writes=[write(1)]))
-    assert prune(EDGE - 1, NOW) == []
-    assert bounds() == (10, EDGE)
-    assert [partition.first for partition in prune(EDGE, NOW)] == [0]
-    assert prune(EDGE, NOW) == []
+def test_the_window_ends_where_it_is_told_and_its_partition_falls_when_all_of_it_is_old(record):
+    record(block(10, writes=[write(1)]), block(EDGE, parent=10, writes=[write(2)]))
+    assert prune(EDGE - 1) == []
+    assert bounds() == (EDGE, EDGE)
+    assert state(1, EDGE) == 1_000
+    assert [partition.first for partition in prune(EDGE)] == [0]
+    assert prune(EDGE) == []
 
 
 def test_what_fell_does_not_come_back(record, rpc):
     record(block(10), block(11, writes=[write(1)]), block(EDGE + 1, parent=11, writes=[write(1)]))
-    prune(EDGE, NOW)
+    prune(EDGE)
     told = record(block(12, writes=[write(2)]), block(EDGE + 2))
     assert (told.too_old, told.recorded) == ([12], [EDGE + 2])
     assert not ArchivedSlot.objects.filter(slot__lt=EDGE).exists()
@@ -68,7 +69,7 @@ def test_what_fell_does_not_come_back(record, rpc):
 def test_gaps_are_cut_at_the_windows_edge(record):
     record(block(10, writes=[write(1)]), block(EDGE + 10, parent=EDGE + 7))
     gaps.close_range(100, 200, closed_by="getBlocks", now=NOW)
-    prune(EDGE, NOW)
+    prune(EDGE)
     assert [(gap.from_slot, gap.to_slot) for gap in gaps.open_gaps()] == [
         (EDGE, EDGE + 6),
         (EDGE + 7, EDGE + 7),
@@ -80,9 +81,9 @@ def test_gaps_are_cut_at_the_windows_edge(record):
 def test_a_baseline_is_carried_too_and_again_at_the_next_edge(record):
     record_baseline([write(1, lamports=5)], 20, source="snapshot", now=NOW)
     record(block(21, writes=[write(2)]), block(EDGE * 2 + 1, parent=21, writes=[write(3)]))
-    prune(EDGE, NOW)
+    prune(EDGE)
     assert state(1, EDGE) == 5
-    prune(EDGE * 2, NOW)
+    prune(EDGE * 2)
     assert (state(1, EDGE * 2), state(2, EDGE * 2)) == (5, 1_000)
     assert {row[2] for row in rows() if row[1] <= EDGE * 2} == {CARRIED}
 
@@ -96,7 +97,7 @@ def test_a_run_that_was_stopped_goes_on(committed):
     for first_byte in range(100):
         carrying.carry(first_byte, EDGE)
     assert 0 < len(rows()) - 201 < 200
-    prune(EDGE, NOW)
+    prune(EDGE)
     assert len(rows()) == 201
     assert all(state(n, EDGE) == 1_000 for n in range(200))
 
@@ -114,9 +115,9 @@ def test_writers_and_a_prune_at_once_lose_nothing(committed):
 
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(follow)
-        prune(EDGE, NOW)
+        prune(EDGE)
         following.result()
-    prune(EDGE, NOW)
+    prune(EDGE)
     assert [partition.first for partition in existing()] == [EDGE]
     assert [state(n, EDGE + 30) for n in range(50)] == [
         EDGE + n if n < 30 else 1_000 for n in range(50)
@@ -167,7 +168,7 @@ def test_every_state_in_the_window_reads_as_before(db, life):
             previous = slot
         asked = [(account, slot) for account in range(4) for slot in range(EDGE, EDGE + 8)]
         before = [state(*each) or None for each in asked]
-        prune(EDGE, NOW)
+        prune(EDGE)
         assert [state(*each) or None for each in asked] == before
         assert not AccountChange.objects.filter(slot__lt=EDGE).exists()
         assert END_OF_SLOT not in {row[2] for row in rows()}

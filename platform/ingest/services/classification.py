@@ -59,7 +59,7 @@ def by_ledger_links(window: SlotRange, *, now: datetime) -> None:
         archive_gaps.close_range(*part, closed_by=LEDGER_LINK, now=now)
     made = runs([slot for slot, _ in links] + [parent for _, parent in links])
     for part in clip(made, *window):
-        _tell_missing(ArchiveGap, part, now)
+        gap_life.tell_missing(ArchiveGap, part, now=now)
 
 
 def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
@@ -82,16 +82,8 @@ def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
         if closed:
             log.info("slots %d to %d were skipped, by the list of %s", *part, node.name)
     for part in clip(there, *window):
-        _tell_missing(LedgerGap, part, now)
-        _tell_missing(ArchiveGap, part, now)
-
-
-def _tell_missing(model: type[SlotGap], slots: SlotRange, now: datetime) -> None:
-    """The part of an open gap that is in the range is no longer unknown."""
-    for gap in gap_life.open_gaps(model, slots):
-        if gap.status == GapStatus.UNKNOWN:
-            part = SlotRange(max(gap.from_slot, slots.first), min(gap.to_slot, slots.last))
-            gap_life.open_gap(model, part, status=GapStatus.MISSING, cause=gap.cause, now=now)
+        gap_life.tell_missing(LedgerGap, part, now=now)
+        gap_life.tell_missing(ArchiveGap, part, now=now)
 
 
 def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:

@@ -20,7 +20,7 @@ def apply(*, archive_slots: int, ledger_slots: int, now: datetime) -> None:
     if archive_slots and bounds is not None:
         first_kept = bounds[1] - archive_slots + 1
         if first_kept > bounds[0]:
-            retention.prune(first_kept, now=now)
+            retention.prune(first_kept)
     newest = newest_slot_or_none()
     if ledger_slots and newest is not None:
         _prune_ledger(newest - ledger_slots + 1)
