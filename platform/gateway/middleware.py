@@ -72,7 +72,7 @@ class HostMiddleware:
 
 
 def _is_a_page(request: HttpRequest, match: ResolverMatch) -> bool:
-    """The page of an endpoint's path: it has the admin's middleware around it."""
+    """The page of an endpoint's path, which goes the way of pages."""
     if getattr(match.func, "page", None) is None or request.method not in ("GET", "HEAD"):
         return False
     return request.host is ALL_IN_ONE  # type: ignore[attr-defined]

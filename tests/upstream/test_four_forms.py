@@ -22,6 +22,7 @@ from tests.upstream import car_files
 from upstream.archives import schema
 from upstream.archives.block_files import open_block_file
 from upstream.archives.confirmed_block import slot_record
+from upstream.geyser import messages
 from upstream.geyser import schema as stream_schema
 from upstream.geyser.assembly import Assembler, SlotClosed
 from upstream.geyser.client import GeyserStream
@@ -191,3 +192,19 @@ def test_mainnets_blocks_are_the_same_in_a_car(
     known = {record.parent_slot: record.previous_blockhash}
     with open_block_file(path, blockhash_of=known.get) as blocks:
         assert list(blocks) == [record]
+
+
+def test_mainnets_json_is_the_same_block_in_the_other_forms(fixtures: Path, tmp_path: Path) -> None:
+    # 602 transactions: lookup tables, token balances, return data, errors.
+    with open_block_file(fixtures / "blocks" / "mainnet-254170887.base64.json.gz") as blocks:
+        (source,) = blocks
+    infos = [messages.transaction_info(index, tx) for index, tx in enumerate(source.transactions)]
+    assert [messages.transaction_of(info) for info in infos] == source.transactions
+    streamed = Streamed(source, messages.block_meta(source, entry_count=1), infos)
+    block = _confirmed(streamed)
+    assert slot_record(block, source.slot) == source
+    path = tmp_path / "epoch.car"
+    path.write_bytes(car_files.of_confirmed(source, block, frame=700))
+    known = {source.parent_slot: source.previous_blockhash}
+    with open_block_file(path, blockhash_of=known.get) as blocks:
+        assert list(blocks) == [source]
