@@ -56,9 +56,8 @@ async def _run(options: Options, storage: Storage) -> None:
         loop.add_signal_handler(number, ledger.stop)
     host, node = options.host, Node(ledger, faults, options)
     async with AsyncExitStack() as stack:
+        # The JSON-RPC last: once it says that the node is healthy, all of it listens.
         for name, port, server in (
-            ("JSON-RPC", options.rpc_port, rpc.serve(node, host, options.rpc_port)),
-            ("WebSocket", options.pubsub_port, pubsub.serve(node, host, options.pubsub_port)),
             (
                 "Geyser",
                 options.geyser_port,
@@ -70,6 +69,8 @@ async def _run(options: Options, storage: Storage) -> None:
                 options.block_engine_port,
                 block_engine.serve(ledger, host, options.block_engine_port),
             ),
+            ("WebSocket", options.pubsub_port, pubsub.serve(node, host, options.pubsub_port)),
+            ("JSON-RPC", options.rpc_port, rpc.serve(node, host, options.rpc_port)),
         ):
             await _enter(stack, name, host, port, server)
         log.info(

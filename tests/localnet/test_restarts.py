@@ -91,11 +91,25 @@ def test_reset_begins_another_chain() -> None:
         assert localnet.call("getFirstAvailableBlock") == 0
 
 
-def test_a_port_that_is_taken_is_named() -> None:
-    with new_localnet() as localnet, socket.socket() as door:
-        door.bind(("127.0.0.1", localnet.rpc_port))
-        door.listen()
-        expected = f"JSON-RPC: cannot listen on 127.0.0.1 port {localnet.rpc_port}"
+@pytest.mark.parametrize(
+    ("name", "field", "kind", "offset"),
+    [
+        ("JSON-RPC", "rpc_port", socket.SOCK_STREAM, 0),
+        ("WebSocket", "rpc_port", socket.SOCK_STREAM, 1),
+        ("Geyser", "geyser_port", socket.SOCK_STREAM, 0),
+        ("TPU", "tpu_port", socket.SOCK_DGRAM, 0),
+        ("block engine", "block_engine_port", socket.SOCK_STREAM, 0),
+    ],
+)
+def test_a_port_that_is_taken_is_named(
+    name: str, field: str, kind: socket.SocketKind, offset: int
+) -> None:
+    with new_localnet() as localnet, socket.socket(type=kind) as door:
+        port = getattr(localnet, field) + offset
+        door.bind(("127.0.0.1", port))
+        if kind == socket.SOCK_STREAM:
+            door.listen()
+        expected = f"{name}: cannot listen on 127.0.0.1 port {port}"
         with pytest.raises(AssertionError, match=expected):
             localnet.start()
         assert "Traceback" not in localnet.output
