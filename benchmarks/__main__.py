@@ -1,5 +1,7 @@
 """make bench: every figure of docs/benchmarks.md, taken anew."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,3 +12,6 @@ from benchmarks import engine, ledger  # noqa: E402
 
 engine.main()
 ledger.main()
+# A process of its own: Django reads its settings, and with them the database, once.
+command = [sys.executable, "-m", "benchmarks.archive"]
+subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": sys.path[0]}, check=True)
