@@ -50,8 +50,10 @@ def lock_for_writing(slots: Collection[int]) -> None:
     keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, 0)", [_WINDOW_LOCK])
-        for key in keys:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_SLOT_LOCK, key])
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s, key) FROM unnest(%s::int[]) AS key",
+            [_SLOT_LOCK, keys],
+        )
 
 
 def lock_window() -> None:
