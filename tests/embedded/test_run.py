@@ -21,10 +21,15 @@ import psutil
 import pytest
 
 from tests.localnet_process import free_ports
+from tests.upstream.sample_blocks import json_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Two web workers and one for tasks: the whole shape, at the least cost.
 SMALL = {"WEB_WORKERS": "2", "WORKER_PROCESSES": "1"}
+
+
+def kept_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
 
 
 @dataclass
@@ -46,13 +51,11 @@ class Run:
     def spawn(
         self, settings: dict[str, str] | None = None, **streams: Any
     ) -> subprocess.Popen[str]:
-        kept = ("PATH", "HOME", "LANG")
-        environment = {name: os.environ[name] for name in kept if name in os.environ}
         return subprocess.Popen(
             [sys.executable, "manage.py", "run"],
             cwd=ROOT,
             env={
-                **environment,
+                **kept_environment(),
                 **SMALL,
                 **self.localnet,
                 **(settings or {}),
@@ -262,3 +265,26 @@ def test_without_localnet_nothing_is_followed_and_the_run_says_so(run: Run) -> N
         assert "localnet is not started: no chain is followed" in run.output()
         assert "follower is not started: no chain is followed" in run.output()
         assert "WebSocket" not in run.output()
+
+
+def test_localnets_blocks_are_not_mixed_into_a_ledger_that_was_imported(run: Run) -> None:
+    block = run.folder / "103.json"
+    block.write_bytes(json_file())
+    localnet = run.localnet
+    run.localnet = {**localnet, "LOCALNET": "false"}
+    run.start()
+    subprocess.run(
+        [sys.executable, "manage.py", "import_blocks", str(block)],
+        cwd=ROOT,
+        env={**kept_environment(), "TIDEMARK_RUN_DIR": str(run.folder / "run")},
+        check=True,
+        capture_output=True,
+    )
+    assert run.process is not None
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(timeout=10) == 0
+    run.localnet = localnet
+    run.start()
+    assert "follower is not started: the ledger holds imported blocks" in run.output()
+    assert run.localnet_listens()
+    assert run.named("manage.py follow") == []

@@ -25,6 +25,8 @@ from embedded.servers import (
     start_servers,
     stop_servers,
 )
+from historical.services.bounds import newest_slot_or_none
+from rewind.models import ArchiveState
 
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -79,6 +81,10 @@ class Command(BaseCommand):
         )
         try:
             _migrate()
+            if settings.LOCALNET and _ledger_is_imported():
+                # Localnet is there for `/`; its blocks would be two chains in one ledger.
+                left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"
+                self.stdout.write(f"follower is not started: {left_out['follower']}")
             credentials = ensure_credentials(run_dir, _base_url(host, port))
             connections.close_all()
             supervise(
@@ -124,6 +130,12 @@ def _migrate() -> None:
         cursor.execute("SET statement_timeout = 0")
         cursor.execute("SET lock_timeout = 0")
     call_command("migrate", interactive=False, verbosity=0)
+
+
+def _ledger_is_imported() -> bool:
+    """The ledger has blocks, and no chain was ever followed that they could be of."""
+    followed = ArchiveState.objects.exclude(filters_set_for="").exists()
+    return not followed and newest_slot_or_none() is not None
 
 
 def _base_url(host: str, port: int) -> str:
