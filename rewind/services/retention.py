@@ -20,8 +20,9 @@ def prune(before_slot: int) -> list[partitions.Partition]:
     """
     # From here on nobody writes below, so what is carried now is the newest there will be.
     with transaction.atomic():
+        if not store.lock_window():
+            return []
         writing.lift_timeouts()
-        store.lock_window()
         first_kept = max(before_slot, store.first_kept_slot())
         store.keep_from(first_kept)
         _cut_gaps(first_kept)

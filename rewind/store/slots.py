@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
 
 from rewind.models import ArchivedSlot, ArchiveState
 
@@ -11,6 +12,7 @@ from rewind.models import ArchivedSlot, ArchiveState
 _SLOT_LOCK, _WINDOW_LOCK = 7_305, 7_306
 # Locks are few and large: their table in PostgreSQL is small.
 _SLOT_LOCKS = 256
+_LONGEST_WAIT_MS = 1_000
 TALLIED_SLOTS = 1_000
 
 
@@ -56,10 +58,19 @@ def lock_for_writing(slots: Collection[int]) -> None:
         )
 
 
-def lock_window() -> None:
-    """Waits for every writer, and until the transaction ends none begins."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_WINDOW_LOCK])
+def lock_window() -> bool:
+    """Until the transaction ends nobody writes. False when a writer took too long to end: whoever
+    waits for this lock keeps every other writer waiting behind it.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_WINDOW_LOCK])
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return False
+        raise
+    return True
 
 
 def first_kept_slot() -> int:

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from django.db import connection
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,8 +127,6 @@ def test_writers_and_a_prune_at_once_lose_nothing(committed):
 def test_a_partition_that_somebody_reads_for_long_waits_for_the_next_run(committed):
     record_slots([block(1, writes=[write(1)])], source="s", now=NOW)
     with ThreadPoolExecutor(1) as pool:
-        from django.db import transaction
-
         with transaction.atomic():
             assert len(rows()) == 1  # holds a lock on the partition to the end
 
@@ -140,6 +138,26 @@ def test_a_partition_that_somebody_reads_for_long_waits_for_the_next_run(committ
 
             assert pool.submit(other).result() is False
         assert pool.submit(other).result() is True
+
+
+def test_a_long_write_makes_a_prune_wait_for_its_next_run(committed):
+    from rewind.store import slots
+
+    record_slots([block(1, writes=[write(1)]), block(EDGE, parent=1)], source="s", now=NOW)
+
+    def pruned():
+        try:
+            return prune(EDGE)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            slots.lock_for_writing([EDGE + 1])
+            assert pool.submit(pruned).result() == []
+            assert bounds() == (1, EDGE)
+        assert len(pool.submit(pruned).result()) == 1
+    assert bounds() == (EDGE, EDGE)
 
 
 @st.composite
@@ -155,8 +173,6 @@ def lives(draw):
 )
 @given(lives())
 def test_every_state_in_the_window_reads_as_before(db, life):
-    from django.db import transaction
-
     with transaction.atomic():
         previous = 0
         for slot, told in life.items():
