@@ -9,6 +9,7 @@ from solders.pubkey import Pubkey
 
 from chain.encodings import b64decode
 from chain.units import U64_MAX
+from localnet import sysvars
 
 
 class BadAccountFile(ValueError):
@@ -50,6 +51,8 @@ def _account(path: Path) -> tuple[Pubkey, Account]:
             raise BadAccountFile(path, f"data in {encoding!r}; expected base64")
         if not (0 <= found.account.lamports <= U64_MAX):
             raise BadAccountFile(path, "lamports: expected a u64")
+        if found.account.owner == str(sysvars.OWNER):
+            raise BadAccountFile(path, "a sysvar: localnet keeps its own")
         return (
             Pubkey.from_string(found.pubkey),
             Account(

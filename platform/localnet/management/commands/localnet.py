@@ -1,6 +1,7 @@
 """manage.py localnet: a whole small Solana on this machine."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,16 @@ class Command(BaseCommand):
             metavar="DIR",
             help="account JSON files to load into the next block; may be given again",
         )
-        for name, port in (
-            ("rpc", settings.LOCALNET_RPC_PORT),
-            ("geyser", settings.LOCALNET_GEYSER_PORT),
-            ("tpu", settings.LOCALNET_TPU_PORT),
-            ("block-engine", settings.LOCALNET_BLOCK_ENGINE_PORT),
+        for name, port, highest in (
+            ("rpc", settings.LOCALNET_RPC_PORT, 65_534),  # the WebSocket is on the next
+            ("geyser", settings.LOCALNET_GEYSER_PORT, 65_535),
+            ("tpu", settings.LOCALNET_TPU_PORT, 65_535),
+            ("block-engine", settings.LOCALNET_BLOCK_ENGINE_PORT, 65_535),
         ):
-            parser.add_argument(f"--{name}-port", type=int, default=port, metavar="PORT")
-        parser.add_argument("--slot-ms", type=int, default=settings.LOCALNET_SLOT_MS)
+            parser.add_argument(
+                f"--{name}-port", type=_up_to(highest), default=port, metavar="PORT"
+            )
+        parser.add_argument("--slot-ms", type=_up_to(60_000), default=settings.LOCALNET_SLOT_MS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         accounts = {}
@@ -65,3 +68,14 @@ class Command(BaseCommand):
             )
         except (FolderTaken, PortTaken) as error:
             raise CommandError(str(error)) from None
+
+
+def _up_to(highest: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal():
+            raise ArgumentTypeError(f"expected a number, found {text!r}")
+        if not 1 <= int(text) <= highest:
+            raise ArgumentTypeError(f"expected 1 to {highest}, found {text}")
+        return int(text)
+
+    return read
