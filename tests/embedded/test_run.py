@@ -158,7 +158,8 @@ def test_a_run_after_the_whole_tree_was_killed_recovers_with_the_same_credential
     run.kill_all()
     began = time.monotonic()
     run.start()
-    assert time.monotonic() - began < 10
+    # Half of it on a machine with nothing else to do: seven processes start at once.
+    assert time.monotonic() - began < 20
     assert path.read_text() == before
 
 
