@@ -161,7 +161,8 @@ class Ledger:
         """Queues transactions that land in one slot, in order, or not at all: the bundle's id."""
         bundle = Bundle([read_transaction(wire) for wire in wires])
         bundle_id = bundle.bundle_id
-        if bundle_id not in self._bundles:
+        known = self._bundles.get(bundle_id)
+        if known is None or known.state is BundleState.FAILED:
             self._enqueue(bundle)
             self._bundles[bundle_id] = bundle
             while len(self._bundles) > _KEPT_BUNDLES:

@@ -39,7 +39,7 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
         try:
             if isinstance(item, Bundle):
                 _run_bundle(bank, engine, feed, item)
-            else:
+            elif item.signature not in bank.statuses:
                 ran = bank.run(engine, item)
                 if isinstance(ran, Ran):
                     _show_ran(bank, feed, ran)
@@ -69,6 +69,10 @@ def end_block(bank: Bank, feed: Feed, *, dies: bool) -> None:
 
 
 def _run_bundle(bank: Bank, engine: Engine, feed: Feed, bundle: Bundle) -> None:
+    signatures = {each.signature for each in bundle.transactions}
+    if len(signatures) < len(bundle.transactions) or signatures & bank.statuses.keys():
+        bundle.state, bundle.error = BundleState.FAILED, "AlreadyProcessed"
+        return
     ran = bank.run_bundle(engine, bundle.transactions)
     if isinstance(ran, list):
         bundle.state, bundle.slot = BundleState.LANDED, bank.slot

@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import Transaction
 
+from chain.transactions import decode_wire
 from chain.units import Slot, UnixTimestamp
 from localnet.faults import Faults
 from localnet.feed import (
@@ -28,6 +29,7 @@ from localnet.identities import FAUCET
 from localnet.ledger import Ledger
 from localnet.opening import open_chain
 from localnet.storage import Storage
+from localnet.submissions import BundleState
 
 NOW = UnixTimestamp(1_700_000_000)
 _OPENED = SlotStatus.CREATED_BANK
@@ -154,3 +156,51 @@ def check_block(happenings: list[Happening]) -> None:
     assert (len(record.transactions), block.entry_count) == (transactions, entries)
     written = [each.write for each in happenings if isinstance(each, AccountWritten)]
     assert record.account_writes == written
+
+
+def test_no_transaction_stands_in_a_block_twice_however_it_came(tmp_path: Path) -> None:
+    async def story() -> tuple[bool, list[BundleState]]:
+        storage, faults = Storage(tmp_path), Faults()
+        feed = Feed(faults)
+        chain = open_chain(storage, epoch_slots=32, slot_seconds=0.01, now=NOW)
+        ledger = Ledger(
+            chain, storage, feed, faults, slot_seconds=0.01, finalized_after=4, skip_percent=0
+        )
+        first, second, third, fourth = (
+            payment(chain.root.blockhash, 1_000_000 + number) for number in range(4)
+        )
+        # All of one turn: none of them has run when the others are taken.
+        ledger.submit(first)
+        bundles = [
+            ledger.submit_bundle([first, second]),
+            ledger.submit_bundle([third, third]),
+            ledger.submit_bundle([second, third]),
+            ledger.submit_bundle([third, fourth]),
+        ]
+        ledger.submit(second)
+        ledger.submit(fourth)
+        subscription = feed.subscribe()
+        running = asyncio.create_task(ledger.run())
+        ran: list[bytes] = []
+        async for happening in subscription:
+            if isinstance(happening, TransactionRan):
+                ran.append(happening.signature)
+            if isinstance(happening, SlotChanged) and happening.status is SlotStatus.FINALIZED:
+                break
+        ledger.stop()
+        await running
+        states = [found.state for each in bundles if (found := ledger.bundle_status(each))]
+        kept = [signature for signature, *_ in storage.signatures_since(0)]
+        assert sorted(kept) == sorted(ran)
+        storage.close()
+        names = {decode_wire(wire).signatures[0]: wire for wire in (first, second, third, fourth)}
+        return [names[each] for each in ran] == [first, second, third, fourth], states
+
+    in_order, states = asyncio.run(story())
+    assert in_order
+    assert states == [
+        BundleState.FAILED,
+        BundleState.FAILED,
+        BundleState.LANDED,
+        BundleState.FAILED,
+    ]
