@@ -19,7 +19,8 @@ def slot_of(parent_slot: Slot, *, told: int | None, name: str) -> tuple[Slot, bo
     the parent's, if there is exactly one.
     """
     if told is not None:
-        if told <= parent_slot:
+        # The first block of a chain names itself as its parent.
+        if told <= parent_slot and (told, parent_slot) != (0, 0):
             raise Unreadable("", f"slot {told} is not after the block's parentSlot {parent_slot}")
         if told > parent_slot + SLOTS_PER_EPOCH:
             reason = f"slot {told} is more than an epoch after the block's parentSlot {parent_slot}"
