@@ -70,6 +70,7 @@ class Follower:
     def stop(self) -> None:
         """From whatever thread or signal."""
         self._stopping.set()
+        self._outbox.release()
         stream = self._stream
         if stream is not None:
             stream.close()

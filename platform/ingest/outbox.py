@@ -64,7 +64,7 @@ class Lost:
 class Outbox:
     """A thread that hands slots over, sees them stored, and hands over again what Redis lost.
 
-    `full` blocks whoever adds: then nothing is read from the stream.
+    While it is full whoever adds to it waits: then nothing is read from the stream.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Outbox:
         self._size = 0
         self._changed = threading.Condition()
         self._stop = False
+        self._released = False
         self._away_since = 0.0
         self._lock = lock
         self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
@@ -89,7 +90,7 @@ class Outbox:
     def stop(self) -> None:
         """Hands over what is not yet, for a moment; what stays is asked of the stream again."""
         with self._changed:
-            self._stop = True
+            self._stop = self._released = True
             self._changed.notify_all()
         self._thread.join(timeout=3.0)
 
@@ -97,7 +98,7 @@ class Outbox:
         """Keep the slot until it is stored; waits while the outbox is full. Whether it waited."""
         waited = False
         with self._changed:
-            while self._size >= self._limit and not self._stop and self.failure is None:
+            while self._size >= self._limit and not self._released and self.failure is None:
                 if not waited:
                     log.warning(
                         "%d MB wait to be stored: reading stops until they are",
@@ -110,6 +111,12 @@ class Outbox:
                 self._size += len(parcel.data)
             self._changed.notify_all()
         return waited
+
+    def release(self) -> None:
+        """Whoever adds waits no more: the end has come."""
+        with self._changed:
+            self._released = True
+            self._changed.notify_all()
 
     def add_lost(self, lost: Lost) -> None:
         """The slots become gaps."""
