@@ -189,6 +189,8 @@ def _answer(source: Source, body: dict[str, Any]) -> dict[str, Any]:
             return {"result": _GENESIS}
         case "getSlot":
             return {"result": source.finalized}
+        case "getVersion":
+            return {"result": {"solana-core": "4.1.2", "feature-set": 1}}
         case "getHealth":
             return {"result": "ok"}
         case "getFirstAvailableBlock":

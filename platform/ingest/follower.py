@@ -13,6 +13,7 @@ from columns.gaps import GapStatus
 from ingest import chain_identity
 from ingest.handover import pack
 from ingest.outbox import AWAY, Lost, Outbox
+from ingest.sources import validator_stores_untouched
 from rewind.services import slots as archive
 from upstream.geyser.assembly import (
     Assembler,
@@ -22,7 +23,7 @@ from upstream.geyser.assembly import (
     SlotClosed,
     SlotIncomplete,
 )
-from upstream.geyser.client import GeyserStream, first_available
+from upstream.geyser.client import GeyserStream, first_available, newest_slot
 from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused
 from upstream.geyser.updates import SlotUpdate
 from upstream.node import Node, NodeError
@@ -37,6 +38,9 @@ _HEALTHY_SECONDS = 10.0
 # later, then for four times as many, and at last for none.
 _SAFETY_SLOTS = 2
 _MOST_SAFETY_SLOTS = 32
+# The slot in the making when a stream begins has a number above the newest processed one, by as
+# many as were skipped between.
+_LIVE_MARGIN_SLOTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +119,10 @@ class Follower:
     def _follow_once(self) -> None:
         if self._source.node is not None:
             chain_identity.check(self._source.node)
+        strict = validator_stores_untouched(self._source.node)
         if self._assembler is None:
             self._assembler = self._begin()
+        self._assembler.reconnect(stores_untouched=strict)
         from_slot = None if self._lost_from is not None else self._assembler.replay_from
         stream = GeyserStream(self._source.url, token=self._source.token, from_slot=from_slot)
         self._stream = stream
@@ -136,6 +142,7 @@ class Follower:
                 state.connected_since, state.problem = time.time(), ""
                 begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
                 log.info("connected to the %s, from %s on", self._source.name, begins)
+                self._learn_what_is_live(self._assembler)
             if self._lost_from is not None and not isinstance(update, SlotUpdate):
                 # The slot at which it begins may have begun before.
                 wanted, self._lost_from = self._lost_from, None
@@ -145,6 +152,12 @@ class Follower:
                 self._take(event)
             if events and self._outbox.failure is not None:
                 raise self._outbox.failure
+
+    def _learn_what_is_live(self, assembler: Assembler) -> None:
+        """Asked after the stream began: whatever it replays is not newer than this."""
+        newest = newest_slot(self._source.url, token=self._source.token)
+        if newest is not None:
+            assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
 
     def _take(self, event: Event) -> None:
         state = self._outbox.state

@@ -66,10 +66,13 @@ class Chain:
 
 
 class Leader:
-    """Makes blocks of one validator: versions rise over all of them."""
+    """Makes blocks of one validator: versions rise over all of them. One that does not store what
+    a transaction left untouched leaves out half of such writes here, for the others were touched.
+    """
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, *, stores_untouched: bool = True) -> None:
         self.chance = chance
+        self.stores_untouched = stores_untouched
         self.version = 0
         self.made = 0
 
@@ -94,11 +97,14 @@ class Leader:
                 bytes([number + 10]) * 32
                 for number in chance.sample(range(5), chance.randint(1, 3))
             )
-            for pubkey in pubkeys:
-                write(pubkey, signature)
+            sure = chance.randint(1, len(pubkeys))
+            for place, pubkey in enumerate(pubkeys):
+                if place < sure or self.stores_untouched or chance.random() < 0.5:
+                    write(pubkey, signature)
+            packed = b"t:" + signature[-12:]
             transactions.append(
                 TransactionUpdate(
-                    Slot(slot), index, signature, pubkeys, None, b"t:" + signature[-12:]
+                    Slot(slot), index, signature, pubkeys[:sure], None, packed, pubkeys[sure:]
                 )
             )
         rewarded: tuple[tuple[bytes, bool], ...] = ()
@@ -112,12 +118,14 @@ class Leader:
         return Made(Slot(slot), Slot(parent), blockhash, meta, transactions, writes)
 
 
-def random_chain(seed: int, *, blocks: int = 20, lag: int = 3) -> Chain:
+def random_chain(
+    seed: int, *, blocks: int = 20, lag: int = 3, stores_untouched: bool = True
+) -> Chain:
     """Blocks with skipped slots, forks that are left behind and slots that die and come again;
     each is finalized `lag` blocks after it was made.
     """
     chance = random.Random(seed)
-    leader = Leader(chance)
+    leader = Leader(chance, stores_untouched=stores_untouched)
     chain = Chain()
     slot, parent = int(chain.first), int(chain.first) - 1
     pending: list[Made] = []

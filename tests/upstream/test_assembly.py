@@ -35,7 +35,7 @@ from upstream.geyser.updates import (
     TransactionUpdate,
     Update,
 )
-from upstream.geyser.written_accounts import AdvancedNonce
+from upstream.geyser.written_accounts import AdvancedNonce, stores_untouched
 
 SEEDS = st.integers(0, 2**32)
 
@@ -146,6 +146,85 @@ def test_nothing_is_called_whole_that_is_not(seed: int, share: float) -> None:
             assert has_every_write(event, made)
     final = {made.slot for made in chain.final}
     assert set(found) | set(told) <= final | {slot for slot in found if slot > max(final)}
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(1, 40))
+def test_a_validator_that_leaves_untouched_accounts_out_is_whole_when_it_comes_live(
+    seed: int, reach: int
+) -> None:
+    chain = random_chain(seed, stores_untouched=False)
+    messages = nearby_shuffled(chain.sent, random.Random(seed), reach)
+    assembler = Assembler(begin=chain.first, stores_untouched=False)
+    assembler.live_after(Slot(chain.first - 1))
+    found = closed(fed(assembler, [*messages, *settle(chain)]))
+    for made in chain.final:
+        event = found[made.slot]
+        assert has_every_write(event, made)
+        assert event.closed.granularity == Granularity.WRITE
+
+
+@settings(deadline=None)
+@given(SEEDS)
+def test_its_replay_is_not_taken_for_every_write(seed: int) -> None:
+    chain = random_chain(seed, stores_untouched=False)
+    assembler = Assembler(begin=chain.first, stores_untouched=False)
+    chance = random.Random(seed)
+    replayed = replay(chain, len(chain.sent), chain.first, chance, True, 0)
+    found = closed(fed(assembler, [*replayed, *settle(chain)]))
+    for made in chain.final:
+        event = found[made.slot]
+        assert event.closed.account_writes is not None
+        assert set(event.closed.account_writes) >= {each.packed for each in made.last_writes()}
+        if event.closed.granularity == Granularity.WRITE:
+            assert has_every_write(event, made)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.floats(0.001, 0.2))
+def test_of_its_writes_no_sure_one_is_missed_unnoticed(seed: int, share: float) -> None:
+    chain = random_chain(seed, stores_untouched=False)
+    chance = random.Random(seed)
+    kept = [
+        message
+        for message in chain.sent
+        if isinstance(message, SlotUpdate) or chance.random() > share
+    ]
+    assembler = Assembler(begin=chain.first, stores_untouched=False)
+    assembler.live_after(Slot(chain.first - 1))
+    found = closed(fed(assembler, [*kept, *settle(chain)]))
+    for made in chain.final:
+        event = found.get(made.slot)
+        if event is None or event.closed.granularity != Granularity.WRITE:
+            continue
+        if event.closed.account_writes is None:
+            continue
+        sure = {(pubkey, each.signature) for each in made.transactions for pubkey in each.written}
+        missing = {each.packed for each in made.writes} - set(event.closed.account_writes)
+        assert (
+            not {(each.pubkey, each.signature) for each in made.writes if each.packed in missing}
+            & sure
+        )
+
+
+@pytest.mark.parametrize(
+    ("version", "stores"),
+    [
+        ("3.1.14", True),
+        ("4.1.2", True),
+        ("4.2.0", False),
+        ("4.3.0-alpha.2", False),
+        ("10.0", False),
+        ("0.505.20216", True),
+        ("0.812.40301", False),
+        ("", False),
+        ("next", False),
+    ],
+)
+def test_the_version_tells_whether_untouched_accounts_are_stored(
+    version: str, stores: bool
+) -> None:
+    assert stores_untouched(version) is stores
 
 
 @settings(deadline=None)

@@ -11,13 +11,14 @@ from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from historical.errors import BadBlock, BlockConflict
 from ingest.services.slots import store_records
-from ingest.sources import stream_name
+from ingest.sources import stream_name, upstream_node, validator_stores_untouched
 from rewind.errors import BadSlot
 from upstream.archives.errors import Unreadable
 from upstream.geyser.assembly import Assembler, Event, SlotClosed, SlotIncomplete
 from upstream.geyser.client import GeyserStream, first_available
 from upstream.geyser.closed_slots import ClosedSlot, slot_record
 from upstream.geyser.errors import StreamError
+from upstream.node import NodeError
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +46,14 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> tuple[str, int]
             raise NoReplay(f"{source} has slots from {oldest} on alone")
         begin = Slot(max(oldest, window.first))
         closed = _received(begin, Slot(window.last))
-    except StreamError as error:
+    except (StreamError, NodeError) as error:
         raise NoReplay(f"{source}: {error}") from None
     return source, _stored(closed, source, now)
 
 
 def _received(begin: Slot, last: Slot) -> list[ClosedSlot]:
-    assembler = Assembler(begin=begin, limit_bytes=_LIMIT_BYTES)
+    strict = validator_stores_untouched(upstream_node())
+    assembler = Assembler(begin=begin, limit_bytes=_LIMIT_BYTES, stores_untouched=strict)
     closed: list[ClosedSlot] = []
     with GeyserStream(
         settings.UPSTREAM_GEYSER_URL, token=settings.UPSTREAM_GEYSER_TOKEN, from_slot=begin

@@ -89,7 +89,8 @@ class Assembler:
 
     Slots below `begin` are left out. Without it the first slot that is seen from its beginning
     counts. With `after_finalized` the slot before `begin` is known to be final, and a chain that
-    does not descend from it is told.
+    does not descend from it is told. `stores_untouched` says whether the validator stores what a
+    transaction could write and left as it was (written_accounts.stores_untouched).
     """
 
     def __init__(
@@ -99,11 +100,15 @@ class Assembler:
         after_finalized: bool = False,
         limit_bytes: int = 1 << 30,
         patience_slots: int = PATIENCE_SLOTS,
+        stores_untouched: bool = True,
     ) -> None:
         self._root = None if begin is None else Slot(begin - 1)
         self._root_is_final = after_finalized and begin is not None
         self._limit_bytes = limit_bytes
         self._patience = patience_slots
+        self._stores_untouched = stores_untouched
+        # Slots above it come live in this connection.
+        self._live_after: Slot | None = None
         self._pending: dict[Slot, _Pending] = {}
         self._parents: dict[Slot, Slot] = {}
         # Final and not closed yet: how many slots were finalized when this one was.
@@ -135,8 +140,15 @@ class Assembler:
         """Bytes of messages that wait for their slots to close."""
         return self._size
 
-    def reconnect(self) -> None:
+    def live_after(self, slot: Slot) -> None:
+        """What this connection sends of slots above the slot is no replay."""
+        self._live_after = slot
+
+    def reconnect(self, *, stores_untouched: bool | None = None) -> None:
         """What follows comes from another connection, perhaps from another validator."""
+        self._live_after = None
+        if stores_untouched is not None:
+            self._stores_untouched = stores_untouched
         for pending in self._pending.values():
             if pending.buffer.size:
                 before = pending.size
@@ -192,6 +204,7 @@ class Assembler:
             if not self._is_open(slot):
                 return None
             pending = self._pending[slot] = _Pending()
+            pending.buffer.live = self._live_after is not None and slot > self._live_after
         if slot in self._waiting:
             self._late.add(slot)
         return None if pending.overflowed else pending
@@ -296,7 +309,9 @@ class Assembler:
 
     def _close(self, slot: Slot, *, last_chance: str = "") -> Iterator[Event]:
         pending = self._pending.get(slot)
-        best, wholeness = _best(pending, self._blockhashes.__contains__)
+        best, wholeness = _best(
+            pending, self._blockhashes.__contains__, stores_untouched=self._stores_untouched
+        )
         if wholeness < Wholeness.EVERY_WRITE and not last_chance:
             return
         del self._waiting[slot]
@@ -338,7 +353,7 @@ class Assembler:
 
 
 def _best(
-    pending: _Pending | None, is_blockhash: Callable[[bytes], bool]
+    pending: _Pending | None, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool
 ) -> tuple[SlotBuffer | None, Wholeness]:
     if pending is None:
         return None, Wholeness.PARTIAL
@@ -348,7 +363,10 @@ def _best(
         together = None if together is None else earlier.joined(together)
         if together is not None:
             candidates.append(together)
-    rated = [(each.wholeness(is_blockhash), -place) for place, each in enumerate(candidates)]
+    rated = [
+        (each.wholeness(is_blockhash, stores_untouched=stores_untouched), -place)
+        for place, each in enumerate(candidates)
+    ]
     wholeness, place = max(rated)
     return candidates[-place], wholeness
 

@@ -1,7 +1,7 @@
 """One Geyser stream: everything that a validator does, as it does it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from google.protobuf.message import DecodeError
@@ -62,17 +62,36 @@ def first_available(url: str, *, token: str = "") -> Slot | None:
     """The oldest slot that a stream can begin with; None where the server keeps none or does not
     say. Raises a StreamError.
     """
-    with _call(url, "SubscribeReplayInfo", token, silence_seconds=_CONNECT_SECONDS) as call:
+    request = schema.SubscribeReplayInfoRequest()
+    answer = _ask(
+        url, "SubscribeReplayInfo", token, request, schema.SubscribeReplayInfoResponse.FromString
+    )
+    if answer is None or not answer.HasField("first_available"):
+        return None
+    return Slot(answer.first_available)
+
+
+def newest_slot(url: str, *, token: str = "") -> Slot | None:
+    """The newest slot that the server has processed; None where it does not say. Raises a
+    StreamError.
+    """
+    request = schema.GetSlotRequest(commitment=schema.CommitmentLevel.PROCESSED)
+    answer = _ask(url, "GetSlot", token, request, schema.GetSlotResponse.FromString)
+    return None if answer is None else Slot(answer.slot)
+
+
+def _ask(url: str, method: str, token: str, request: Any, read: Callable[[bytes], Any]) -> Any:
+    """The answer of a call that is no stream; None where the server does not have it."""
+    with _call(url, method, token, silence_seconds=_CONNECT_SECONDS) as call:
         try:
-            call.send(schema.SubscribeReplayInfoRequest().SerializeToString(), last=True)
-            answer = schema.SubscribeReplayInfoResponse.FromString(next(iter(call)))
+            call.send(request.SerializeToString(), last=True)
+            return read(next(iter(call)))
         except transport.GrpcStatus as status:
             if status.code == transport.UNIMPLEMENTED:
                 return None
             raise stream_error(status) from None
         except DecodeError:
             raise StreamRefused("the answer is not of the protocol") from None
-    return Slot(answer.first_available) if answer.HasField("first_available") else None
 
 
 def subscription(from_slot: Slot | None) -> Any:

@@ -37,6 +37,9 @@ class SlotBuffer:
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
     meta: BlockMetaUpdate | None = None
     size: int = 0
+    # Whether it came as it happened, from its beginning, and not as a replay, which may have no
+    # more than the last write of each account.
+    live: bool = False
 
     def add_transaction(self, update: TransactionUpdate) -> bool:
         """False when another transaction is known at the index: two versions of the slot met."""
@@ -82,36 +85,61 @@ class SlotBuffer:
             return False
         return not self.transactions or max(self.transactions) == len(self.transactions) - 1
 
-    def wholeness(self, is_blockhash: Callable[[bytes], bool]) -> Wholeness:
-        """What the messages prove; `is_blockhash` tells blockhashes from the values of nonces."""
+    def wholeness(
+        self, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool = True
+    ) -> Wholeness:
+        """What the messages prove; `is_blockhash` tells blockhashes from the values of nonces.
+
+        Where the validator does not store what a transaction left untouched, nobody can tell such
+        an account from one whose message is missing: a slot that came live has every write when
+        all sure ones are there, for a connection loses nothing in its middle.
+        """
         if not self.has_every_transaction() or self.meta is None:
             return Wholeness.PARTIAL
         present = {(each.pubkey, each.signature) for each in self.writes.values()}
-        every = True
-        last: dict[bytes, bytes] = {}
+        every = untouched = True
+        last: dict[bytes, int] = {}
         for index in range(len(self.transactions)):
             transaction = self.transactions[index]
             signature = transaction.signature
             for pubkey in transaction.written:
-                last[pubkey] = signature
+                last[pubkey] = index
                 every = every and (pubkey, signature) in present
+            for pubkey in transaction.untouched:
+                untouched = untouched and (pubkey, signature) in present
+                if stores_untouched:
+                    last[pubkey] = index
             nonce = transaction.nonce
             if nonce is not None and not is_blockhash(nonce.blockhash):
-                last[nonce.pubkey] = signature
+                last[nonce.pubkey] = index
                 every = every and (nonce.pubkey, signature) in present
+        unsigned = list(EVERY_SLOT)
         for pubkey, by_fees in self.meta.rewarded:
             every = every and (pubkey, _UNSIGNED) in present
             # Fees come after the transactions, an epoch's rewards before them.
             if by_fees or pubkey not in last:
-                last[pubkey] = _UNSIGNED
-        for pubkey in EVERY_SLOT:
-            last[pubkey] = _UNSIGNED
+                unsigned.append(pubkey)
+        for pubkey in unsigned:
+            last.pop(pubkey, None)
             every = every and (pubkey, _UNSIGNED) in present
-        if every:
+        if every and (untouched or (self.live and not stores_untouched)):
             return Wholeness.EVERY_WRITE
-        if last.items() <= present:
+        newest = self._newest_writes()
+        if all((pubkey, _UNSIGNED) in present for pubkey in unsigned) and all(
+            newest.get(pubkey, -1) >= index for pubkey, index in last.items()
+        ):
             return Wholeness.LAST_WRITES
         return Wholeness.LEDGER
+
+    def _newest_writes(self) -> dict[bytes, int]:
+        """The index of the last transaction of which a write is there, for each account."""
+        order = {each.signature: index for index, each in self.transactions.items()}
+        newest: dict[bytes, int] = {}
+        for each in self.writes.values():
+            index = order.get(each.signature, -1)
+            if index > newest.get(each.pubkey, -1):
+                newest[each.pubkey] = index
+        return newest
 
     def own_writes(self) -> list[AccountUpdate]:
         """The writes, but for those of transactions that are not in the block: a version of the

@@ -26,8 +26,9 @@ class AccountUpdate(NamedTuple):
 
 
 class TransactionUpdate(NamedTuple):
-    """One transaction of a block; `written` are the accounts that a node stored for it, and
-    `nonce` one that it stored only if the transaction was sent on a durable nonce.
+    """One transaction of a block; `written` are the accounts that a node stored for it, `nonce`
+    one that it stored only if the transaction was sent on a durable nonce, and `untouched` those
+    that it stored only if its version stores what a transaction left as it was.
     """
 
     slot: Slot
@@ -36,6 +37,7 @@ class TransactionUpdate(NamedTuple):
     written: tuple[bytes, ...]
     nonce: AdvancedNonce | None
     packed: bytes
+    untouched: tuple[bytes, ...] = ()
 
 
 class BlockMetaUpdate(NamedTuple):
@@ -112,7 +114,13 @@ def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
             f"transaction {info.index} of slot {update.slot} names accounts that it has not"
         ) from None
     return TransactionUpdate(
-        update.slot, info.index, info.signature, written.pubkeys, written.nonce, packed
+        update.slot,
+        info.index,
+        info.signature,
+        written.pubkeys,
+        written.nonce,
+        packed,
+        written.untouched,
     )
 
 

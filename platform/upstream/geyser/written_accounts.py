@@ -1,5 +1,6 @@
 """Which accounts a validator stores for a transaction: the measure of a stream's wholeness."""
 
+import re
 from typing import Any, NamedTuple
 
 from chain.encodings import b58decode
@@ -21,10 +22,31 @@ class AdvancedNonce(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The accounts that were surely stored, and the nonce that may have been."""
+    """The accounts that were surely stored, those that were if the validator stores what a
+    transaction could have written and did not touch, and the nonce that may have been.
+    """
 
     pubkeys: tuple[bytes, ...]
+    untouched: tuple[bytes, ...] = ()
     nonce: AdvancedNonce | None = None
+
+
+# From this version on a validator may leave out accounts that a transaction locked for writing and
+# did not touch (it was merged for 4.3, and may be in a 4.2 by now).
+_LEAVES_OUT = (4, 2)
+
+
+def stores_untouched(version: str) -> bool:
+    """Whether a validator of this version (`solana-core` of getVersion) stores every writable
+    account of a successful transaction. An unknown version is taken for a new one.
+    """
+    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if found is None:
+        return False
+    major, minor, patch = (int(part or 0) for part in found.groups())
+    if major == 0:  # Frankendancer: its third number is Agave's version, 20216 for 2.2.16
+        major, minor = patch // 10_000, patch // 100 % 100
+    return (major, minor) < _LEAVES_OUT
 
 
 def written_accounts(message: Any, meta: Any) -> Written:
@@ -32,11 +54,12 @@ def written_accounts(message: Any, meta: Any) -> Written:
     TransactionStatusMeta. IndexError where the message points outside its keys.
 
     On success every writable account: not the reserved keys, not programs that are called and not
-    passed on, and none that did not exist before or after. On failure the fee payer.
+    passed on, and none that did not exist before or after. The fee payer, and accounts whose
+    lamports or tokens became others, were surely touched. On failure the fee payer alone.
     """
     static = list(message.account_keys)
     if meta.HasField("err"):
-        return Written((static[0],), _nonce(message, static))
+        return Written((static[0],), nonce=_nonce(message, static))
     header = message.header
     signed = header.num_required_signatures
     writable_signed = signed - header.num_readonly_signed_accounts
@@ -52,7 +75,9 @@ def written_accounts(message: Any, meta: Any) -> Written:
             passed.update(instruction.accounts)
     before, after = meta.pre_balances, meta.post_balances
     told = len(before) == len(after) == len(keys)
-    written = []
+    tokens_changed = _tokens_changed(meta)
+    written: list[bytes] = []
+    untouched: list[bytes] = []
     for index, key in enumerate(keys[:loaded_until]):
         asked = index < writable_signed or signed <= index < writable_unsigned
         if index < len(static) and not asked:
@@ -61,8 +86,24 @@ def written_accounts(message: Any, meta: Any) -> Written:
             continue
         if told and not before[index] and not after[index]:
             continue
-        written.append(key)
-    return Written(tuple(written))
+        changed = (told and before[index] != after[index]) or index in tokens_changed
+        (written if changed or not index else untouched).append(key)
+    return Written(tuple(written), tuple(untouched))
+
+
+def _tokens_changed(meta: Any) -> set[int]:
+    """Indexes of token accounts whose amount, owner or mint became another."""
+    if not meta.pre_token_balances and not meta.post_token_balances:
+        return set()
+    before = {each.account_index: _holding(each) for each in meta.pre_token_balances}
+    after = {each.account_index: _holding(each) for each in meta.post_token_balances}
+    return {
+        index for index in before.keys() | after.keys() if before.get(index) != after.get(index)
+    }
+
+
+def _holding(balance: Any) -> tuple[str, str, str]:
+    return balance.mint, balance.owner, balance.ui_token_amount.amount
 
 
 def _nonce(message: Any, static: list[bytes]) -> AdvancedNonce | None:
