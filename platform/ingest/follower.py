@@ -1,5 +1,6 @@
 """The follower of a stream: finalized slots to the outbox, whatever becomes of the stream."""
 
+import contextlib
 import logging
 import random
 import threading
@@ -154,8 +155,12 @@ class Follower:
                 raise self._outbox.failure
 
     def _learn_what_is_live(self, assembler: Assembler) -> None:
-        """Asked after the stream began: whatever it replays is not newer than this."""
-        newest = newest_slot(self._source.url, token=self._source.token)
+        """Asked after the stream began: whatever it replays is not newer than this. Where the
+        server does not say, all of it counts as replayed.
+        """
+        newest = None
+        with contextlib.suppress(StreamError):
+            newest = newest_slot(self._source.url, token=self._source.token)
         if newest is not None:
             assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
 
