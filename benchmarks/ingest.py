@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +119,12 @@ class _Run:
         """PostgreSQL's processes for connections come and go: its own time has theirs."""
         spent = {}
         for name, process in self._processes.items():
-            times = [each.cpu_times() for each in [process, *process.children(recursive=True)]]
             ended = process.cpu_times()
-            spent[name] = sum(each.user + each.system for each in times)
-            spent[name] += ended.children_user + ended.children_system
+            spent[name] = ended.children_user + ended.children_system
+            for each in [process, *process.children(recursive=True)]:
+                with suppress(psutil.NoSuchProcess):
+                    times = each.cpu_times()
+                    spent[name] += times.user + times.system
         return spent
 
     def memory(self) -> dict[str, float]:

@@ -74,14 +74,18 @@ def _prefixed(message: bytes) -> bytes:
 
 
 def serve_stream(source: Source, door: socket.socket, slot_seconds: float) -> None:
-    """One subscriber after the other; each gets the chain from its first slot."""
+    """Each subscriber gets the chain from its first slot."""
     while True:
         peer, _ = door.accept()
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            _Stream(peer).run(source, slot_seconds)
-        except (ConnectionError, h2.exceptions.ProtocolError):
-            peer.close()
+        threading.Thread(target=_serve, args=[peer, source, slot_seconds], daemon=True).start()
+
+
+def _serve(peer: socket.socket, source: Source, slot_seconds: float) -> None:
+    try:
+        _Stream(peer).run(source, slot_seconds)
+    except (ConnectionError, h2.exceptions.ProtocolError):
+        peer.close()
 
 
 class _Stream:
