@@ -12,6 +12,7 @@ from benchmarks import engine, ledger  # noqa: E402
 
 engine.main()
 ledger.main()
-# A process of its own: Django reads its settings, and with them the database, once.
-command = [sys.executable, "-m", "benchmarks.archive"]
-subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": sys.path[0]}, check=True)
+# Processes of their own: Django reads its settings, and with them the database, once.
+for module in ("archive", "ingest"):
+    command = [sys.executable, "-m", f"benchmarks.{module}"]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": sys.path[0]}, check=True)
