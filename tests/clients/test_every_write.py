@@ -1,0 +1,261 @@
+"""A thousand mixed transactions through a running service: all that they did is stored, exactly."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from solders.pubkey import Pubkey
+
+from chain.encodings import b64decode
+from tests.clients.chain_doors import (
+    decided,
+    landed,
+    localnet_of,
+    moment_of,
+    of_localnet,
+    of_service,
+    send_bundle,
+    send_by_tpu,
+    sending,
+    statuses,
+    until,
+)
+from tests.clients.failing_transactions import dropped
+from tests.clients.mixed_transactions import Mixture
+from tests.clients.planned import Pen, Planned
+from tests.clients.service import Service, running_service
+from tests.clients.stored_changes import Written, archived_slots, stored_changes, wanted_changes
+from tests.localnet.test_block_engine import result
+from tests.localnet.wallets import SOL
+from tests.localnet_process import Localnet
+
+SETTINGS = {"LOCALNET": "true", "LOCALNET_SLOT_MS": "80", "LOCALNET_SKIP_PERCENT": "5"}
+ROUNDS = 12
+SYSVARS = "Sysvar1111111111111111111111111111111111111"
+VERSION_0 = {"maxSupportedTransactionVersion": 0}
+
+
+@dataclass
+class History:
+    """What was sent and what became of it, and localnet's slots from the archive's first to the
+    last that has any of it.
+    """
+
+    service: Service
+    localnet: Localnet
+    wallets: list[Pubkey]
+    airdrops: list[str]
+    taken: list[Planned] = field(default_factory=list)
+    lost: list[Planned] = field(default_factory=list)
+    first: int = 0
+    last: int = 0
+    blocks: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def signatures(self) -> list[str]:
+        """Of all that stands in blocks."""
+        return [*self.airdrops, *(each.signature for each in self.taken)]
+
+
+@pytest.fixture(scope="module")
+def history() -> Iterator[History]:
+    with running_service(**SETTINGS) as service:
+        yield made(service)
+
+
+def made(service: Service) -> History:
+    localnet, pen = localnet_of(service), Pen(seed=3)
+    until(lambda: localnet.answer("getHealth").get("result") == "ok", "localnet healthy")
+    until(lambda: archived_to(service) >= 0, "a slot archived")
+    tip_accounts = [Pubkey.from_string(each) for each in result(localnet, "getTipAccounts")]
+    mixture = Mixture(pen, tip_accounts)
+    requests = [("requestAirdrop", str(key), 10_000 * SOL) for key in mixture.wallets]
+    airdrops = of_localnet(localnet, requests)
+    landed(localnet, airdrops)
+    history = History(service, localnet, mixture.wallets, airdrops)
+    opening = mixture.opening(moment_of(localnet, []))
+    of_localnet(localnet, sending(opening))
+    landed(localnet, [each.signature for each in opening])
+    history.taken += opening
+    for number in range(ROUNDS):
+        if number in (3, 7):
+            localnet.call("setFaults", {"forkSlots": 2, "skipSlots": 1})
+        play_round(history, mixture, pen, number)
+    history.last = max(each["slot"] for each in statuses(localnet, history.signatures) if each)
+    until(lambda: archived_to(service) >= history.last, "all of it archived")
+    (coverage,) = of_service(service, "/rewind", [("getRewindCoverage",)])
+    history.first = coverage["earliestSlot"]
+    slots = localnet.call("getBlocks", history.first, history.last)
+    blocks = of_localnet(localnet, [("getBlock", slot, VERSION_0) for slot in slots])
+    history.blocks = dict(zip(slots, blocks, strict=True))
+    return history
+
+
+def play_round(history: History, mixture: Mixture, pen: Pen, number: int) -> None:
+    localnet, service = history.localnet, history.service
+    planned = mixture.round(moment_of(localnet, mixture.nonces))
+    # By the service's front door and by the node's own.
+    if number % 2:
+        of_service(service, "/", sending(planned))
+    else:
+        of_localnet(localnet, sending(planned))
+    by_tpu = mixture.by_tpu()
+    send_by_tpu(localnet, by_tpu)
+    bundle, lost_bundle, nowhere = mixture.bundle(), mixture.lost_bundle(), list(dropped(pen))
+    bundle_ids = [send_bundle(localnet, each) for each in (bundle, lost_bundle)]
+    of_localnet(localnet, sending(nowhere))
+    assert [decided(localnet, each) for each in bundle_ids] == ["Landed", "Failed"]
+    taken = [*planned, *by_tpu, *bundle]
+    landed(localnet, [each.signature for each in taken])
+    history.taken += taken
+    history.lost += [*lost_bundle, *nowhere]
+
+
+def archived_to(service: Service) -> int:
+    """The newest slot that both the archive and the ledger have."""
+    question = ("getRewindCoverage", {"includeGaps": False})
+    (coverage,) = of_service(service, "/rewind", [question])
+    if coverage["latestSlot"] is None:
+        return -1
+    (newest,) = of_service(service, "/historical", [("getSlot",)])
+    return min(coverage["latestSlot"], newest)
+
+
+def signatures_of(block: dict[str, Any]) -> list[str]:
+    return [each["transaction"]["signatures"][0] for each in block["transactions"]]
+
+
+def test_each_transaction_came_to_what_was_planned(history: History) -> None:
+    assert len(set(history.signatures)) == len(history.signatures) >= 1_000
+    found = statuses(history.localnet, [each.signature for each in history.taken])
+    for planned, status in zip(history.taken, found, strict=True):
+        assert status is not None and status["err"] == planned.err, planned.kind
+    lost = statuses(history.localnet, [each.signature for each in history.lost])
+    assert lost == [None] * len(lost)
+    kinds = Counter(each.kind for each in history.taken)
+    assert len(kinds) >= 35 and min(kinds.values()) >= 8, kinds
+    in_blocks = Counter(each for block in history.blocks.values() for each in signatures_of(block))
+    assert in_blocks == Counter(history.signatures)
+
+
+def test_every_write_is_in_the_archive_and_nothing_else(history: History) -> None:
+    stored = stored_changes(history.service, history.first, history.last)
+    rows = {slot: len(changes) for slot, changes in stored.items()}
+    assert archived_slots(history.service, history.first, history.last) == rows
+    assert list(history.blocks) == sorted(stored)
+    count = 0
+    for slot, block in history.blocks.items():
+        writes = history.localnet.call("getAccountWrites", slot)
+        wanted, found = wanted_changes(writes, signatures_of(block)), stored[slot]
+        assert not wanted.keys() ^ found.keys(), f"slot {slot}"
+        for place, write in wanted.items():
+            assert found[place] == write, (slot, place)
+        count += len(writes)
+    assert count > 2 * len(history.signatures)
+
+
+def test_changes_agree_with_the_balances_that_blocks_tell(history: History) -> None:
+    stored = stored_changes(history.service, history.first, history.last)
+    for slot, block in history.blocks.items():
+        for index, entry in enumerate(block["transactions"]):
+            meta, message = entry["meta"], entry["transaction"]["message"]
+            loaded = meta["loadedAddresses"]
+            keys = [*message["accountKeys"], *loaded["writable"], *loaded["readonly"]]
+            before = dict(zip(keys, meta["preBalances"], strict=True))
+            after = dict(zip(keys, meta["postBalances"], strict=True))
+            found = {
+                place.pubkey: change.lamports
+                for place, change in stored[slot].items()
+                if place.position == index
+            }
+            moved = {key for key in keys if before[key] != after[key]}
+            assert moved <= found.keys() <= set(keys), (slot, index)
+            assert found == {key: after[key] for key in found}, (slot, index)
+            if meta["err"] is not None:
+                # Who pays the fee, and a nonce where there was one.
+                assert keys[0] in found and len(found) <= 2, (slot, index)
+
+
+def test_the_newest_change_of_each_account_is_the_account(history: History) -> None:
+    stored = stored_changes(history.service, history.first, history.last)
+    newest: dict[str, Written] = {}
+    for slot in sorted(stored):
+        for place in sorted(stored[slot], key=lambda place: place.position):
+            newest[place.pubkey] = stored[slot][place]
+    # Sysvars and who leads go on changing with every slot.
+    leaders = history.localnet.call("getLeaderSchedule")
+    keys = [key for key, each in newest.items() if each.owner != SYSVARS and key not in leaders]
+    config = {"encoding": "base64", "commitment": "finalized"}
+    pages = [
+        ("getMultipleAccounts", keys[start : start + 100], config)
+        for start in range(0, len(keys), 100)
+    ]
+    accounts = [each for page in of_localnet(history.localnet, pages) for each in page["value"]]
+    for key, account in zip(keys, accounts, strict=True):
+        change = newest[key]
+        if account is None:
+            assert change.lamports == 0, key
+            continue
+        assert (change.lamports, change.owner) == (account["lamports"], account["owner"]), key
+        assert change.data == b64decode(account["data"][0]), key
+        assert change.executable == account["executable"], key
+    assert any(account is None for account in accounts)
+
+
+@pytest.mark.parametrize("encoding", ["json", "base64"])
+def test_the_ledgers_blocks_are_the_nodes(history: History, encoding: str) -> None:
+    config = {"encoding": encoding, **VERSION_0}
+    questions = [("getBlock", slot, config) for slot in history.blocks]
+    theirs = of_localnet(history.localnet, questions)
+    ours = of_service(history.service, "/historical", questions)
+    for slot, wanted, found in zip(history.blocks, theirs, ours, strict=True):
+        assert found == wanted, f"slot {slot}"
+
+
+@pytest.mark.parametrize("encoding", ["json", "base64"])
+def test_the_ledgers_transactions_are_the_nodes(history: History, encoding: str) -> None:
+    config = {"encoding": encoding, **VERSION_0}
+    questions = [("getTransaction", each, config) for each in history.signatures]
+    theirs = of_localnet(history.localnet, questions)
+    ours = of_service(history.service, "/historical", questions)
+    index = {
+        signature: number
+        for block in history.blocks.values()
+        for number, signature in enumerate(signatures_of(block))
+    }
+    for signature, wanted, found in zip(history.signatures, theirs, ours, strict=True):
+        # Newer nodes tell it, and the ledger as they do; localnet speaks as those before.
+        assert found.pop("transactionIndex") == index[signature]
+        assert found == wanted, signature
+
+
+def test_addresses_have_the_nodes_signatures(history: History) -> None:
+    touched = Counter(
+        key
+        for block in history.blocks.values()
+        for entry in block["transactions"]
+        for key in entry["meta"]["loadedAddresses"]["writable"]
+    )
+    by_table = [key for key, _ in touched.most_common(5)]
+    questions = [
+        ("getSignaturesForAddress", key) for key in [*map(str, history.wallets), *by_table]
+    ]
+    theirs = of_localnet(history.localnet, questions)
+    ours = of_service(history.service, "/historical", questions)
+    for (_, key), wanted, found in zip(questions, theirs, ours, strict=True):
+        assert len(wanted) > 1
+        for each in wanted:
+            # The ledger has it in getTransactionsForAddress.
+            del each["transactionIndex"]
+        assert found == wanted, key
+
+
+def test_skipped_slots_are_no_gaps(history: History) -> None:
+    window = {"fromSlot": history.first, "toSlot": history.last}
+    (coverage,) = of_service(history.service, "/rewind", [("getRewindCoverage", window)])
+    assert (coverage["gapPercent"], coverage["missingSlotCount"], coverage["gaps"]) == (0, 0, [])
+    assert (coverage["filteredOwners"], coverage["filteredPubkeys"]) == ([], [])
+    slots = history.last - history.first + 1
+    assert coverage["skippedSlotCount"] == slots - len(history.blocks) > 0
