@@ -14,6 +14,7 @@ from chain.units import Slot, UnixTimestamp
 from localnet import sysvars
 from localnet.block_index import IndexedTransaction, indexed
 from localnet.entries import HashChain
+from localnet.feed import EntryMade
 from localnet.fees import leader_share
 from localnet.leaders import Schedule
 from localnet.prices import BlockPrices
@@ -106,6 +107,7 @@ class Bank:
         self.confirmed = False
         self.doomed = False  # on a fork that is going to die
         self.entries = HashChain(self.previous_blockhash)
+        self.entries_made: list[EntryMade] = []
         self.moment = Moment(self.slot, self.previous_blockhash, frozenset(self.blockhashes))
         self._leader_fees = 0
         self._ground = ground

@@ -332,7 +332,11 @@ class Ledger:
             return
         # Kept before it is announced: what someone was told is final survives every end.
         self.storage.keep(
-            bank.state(), bank.record(), bank.written, [ran.found_by for ran in bank.ran]
+            bank.state(),
+            bank.record(),
+            bank.written,
+            [ran.found_by for ran in bank.ran],
+            bank.entries_made,
         )
         self._recent.update(bank.statuses)
         self._recent_blocks.append(list(bank.statuses))

@@ -13,6 +13,7 @@ from localnet.ledger import Ledger
 from localnet.methods.table import Node
 from localnet.opening import open_chain
 from localnet.options import Options
+from localnet.recalling import recall_blocks
 from localnet.servers import block_engine, geyser, pubsub, rpc, tpu
 from localnet.storage import Storage
 
@@ -41,6 +42,7 @@ async def _run(options: Options, storage: Storage) -> None:
         slot_seconds=options.slot_seconds,
         now=UnixTimestamp(int(time.time())),
     )
+    recall_blocks(storage, feed, faults.replay_slots)
     ledger = Ledger(
         chain,
         storage,
@@ -74,10 +76,10 @@ async def _run(options: Options, storage: Storage) -> None:
         ):
             await _enter(stack, name, host, port, server)
         log.info(
-            "localnet %s goes on after slot %d: JSON-RPC on %s port %d, WebSocket %d, Geyser %d,"
+            "localnet %s %s: JSON-RPC on %s port %d, WebSocket %d, Geyser %d,"
             " TPU %d, block engine %d",
             ledger.genesis_hash,
-            ledger.root.slot,
+            f"goes on after slot {ledger.root.slot}" if ledger.root.slot else "begins",
             host,
             options.rpc_port,
             options.pubsub_port,

@@ -53,7 +53,7 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
         bank.longest_entry = max(bank.longest_entry, len(signatures))
         index = bank.entries.entry_count
         entry_hash = bank.entries.record(signatures)
-        feed.publish(EntryMade(bank.slot, index, 1, entry_hash, len(signatures), first))
+        _show_entry(bank, feed, EntryMade(bank.slot, index, 1, entry_hash, len(signatures), first))
 
 
 def end_block(bank: Bank, feed: Feed, *, dies: bool) -> None:
@@ -61,7 +61,7 @@ def end_block(bank: Bank, feed: Feed, *, dies: bool) -> None:
     index = bank.entries.entry_count
     writes, hash_count, last_hash = bank.end()
     _show(bank, feed, writes)
-    feed.publish(EntryMade(bank.slot, index, hash_count, last_hash, 0, len(bank.ran)))
+    _show_entry(bank, feed, EntryMade(bank.slot, index, hash_count, last_hash, 0, len(bank.ran)))
     feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.COMPLETED))
     if not dies:
         feed.publish(BlockMade(bank.record(), bank.entries.entry_count))
@@ -85,6 +85,11 @@ def _run_bundle(bank: Bank, engine: Engine, feed: Feed, bundle: Bundle) -> None:
 def _show_ran(bank: Bank, feed: Feed, ran: Ran) -> None:
     _show(bank, feed, ran.writes)
     feed.publish(TransactionRan(bank.slot, ran.index, ran.signature, ran.record))
+
+
+def _show_entry(bank: Bank, feed: Feed, entry: EntryMade) -> None:
+    bank.entries_made.append(entry)
+    feed.publish(entry)
 
 
 def _show(bank: Bank, feed: Feed, writes: Sequence[AccountWrite]) -> None:

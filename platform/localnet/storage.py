@@ -3,7 +3,7 @@
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from chain.blocks import SlotRecord, TransactionRecord
 from chain.units import Slot
 from localnet.bank import BankState
 from localnet.block_index import IndexedTransaction
+from localnet.feed import EntryMade
 
 # Blocks kept behind the newest one.
 KEPT_BLOCKS = 20_000
@@ -125,6 +126,7 @@ class Storage:
         record: SlotRecord,
         written: Mapping[Pubkey, Account],
         transactions: Iterable[IndexedTransaction],
+        entries: Sequence[EntryMade] = (),
     ) -> None:
         """Keeps a finalized block with all that it changed."""
         run = self._database
@@ -135,7 +137,7 @@ class Storage:
             run.executemany("DELETE FROM accounts WHERE pubkey = ?", gone)
             run.execute(
                 "INSERT INTO blocks VALUES (?, ?, ?)",
-                (record.slot, record.block_time, _packed(record)),
+                (record.slot, record.block_time, _packed(record, entries)),
             )
             placed = list(enumerate(transactions))
             run.executemany(
@@ -170,7 +172,20 @@ class Storage:
     def block(self, slot: Slot) -> SlotRecord | None:
         """A finalized block with its account writes, None where there is none."""
         found = self._database.execute("SELECT body FROM blocks WHERE slot = ?", (slot,)).fetchone()
-        return None if found is None else _unpacked(found[0])
+        return None if found is None else _record(_unpacked(found[0]))
+
+    def newest_blocks(self, count: int) -> Iterator[tuple[SlotRecord, list[EntryMade]]]:
+        """The newest blocks with their entries, oldest first; a block from before entries were
+        kept has none.
+        """
+        rows = self._database.execute(
+            "SELECT body FROM (SELECT slot, body FROM blocks ORDER BY slot DESC LIMIT ?)"
+            " ORDER BY slot",
+            (count,),
+        )
+        for (packed,) in rows:
+            body = _unpacked(packed)
+            yield _record(body), body.entries
 
     def block_time(self, slot: Slot) -> int | None:
         found = self._database.execute(
@@ -274,13 +289,21 @@ class _Body(msgspec.Struct, array_like=True):
     transactions: list[TransactionRecord]
     rewards: list[dict[str, Any]] | None
     account_writes: list[AccountWrite] | None
+    entries: list[EntryMade] = msgspec.field(default_factory=list)
 
 
-def _packed(record: SlotRecord) -> bytes:
-    body = _Body(*(getattr(record, name) for name in _Body.__struct_fields__))
+_RECORD_FIELDS = [name for name in _Body.__struct_fields__ if name != "entries"]
+
+
+def _packed(record: SlotRecord, entries: Sequence[EntryMade]) -> bytes:
+    kept: dict[str, Any] = {name: getattr(record, name) for name in _RECORD_FIELDS}
+    body = _Body(**kept, entries=list(entries))
     return bytes(zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(body)))
 
 
-def _unpacked(packed: bytes) -> SlotRecord:
-    body = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(packed), type=_Body)
-    return SlotRecord(**msgspec.structs.asdict(body))
+def _unpacked(packed: bytes) -> _Body:
+    return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(packed), type=_Body)
+
+
+def _record(body: _Body) -> SlotRecord:
+    return SlotRecord(**{name: getattr(body, name) for name in _RECORD_FIELDS})

@@ -12,7 +12,7 @@ from solders.signature import Signature
 from chain.encodings import b64encode
 from tests.localnet.geyser_client import Client
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
-from tests.localnet_process import Localnet
+from tests.localnet_process import Localnet, running_localnet
 from upstream.geyser import schema
 from upstream.geyser.messages import transaction_of
 
@@ -114,3 +114,39 @@ def test_a_stream_that_comes_back_misses_nothing(localnet: Localnet, stream: Cli
         assert indexes == list(range(metas[slot].executed_transaction_count))
     funded = [each for each in updates["account"] if each.account.pubkey == bytes(alice.pubkey())]
     assert [each.account.lamports for each in funded] == [10 * SOL]
+
+
+def test_a_stream_can_begin_before_a_restart() -> None:
+    def shown(localnet: Localnet, start: int, end: int) -> list[list[tuple[str, bytes]]]:
+        """What a stream tells of each slot, in order, without the moment and the late statuses."""
+        client = Client(localnet.geyser_port)
+        try:
+            client.send(everything(from_slot=start))
+            found: dict[int, list[tuple[str, bytes]]] = {slot: [] for slot in range(start, end + 1)}
+            for update in client.updates:
+                kind = update.WhichOneof("update_oneof")
+                body = getattr(update, kind)
+                slot = body.slot
+                if kind == "slot" and slot == end and body.status == FINALIZED:
+                    return list(found.values())
+                if kind != "slot" and slot in found:
+                    found[slot].append((kind, body.SerializeToString(deterministic=True)))
+        finally:
+            client.close()
+        raise AssertionError("the stream ended")
+
+    with running_localnet() as localnet:
+        start = localnet.wait_for_slot(2)
+        alice = wallet(localnet)
+        sent = [
+            send(localnet, signed(localnet, [pay(alice, Keypair().pubkey(), SOL)], alice))
+            for _ in range(4)
+        ]
+        end = max(landed(localnet, each)["slot"] for each in sent)
+        localnet.wait_for_slot(end)
+        before = shown(localnet, start, end)
+        assert sum(kind == "transaction" for slot in before for kind, _ in slot) >= len(sent)
+        for stop in (localnet.stop, localnet.kill):
+            stop()
+            localnet.start()
+            assert shown(localnet, start, end) == before
