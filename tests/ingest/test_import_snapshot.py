@@ -1,5 +1,6 @@
 """manage.py import_snapshot: archives and account files into the archive."""
 
+import contextlib
 import io
 import json
 
@@ -32,6 +33,21 @@ def test_an_archive_becomes_a_baseline(db, snapshot):
     again = run(snapshot, "--slot", "100")
     assert again == (f"{snapshot}: 0 accounts imported, 1 there already, 1 closed ones left out\n")
     assert (Baseline.objects.get().slot, Baseline.objects.get().accounts) == (100, 1)
+
+
+def test_a_manifest_that_cannot_be_followed_is_one_line_of_warning(db, snapshot, tmp_path):
+    err = io.StringIO()
+    call_command("import_snapshot", str(snapshot), stdout=io.StringIO(), stderr=err)
+    assert err.getvalue() == ""
+    for storages in (STORAGES, {"95.8": STORAGES["95.8"] + b"\xff" * 200}):
+        path = tmp_path / "unknown.tar"
+        path.write_bytes(archive(storages, told=bytes(40)))
+        with contextlib.suppress(CommandError):
+            call_command("import_snapshot", str(path), stdout=io.StringIO(), stderr=err)
+    first, second = err.getvalue().splitlines()
+    assert first == second
+    assert first.startswith(f"{path}: the manifest cannot be followed (byte 33: it ends")
+    assert first.endswith("each storage is read to the end of its file")
 
 
 def test_only_the_accounts_of_an_owner_come_in(db, snapshot):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
 from chain.encodings import b58encode
+from tests.upstream.manifests import manifest
 from upstream.archives.account_json import LARGEST_ACCOUNT, accounts_of
 from upstream.archives.errors import BadSnapshot
 from upstream.archives.snapshots import Snapshot
@@ -49,14 +50,19 @@ def tar_of(members):
     return out.getvalue()
 
 
-def archive(storages, *, slot=100, version=b"1.2.0"):
-    """The tar of a snapshot, members as a validator orders them."""
+def archive(storages, *, slot=100, version=b"1.2.0", told=None, lengths=None):
+    """The tar of a snapshot, members as a validator orders them. The manifest is `told`, or one
+    that tells the storages' lengths, but for those in `lengths`.
+    """
+    if told is None:
+        whole = {name: len(content) for name, content in storages.items()}
+        told = manifest(whole | (lengths or {}), slot=slot)
     return tar_of(
         [
             ("version", version),
             ("snapshots/", None),
             (f"snapshots/{slot}/", None),
-            (f"snapshots/{slot}/{slot}", b"a manifest"),
+            (f"snapshots/{slot}/{slot}", told),
             ("snapshots/status_cache", b"a cache"),
             ("accounts/", None),
             *[(f"accounts/{name}", content) for name, content in storages.items()],
@@ -89,9 +95,10 @@ def test_every_stored_account_is_read_with_its_slot(tmp_path, pack):
     ]
 
 
-def test_zeros_behind_the_last_account_are_its_storages_end(tmp_path):
+def test_where_the_end_is_not_told_zeros_behind_the_last_account_are_it(tmp_path):
     path = tmp_path / "snapshot.tar"
-    path.write_bytes(archive({"9.1": entry(account(1)) + bytes(4_096), "9.2": b""}))
+    storages = {"9.1": entry(account(1)) + bytes(4_096), "9.2": b""}
+    path.write_bytes(archive(storages, told=b"unknown"))
     assert [each.account for each in read(path)[1]] == [account(1)]
 
 
@@ -135,7 +142,11 @@ def test_progress_is_told(tmp_path):
             archive({"9.1": entry(account(1)) + bytes(136) + b"x"}),
             "byte 136: no account stands here",
         ),
-        (archive({f"{2**63}.1": b""}), "its slot is out of range"),
+        (
+            archive({"9.1": entry(account(1)) + bytes(136) + b"x"}, told=b"unknown"),
+            "byte 136: no account stands here",
+        ),
+        (archive({f"{2**63}.1": b""}, told=b""), "its slot is out of range"),
         (PLAIN[:5_000], "the tar ends"),
         (zstandard.compress(PLAIN)[:-9], "the zstd data ends too early"),
     ],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from upstream.archives.compression import ByteStream, Source
+from upstream.archives.compression import ByteStream
 from upstream.archives.errors import Unreadable
 
 DBIN_MAGIC = b"dbin"
@@ -38,7 +38,7 @@ def is_tar(start: bytes) -> bool:
     return start[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar"
 
 
-def tar_members(stream: ByteStream) -> Iterator[tuple[str, Source]]:
+def tar_members(stream: ByteStream) -> Iterator[tuple[str, "Member"]]:
     """Name and bytes of each file in a tar, in order; each must be read before the next."""
     ended = False
     while header := stream.read(_TAR_BLOCK):
@@ -51,7 +51,7 @@ def tar_members(stream: ByteStream) -> Iterator[tuple[str, Source]]:
         _check_header(header, name)
         size = _octal(header[124:136], name)
         kind = header[156:157]
-        member = _Member(stream, size, name)
+        member = Member(stream, size, name)
         if kind in _TAR_FILES:
             yield name, member
         elif kind not in _TAR_PASSED_OVER:
@@ -61,25 +61,25 @@ def tar_members(stream: ByteStream) -> Iterator[tuple[str, Source]]:
         raise Unreadable("", "the tar ends too early")
 
 
-class _Member:
-    """One file of a tar, as a source of bytes."""
+class Member:
+    """One file of a tar, as a source of bytes; `left` of them have not been read."""
 
     def __init__(self, stream: ByteStream, size: int, name: str) -> None:
         self._stream = stream
-        self._left = size
+        self.left = size
         self._padding = -size % _TAR_BLOCK
         self._name = name
 
     def read(self, size: int, /) -> bytes:
-        wanted = min(size, self._left)
+        wanted = min(size, self.left)
         chunk = self._stream.read(wanted)
         if len(chunk) < wanted:
             raise Unreadable("", "the tar ends inside this member")
-        self._left -= wanted
+        self.left -= wanted
         return chunk
 
     def skip_to_next(self) -> None:
-        while self._left:
+        while self.left:
             self.read(1 << 16)
         if len(self._stream.read(self._padding)) < self._padding:
             raise Unreadable(f"member {self._name}", "the tar ends inside this member")

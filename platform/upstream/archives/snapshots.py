@@ -1,7 +1,9 @@
 """Snapshot archives of a validator: every account as it stood at one slot.
 
 A tar of `version`, `snapshots/<slot>/<slot>` and `accounts/<slot>.<id>`: the last are storages,
-accounts one after another, each behind 136 bytes of head and at a multiple of 8.
+accounts one after another, each behind 136 bytes of head and at a multiple of 8. How far a storage
+goes is told by the manifest (see snapshot_manifest); behind that a file may hold anything. Written
+from the sources named there, and tried on archives of our own making alone.
 """
 
 import re
@@ -13,9 +15,11 @@ from typing import NamedTuple
 from chain.accounts import AccountWrite
 from chain.units import I64_MAX, Slot
 from upstream.archives.account_json import LARGEST_ACCOUNT
+from upstream.archives.bincode import Misfit
 from upstream.archives.compression import ByteStream, Source, plain
-from upstream.archives.containers import is_tar, tar_members
+from upstream.archives.containers import Member, is_tar, tar_members
 from upstream.archives.errors import BadSnapshot, Unreadable
+from upstream.archives.snapshot_manifest import Storage, storage_lengths
 
 KNOWN_VERSION = "1.2.0"
 _LZ4 = b"\x04\x22\x4d\x18"
@@ -23,7 +27,7 @@ _TAR_HEADER = 512
 # write_version, data_len, pubkey, lamports, rent_epoch, owner, executable, padding, hash
 _HEAD = struct.Struct("<QQ32sQQ32sB7x32x")
 _MANIFEST = re.compile(r"(?:\./)?snapshots/([0-9]{1,19})/\1")
-_STORAGE = re.compile(r"(?:\./)?accounts/([0-9]{1,19})\.[0-9]{1,20}")
+_STORAGE = re.compile(r"(?:\./)?accounts/([0-9]{1,19})\.([0-9]{1,20})")
 _VERSION = re.compile(r"(?:\./)?version")
 
 # Told now and then: bytes of the file read so far, bytes in all.
@@ -42,12 +46,16 @@ class StoredAccount(NamedTuple):
 class Snapshot:
     """An open archive; iterate once, close or use as a context manager.
 
-    `slot` is what the archive says its slot is, known once iteration is over.
+    `slot` is what the archive says its slot is, known once iteration is over; so is `warning`:
+    that the manifest could not be followed, so that every storage was read to its file's end.
     """
 
     def __init__(self, path: Path, progress: Progress = lambda position, size: None) -> None:
         self.path = path
         self.slot: Slot | None = None
+        self.warning: str | None = None
+        self._lengths: dict[Storage, int] | None = None
+        self._lowest: Slot | None = None
         self._progress = progress
         self._size = path.stat().st_size
         self._file = path.open("rb")
@@ -88,15 +96,68 @@ class Snapshot:
                 _check_version(member)
                 version_seen = True
             elif manifest:
-                self.slot = _slot(manifest[1], name)
+                self._read_manifest(_slot(manifest[1], name), member, name)
             elif storage:
                 if not version_seen:
                     raise Unreadable(f"member {name}", "it comes before the version")
-                yield from _storage(_slot(storage[1], name), member, name)
+                slot = _slot(storage[1], name)
+                live = self._live((slot, int(storage[2])), member, name)
+                yield from _storage(slot, live, name, exact=live is not member)
         if not version_seen:
             raise Unreadable("", "no snapshot archive: there is no version in it")
         if self.slot is None:
             raise Unreadable("", "the archive has no manifest")
+        self._check_all_came()
+
+    def _read_manifest(self, slot: Slot, member: Member, name: str) -> None:
+        if self.slot is not None:
+            raise Unreadable(f"member {name}", "there is another manifest before it")
+        self.slot = slot
+        try:
+            if self._lowest is not None:
+                raise Misfit("it comes after the first storage")
+            self._lengths = storage_lengths(member, member.left, slot)
+        except Misfit as misfit:
+            self.warning = (
+                f"the manifest cannot be followed ({misfit}); each storage is read to the end of"
+                " its file"
+            )
+
+    def _live(self, storage: Storage, member: Member, name: str) -> Source:
+        """The part of a storage's file that is accounts."""
+        self._lowest = storage[0] if self._lowest is None else min(storage[0], self._lowest)
+        if self._lengths is None:
+            return member
+        # Taken out, so that what is left in the end are those that did not come.
+        length = self._lengths.pop(storage, None)
+        if length is None:
+            raise Unreadable(f"member {name}", "the manifest does not name it, or it came before")
+        if length > member.left:
+            reason = f"it has {member.left} bytes where the manifest tells {length}"
+            raise Unreadable(f"member {name}", reason)
+        return _Part(member, length)
+
+    def _check_all_came(self) -> None:
+        # An incremental archive has the storages above some slot, its manifest all there are.
+        lowest = -1 if self._lowest is None else self._lowest
+        wanting = [storage for storage in self._lengths or () if storage[0] > lowest]
+        if wanting:
+            slot, number = min(wanting)
+            reason = f"the archive lacks it, and {len(wanting)} storages in all"
+            raise Unreadable(f"member accounts/{slot}.{number}", reason)
+
+
+class _Part:
+    """The first bytes of a source."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self._source = source
+        self._left = size
+
+    def read(self, size: int, /) -> bytes:
+        chunk = self._source.read(min(size, self._left))
+        self._left -= len(chunk)
+        return chunk
 
 
 def _slot(digits: str, name: str) -> Slot:
@@ -112,23 +173,26 @@ def _check_version(member: Source) -> None:
         raise Unreadable("version", f"{text!r} is not known; expected {KNOWN_VERSION!r}")
 
 
-def _storage(slot: Slot, member: Source, name: str) -> Iterator[StoredAccount]:
+def _storage(slot: Slot, live: Source, name: str, *, exact: bool) -> Iterator[StoredAccount]:
+    """The accounts up to the end of `live`, or where that end is not exact, up to its zeros."""
     at = 0
-    while head := member.read(_HEAD.size):
-        if not any(head):
-            _expect_zeros(member, name, at)
-            return
+    while head := live.read(_HEAD.size):
         place = f"member {name}, byte {at}"
+        if not any(head):
+            if exact:
+                raise Unreadable(place, "no account stands here")
+            _expect_zeros(live, name, at)
+            return
         if len(head) < _HEAD.size:
             raise Unreadable(place, "the storage ends inside an account")
         version, length, pubkey, lamports, rent_epoch, owner, executable = _HEAD.unpack(head)
         if length > LARGEST_ACCOUNT or executable > 1:
-            # Behind the true end of an old storage anything may lie; it is not guessed at.
+            # Where only the tar tells the end, anything may lie behind the true one; no guessing.
             raise Unreadable(place, "no account stands here")
-        data = member.read(length)
+        data = live.read(length)
         if len(data) < length:
             raise Unreadable(place, "the storage ends inside an account")
-        padding = member.read(-length % 8)
+        padding = live.read(-length % 8)
         at += _HEAD.size + length + len(padding)
         yield StoredAccount(
             slot,
@@ -136,8 +200,8 @@ def _storage(slot: Slot, member: Source, name: str) -> Iterator[StoredAccount]:
         )
 
 
-def _expect_zeros(member: Source, name: str, at: int) -> None:
+def _expect_zeros(live: Source, name: str, at: int) -> None:
     """A storage may end in zeros, and in nothing else."""
-    while chunk := member.read(1 << 16):
+    while chunk := live.read(1 << 16):
         if any(chunk):
             raise Unreadable(f"member {name}, byte {at}", "no account stands here")

@@ -65,15 +65,18 @@ class Command(BaseCommand):
 
     def _archive(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
         with Snapshot(path, progress=_bar()) as snapshot:
-            recorded = record_snapshot(
-                _pairs(snapshot),
-                slot=lambda: _agreed(snapshot, slot),
-                source=path.name,
-                now=timezone.now(),
-                chosen_owners=owners,
-            )
-        _clear()
-        return recorded
+            try:
+                return record_snapshot(
+                    _pairs(snapshot),
+                    slot=lambda: _agreed(snapshot, slot),
+                    source=path.name,
+                    now=timezone.now(),
+                    chosen_owners=owners,
+                )
+            finally:
+                _clear()
+                if snapshot.warning:
+                    self.stderr.write(self.style.WARNING(f"{path}: {snapshot.warning}"))
 
 
 def _pairs(snapshot: Snapshot) -> Iterator[tuple[Slot, AccountWrite]]:
