@@ -17,6 +17,9 @@ from access.models import ApiKey
 from access.redis_client import client
 from access.services import usage_reports
 from historical.services import overview
+from historical.services.bounds import newest_slot_or_none
+from ingest.follower_state import published
+from rewind.models import Gap
 
 _LISTED = 5
 _OUTCOMES = 8
@@ -67,6 +70,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The index page's context; a card is None where the user may not see its list."""
     may = request.user.has_perm
     context["servers"] = [_state("PostgreSQL", _postgres), _state("Valkey", _valkey)]
+    context["chain"] = _chain() if may("rewind.view_gap") else None
     context["ledger"] = _ledger() if may("historical.view_block") else None
     context["imports"] = _imports() if may("historical.view_import") else None
     context["calls"] = _calls() if may("access.view_usageminute") else None
@@ -95,6 +99,39 @@ def _links(
         for title, model, icon in models
         if request.user.has_perm(f"{app}.view_{model}")
     ]
+
+
+def _chain() -> dict[str, Any]:
+    """How far what is stored is behind the chain that is followed, and what is lacking."""
+    gaps = Gap.objects.filter(closed_at__isnull=True).count()
+    lacking = (
+        words.coloured(words.grouped(gaps), "warning") if gaps else words.coloured("0", "good")
+    )
+    rows: list[tuple[str, Any]] = [("Open gaps of the archive", lacking)]
+    try:
+        state = published()
+    except redis.RedisError:
+        state = None
+    if state is None:
+        hint = "No follower has told anything in the last half minute."
+        return {"figure": "not followed", "hint": hint, "rows": rows}
+    connected = words.coloured("connected", "good", state.source)
+    if not state.connected_since:
+        connected = words.coloured("not connected", "bad", state.problem)
+    rows.insert(0, ("Newest finalized slot", state.finalized_slot or "none yet"))
+    rows.insert(0, ("Stream", connected))
+    return {
+        "figure": _behind(state.finalized_slot, newest_slot_or_none()),
+        "hint": state.problem or "The newest stored slot, against the newest finalized one.",
+        "rows": rows,
+    }
+
+
+def _behind(finalized: int, newest: int | None) -> str:
+    if not finalized or newest is None:
+        return "nothing stored yet"
+    behind = max(0, finalized - newest)
+    return f"{words.grouped(behind)} slot{'' if behind == 1 else 's'} behind"
 
 
 def _ledger() -> dict[str, Any]:
