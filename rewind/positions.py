@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from chain.accounts import AccountWrite
 from chain.transactions import BadTransaction, decode_wire
+from chain.units import U64_MAX
 
 # A state carried over from slots that are no longer kept: before all that happened in the slot.
 CARRIED = -2
@@ -57,8 +58,12 @@ def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> dict[Pl
         known = newest.get(key)
         if known is None or known.write_version < version:
             newest[key] = write
+    if first_version is None:
+        # No write of a transaction came, and nothing tells before from after: at the end none shows
+        # what is yet to happen. In a block without transactions all stand at the start.
+        first_version = 0 if indexes else U64_MAX + 1
     for write in unsigned:
-        before = first_version is None or write.write_version < first_version
+        before = write.write_version < first_version
         key = (write.pubkey, START_OF_SLOT if before else END_OF_SLOT)
         known = newest.get(key)
         if known is None or known.write_version < write.write_version:

@@ -142,6 +142,17 @@ def test_a_slot_of_last_writes_is_completed_by_one_of_every_write(record):
     assert told.present == [5]
 
 
+def test_no_account_stands_before_the_transactions_as_it_was_after_them(record):
+    """The leader paid for the only transaction: of its writes a replay has the fees' alone."""
+    clock, fees = write(7, version=1), write(1, version=3, lamports=6)
+    record(block(5, writes=[clock, fees], transactions=1, granularity=COARSE))
+    assert [row[2:4] for row in rows() if row[0] == key(1)] == [(END_OF_SLOT, 6)]
+    paid = write(1, signature(5, 0), version=2, lamports=5)
+    told = record(block(5, writes=[clock, paid, fees], transactions=1))
+    assert told.improved == [5]
+    assert [row[2:4] for row in rows() if row[0] == key(1)] == [(0, 5), (END_OF_SLOT, 6)]
+
+
 def test_numbers_up_to_the_last_u64_come_back_as_they_were(record):
     most = write(1, version=U64_MAX, lamports=U64_MAX, rent_epoch=U64_MAX)
     record(block(5, writes=[most, write(2, rent_epoch=0)]))
