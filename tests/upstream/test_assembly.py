@@ -341,6 +341,32 @@ def test_a_lost_last_write_leaves_the_ledger_alone_and_an_earlier_one_its_mark()
     assert granularity(writes[1])[1] is False
 
 
+def test_a_replay_of_an_account_that_the_bank_wrote_after_its_transactions_is_whole() -> None:
+    """As the incinerator, whose lamports are burned when the block ends."""
+    leader = Leader(random.Random(1))
+    made = leader.block(100, 99, most_transactions=0)
+    payer, burned = bytes([50]) * 32, bytes([51]) * 32
+    burn = TransactionUpdate(Slot(100), 0, bytes([1]) * 64, (payer, burned), None, b"t")
+    paid = AccountUpdate(Slot(100), payer, 1000, burn.signature, b"w")
+    sent = AccountUpdate(Slot(100), burned, 1001, burn.signature, b"w")
+    emptied = AccountUpdate(Slot(100), burned, 1002, b"", b"w")
+    meta = made.meta._replace(transaction_count=1)
+
+    def granularity(*writes: AccountUpdate) -> tuple[int, bool]:
+        assembler = Assembler(begin=Slot(100))
+        events = fed(assembler, [*made.writes, *writes, burn, meta])
+        events += assembler.feed(SlotUpdate(Slot(100), Slot(99), SlotStatus.SLOT_FINALIZED))
+        events += assembler.give_up_before(Slot(101), "stream_lost")
+        event = closed(events)[100]
+        return event.closed.granularity, event.closed.account_writes is not None
+
+    assert granularity(paid, sent, emptied) == (Granularity.WRITE, True)
+    assert granularity(paid, emptied) == (Granularity.SLOT, True)
+    # One that the bank wrote before the transactions says nothing of what they wrote.
+    early = emptied._replace(write_version=999)
+    assert granularity(paid, early)[1] is False
+
+
 @pytest.mark.parametrize("lost", EVERY_SLOT)
 def test_a_lost_sysvar_write_is_noticed(lost: bytes) -> None:
     made = Leader(random.Random(1)).block(100, 99)
@@ -350,6 +376,38 @@ def test_a_lost_sysvar_write_is_noticed(lost: bytes) -> None:
     events += assembler.feed(SlotUpdate(Slot(100), Slot(99), SlotStatus.SLOT_FINALIZED))
     events += assembler.give_up_before(Slot(101), "stream_lost")
     assert closed(events)[100].reason == "writes_missing"
+
+
+def test_halves_of_a_slot_from_two_validators_are_not_put_together() -> None:
+    leader = Leader(random.Random(1))
+    made = leader.block(100, 99, most_transactions=0)
+    alice, bob = bytes([50]) * 32, bytes([51]) * 32
+    transactions = [
+        TransactionUpdate(
+            Slot(100), index, bytes([index + 1]) * 64, (pubkey,), None, b"t%d" % index
+        )
+        for index, pubkey in enumerate((alice, bob))
+    ]
+    meta = made.meta._replace(transaction_count=2)
+    by_one = AccountUpdate(Slot(100), alice, 1000, transactions[0].signature, b"w")
+    by_another = AccountUpdate(Slot(100), bob, 80, transactions[1].signature, b"w")
+
+    def is_whole(versions_by_another: int) -> bool:
+        """The sysvars come from both, under each one's own versions."""
+        again = [
+            write._replace(write_version=write.write_version + versions_by_another)
+            for write in made.writes
+        ]
+        assembler = Assembler(begin=Slot(100))
+        fed(assembler, [*made.writes, by_one])
+        assembler.reconnect()
+        events = fed(assembler, [*again, by_another, *transactions, meta])
+        events += assembler.feed(SlotUpdate(Slot(100), Slot(99), SlotStatus.SLOT_FINALIZED))
+        events += assembler.give_up_before(Slot(101), "stream_lost")
+        return not closed(events)[100].reason
+
+    assert is_whole(0)
+    assert not is_whole(70)
 
 
 def test_a_used_nonce_must_be_there_and_one_that_a_blockhash_made_needless_not() -> None:

@@ -64,7 +64,18 @@ class SlotBuffer:
         if other.meta is not None and not result.add_meta(other.meta):
             return None
         result.size = self.size + other.size
-        return result if result._is_in_order() else None
+        return result if result._is_in_order() and not self._is_of_another(other) else None
+
+    def _is_of_another(self, other: "SlotBuffer") -> bool:
+        """Whether another validator sent the other: a bank writes these accounts once, so that
+        each has one version alone.
+        """
+        mine, theirs = self._of_every_slot(), other._of_every_slot()
+        both = {pubkey for pubkey, _ in mine} & {pubkey for pubkey, _ in theirs}
+        return both != {pubkey for pubkey, _ in mine & theirs}
+
+    def _of_every_slot(self) -> set[tuple[bytes, int]]:
+        return {key for key in self.writes if key[0] in EVERY_SLOT}
 
     def _is_in_order(self) -> bool:
         """Whether each account's versions rise with the transactions that wrote it, each once."""
@@ -132,11 +143,17 @@ class SlotBuffer:
         return Wholeness.LEDGER
 
     def _newest_writes(self) -> dict[bytes, int]:
-        """The index of the last transaction of which a write is there, for each account."""
+        """The index of the last transaction of which a write is there, for each account; one above
+        all where the bank wrote it after the transactions, as it does the incinerator.
+        """
         order = {each.signature: index for index, each in self.transactions.items()}
+        signed = [each.write_version for each in self.writes.values() if each.signature in order]
+        last_version = max(signed, default=None)
         newest: dict[bytes, int] = {}
         for each in self.writes.values():
             index = order.get(each.signature, -1)
+            if last_version is not None and each.signature == _UNSIGNED:
+                index = len(order) if each.write_version > last_version else -1
             if index > newest.get(each.pubkey, -1):
                 newest[each.pubkey] = index
         return newest
