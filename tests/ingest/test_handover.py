@@ -146,3 +146,32 @@ def test_what_is_damaged_in_redis_is_set_aside():
     assert ingest().stored == 1
     name = f"100:{slot(100).blockhash}"
     assert "damaged" in handover.refused([name])[name]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_whose_time_is_over_refuses_nothing():
+    """Another writer holds the slot: we wait for it until the worker interrupts us."""
+    import signal
+
+    import psycopg
+    from celery.exceptions import SoftTimeLimitExceeded
+    from django.db import connections
+
+    def interrupt(*_: object) -> None:
+        raise SoftTimeLimitExceeded
+
+    hand_over(slot(100))
+    parameters = connections["default"].get_connection_params()
+    for name in ("cursor_factory", "context", "prepare_threshold"):
+        parameters.pop(name, None)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with psycopg.connect(**parameters) as other:
+            other.execute("SELECT pg_advisory_xact_lock(7303, 0)")
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            with pytest.raises(SoftTimeLimitExceeded):
+                ingest()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert handover.count() == 1
+    assert ingest().stored == 1

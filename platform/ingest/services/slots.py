@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import psycopg
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from chain.blocks import SlotRecord
@@ -43,13 +44,15 @@ class Ingested:
     refused: dict[int, str] = field(default_factory=dict)
 
 
-# The database went away, which says nothing of the slots. The areas' fast paths speak to psycopg
-# without Django between.
-_AWAY = (
+# The database went away, or our time or memory ended, which says nothing of the slots. The areas'
+# fast paths speak to psycopg without Django between.
+_NOT_THE_SLOTS_FAULT = (
     OperationalError,
     InterfaceError,
     psycopg.OperationalError,
     psycopg.InterfaceError,
+    SoftTimeLimitExceeded,
+    MemoryError,
 )
 
 
@@ -128,7 +131,7 @@ def _store_or_refuse(
     try:
         _store(readable, result, now)
         return [each for each, _ in readable]
-    except _AWAY:
+    except _NOT_THE_SLOTS_FAULT:
         raise
     except Exception as error:
         if len(readable) == 1:
