@@ -359,6 +359,22 @@ def test_messages_are_lost_doubled_and_reordered_on_demand(service: Service, fau
         assert all(abs(version - place) < 50 for place, version in enumerate(got))
 
 
+def test_what_is_late_in_a_replay_comes_before_what_is_new(service: Service) -> None:
+    # So much data that the replay waits for its reader while new messages come.
+    service.publish(*(written(1, ALICE, version, data=bytes(100_000)) for version in range(300)))
+    service.faults.reorder_percent = 90.0
+    with client_of(service) as client:
+        client.send(everything(from_slot=1))
+        first = next(client.updates)
+        service.publish(*(written(2, ALICE, version) for version in range(300, 500)))
+        service.publish(*(status(slot, SlotStatus.PROCESSED) for slot in range(3, 13)))
+        updates = [first, *client.rest()]
+    got = [each.account.account.write_version for each in updates if each.HasField("account")]
+    assert got != sorted(got)
+    assert sorted(got) == list(range(500))
+    assert all(abs(version - place) < 50 for place, version in enumerate(got))
+
+
 def test_a_taken_port_is_an_error() -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))

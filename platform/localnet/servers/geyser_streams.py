@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import grpc
 
@@ -35,6 +35,46 @@ class Ending(NamedTuple):
     text: str
 
 
+# Names of filters, the body, created_at: joined when they are sent.
+Parts: TypeAlias = tuple[bytes, bytes, bytes]
+
+
+class Disorder:
+    """What faults do to one run of messages: some are lost, some come twice, some a little late."""
+
+    def __init__(self, faults: Faults, chance: random.Random) -> None:
+        self._faults = faults
+        self._chance = chance
+        self._held: deque[tuple[int, Parts]] = deque()
+        self._sent = 0
+
+    def pass_on(self, update: Parts, disorderly: bool) -> list[Parts]:
+        """What goes out now that this update came: it, unless a fault strikes it."""
+        faults = self._faults
+        out = [update]
+        if disorderly:
+            if self._strikes(faults.lose_percent):
+                out = []
+            elif self._strikes(faults.duplicate_percent):
+                out = [update, update]
+            elif self._strikes(faults.reorder_percent):
+                self._held.append((self._sent + _HELD_BACK, update))
+                out = []
+        self._sent += 1
+        while self._held and self._held[0][0] <= self._sent:
+            out.append(self._held.popleft()[1])
+        return out
+
+    def end(self) -> list[Parts]:
+        """What is still held back when the run is over."""
+        rest = [update for _, update in self._held]
+        self._held.clear()
+        return rest
+
+    def _strikes(self, percent: float) -> bool:
+        return percent > 0 and self._chance.random() * 100 < percent
+
+
 class Stream:
     """One subscriber: its filters, and the updates it has not got yet."""
 
@@ -45,9 +85,8 @@ class Stream:
         self._limit = limit
         self._chance = random.Random(seed)
         self._past: Iterator[list[bytes]] = iter(())
-        self._waiting: deque[tuple[bytes, bytes, bytes]] = deque()
-        self._held: deque[tuple[int, tuple[bytes, bytes, bytes]]] = deque()
-        self._sent = 0
+        self._waiting: deque[Parts] = deque()
+        self._disorder = Disorder(faults, self._chance)
         self._something = asyncio.Event()
 
     def offer(self, message: Message, created_at: bytes) -> None:
@@ -56,7 +95,7 @@ class Stream:
             return
         disorderly = isinstance(message, AccountMessage | TransactionMessage)
         for names, body in self.filters.updates(message):
-            self._waiting.extend(self._pass_on((names, body, created_at), disorderly))
+            self._waiting.extend(self._disorder.pass_on((names, body, created_at), disorderly))
         if len(self._waiting) > self._limit:
             self.end(grpc.StatusCode.INTERNAL, "lagged to receive updates")
         if self._waiting:
@@ -106,6 +145,8 @@ class Stream:
     def _of_the_past(self, filters: Filters, happenings: list[Happening]) -> Iterator[list[bytes]]:
         """For every happening the updates that it is to this subscriber."""
         order = Order()
+        # Its own: what is late in the past comes with the past, not after all of it.
+        disorder = Disorder(self._faults, self._chance)
         for happening in happenings:
             found: list[bytes] = []
             for commitment, message in order.messages(happening):
@@ -114,30 +155,9 @@ class Stream:
                 disorderly = isinstance(message, AccountMessage | TransactionMessage)
                 for names, body in filters.updates(message):
                     parts = (names, body, created_now())
-                    found += map(b"".join, self._pass_on(parts, disorderly))
+                    found += map(b"".join, disorder.pass_on(parts, disorderly))
             yield found
-
-    def _pass_on(
-        self, update: tuple[bytes, bytes, bytes], disorderly: bool
-    ) -> list[tuple[bytes, bytes, bytes]]:
-        """What goes out now that this update came: it, unless a fault strikes it."""
-        faults = self._faults
-        out = [update]
-        if disorderly:
-            if self._strikes(faults.lose_percent):
-                out = []
-            elif self._strikes(faults.duplicate_percent):
-                out = [update, update]
-            elif self._strikes(faults.reorder_percent):
-                self._held.append((self._sent + _HELD_BACK, update))
-                out = []
-        self._sent += 1
-        while self._held and self._held[0][0] <= self._sent:
-            out.append(self._held.popleft()[1])
-        return out
-
-    def _strikes(self, percent: float) -> bool:
-        return percent > 0 and self._chance.random() * 100 < percent
+        yield [b"".join(each) for each in disorder.end()]
 
 
 class Broadcast:
