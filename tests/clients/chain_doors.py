@@ -29,9 +29,13 @@ T = TypeVar("T")
 
 def localnet_of(service: Service) -> Localnet:
     """The localnet that the service runs."""
-    names = ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")
-    ports = [int(service.environment[f"LOCALNET_{name}_PORT"]) for name in names]
-    return Localnet(service.run_dir, *ports, settings={})
+
+    def port(name: str) -> int:
+        return int(service.environment[f"LOCALNET_{name}_PORT"])
+
+    return Localnet(
+        service.run_dir, port("RPC"), port("GEYSER"), port("TPU"), port("BLOCK_ENGINE"), settings={}
+    )
 
 
 def until(condition: Callable[[], T], what: str) -> T:

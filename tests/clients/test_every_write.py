@@ -120,7 +120,8 @@ def archived_to(service: Service) -> int:
     if coverage["latestSlot"] is None:
         return -1
     (newest,) = of_service(service, "/historical", [("getSlot",)])
-    return min(coverage["latestSlot"], newest)
+    both: int = min(coverage["latestSlot"], newest)
+    return both
 
 
 def signatures_of(block: dict[str, Any]) -> list[str]:
