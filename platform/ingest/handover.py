@@ -23,6 +23,10 @@ _REFUSED = f"{_PREFIX}refused"
 _REFUSED_SECONDS = 7 * 86_400
 # A slot may be tens of megabytes, on a Redis of another machine.
 _TIMEOUT_SECONDS = 10.0
+# A value of more than 512 MB is refused for ever, and a batch must get through in the time above.
+_MOST_BYTES = 256 * 1_048_576
+_OFFERED_AT_ONCE = 32
+_OFFERED_BYTES = 32 * 1_048_576
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -65,11 +69,26 @@ def _client() -> "redis.Redis":
     )
 
 
-def pack(closed: ClosedSlot, *, reason: str, source: str) -> Packed:
-    """The slot, compressed; its name tells versions of a slot apart."""
+def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOST_BYTES) -> Packed:
+    """The slot, compressed; its name tells versions of a slot apart. One of more bytes goes without
+    its account writes, and says so.
+    """
     data = zstandard.ZstdCompressor(level=1).compress(_encode(_Parcel(closed, reason, source)))
+    if len(data) > most_bytes and closed.account_writes is not None:
+        without = msgspec.structs.replace(closed, account_writes=None)
+        return pack(without, reason="too_large", source=source, most_bytes=most_bytes)
     name = f"{closed.slot}:{closed.blockhash}"
     return Packed(closed.slot, name, closed.account_writes is not None, data)
+
+
+def first_of(parcels: Sequence[Packed]) -> list[Packed]:
+    """As many of the parcels as are offered at once: at least one, if there is one."""
+    size = 0
+    for count, parcel in enumerate(parcels[:_OFFERED_AT_ONCE]):
+        size += len(parcel.data)
+        if size >= _OFFERED_BYTES:
+            return list(parcels[: count + 1])
+    return list(parcels[:_OFFERED_AT_ONCE])
 
 
 def offer(parcels: Iterable[Packed]) -> None:

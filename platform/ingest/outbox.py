@@ -42,7 +42,6 @@ _LONGEST_PAUSE_SECONDS = 5.0
 # still has it: a killed Redis loses its last second.
 _CALL_AGAIN_SECONDS = 3.0
 _ASKED_AT_ONCE = 200
-_OFFERED_AT_ONCE = 32
 
 
 @dataclass(slots=True)
@@ -174,11 +173,11 @@ class Outbox:
                 fresh = [each for each in self._kept.values() if not each.offered_at]
             if not fresh:
                 return
-            batch = fresh[:_OFFERED_AT_ONCE]
-            handover.offer(each.parcel for each in batch)
-            for each in batch:
+            batch = handover.first_of([each.parcel for each in fresh])
+            handover.offer(batch)
+            for each in fresh[: len(batch)]:
                 each.offered_at = time.monotonic()
-            call_ingest(batch[0].parcel.slot)
+            call_ingest(batch[0].slot)
 
     def _tell_lost(self) -> None:
         while self._lost:

@@ -1,5 +1,7 @@
 """What waits in Redis is stored once, in order, and a bad slot stops nobody else."""
 
+import random
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -146,6 +148,30 @@ def test_what_is_damaged_in_redis_is_set_aside():
     assert ingest().stored == 1
     name = f"100:{slot(100).blockhash}"
     assert "damaged" in handover.refused([name])[name]
+
+
+def test_a_slot_too_large_for_redis_comes_without_its_writes_and_says_so():
+    noise = random.Random(1).randbytes(20_000)
+    large = block(101, writes=[write(1, version=1, data=noise)], transactions=0)
+    parcels = [
+        handover.pack(closed(record), reason="", source="stream", most_bytes=10_000)
+        for record in (slot(100), large, slot(102))
+    ]
+    assert [parcel.has_writes for parcel in parcels] == [True, False, True]
+    handover.offer(parcels)
+    assert ingest().stored == 3
+    assert Block.objects.count() == 3
+    gap = ArchiveGap.objects.get(closed_at__isnull=True)
+    assert (gap.from_slot, gap.to_slot, gap.cause) == (101, 101, "too_large")
+
+
+def test_no_more_goes_to_redis_at_once_than_it_takes_in_time():
+    small = handover.Packed(1, "1:a", True, b"x")
+    large = handover.Packed(2, "2:b", True, bytes(20 * 1_048_576))
+    assert handover.first_of([small] * 100) == [small] * 32
+    assert handover.first_of([small, large, large, large]) == [small, large, large]
+    assert handover.first_of([replace(large, data=bytes(40 * 1_048_576)), small])[0].slot == 2
+    assert handover.first_of([]) == []
 
 
 @pytest.mark.django_db(transaction=True)
