@@ -63,6 +63,11 @@ def settle(from_slot: int, to_slot: int, *, closed_by: str, now: datetime) -> in
     return closed
 
 
+def forget_below(slot: int) -> None:
+    """The ledger's window begins at the slot: nobody fills what lies below."""
+    gap_life.cut_below(Gap, slot)
+
+
 def note_try(
     gap_id: int, *, source: str, result: str, now: datetime, next_try_at: datetime | None
 ) -> None:

@@ -86,6 +86,14 @@ def tell_missing(model: type[SlotGap], slots: SlotRange, *, now: datetime) -> No
 
 
 @transaction.atomic
+def cut_below(model: type[SlotGap], slot: int) -> None:
+    """Gaps below the slot are forgotten, whatever became of them; one at its edge begins there."""
+    lock()
+    model._default_manager.filter(to_slot__lt=slot).delete()
+    model._default_manager.filter(from_slot__lt=slot).update(from_slot=slot)
+
+
+@transaction.atomic
 def note_try(
     model: type[G],
     gap_id: int,

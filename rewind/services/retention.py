@@ -25,7 +25,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
         writing.lift_timeouts()
         first_kept = max(before_slot, store.first_kept_slot())
         store.keep_from(first_kept)
-        _cut_gaps(first_kept)
+        gap_life.cut_below(Gap, first_kept)
         store.forget_below(first_kept)
     falling = [each for each in partitions.existing() if each.last < first_kept]
     if falling:
@@ -33,13 +33,6 @@ def prune(before_slot: int) -> list[partitions.Partition]:
     # Last, for they hold what a run that was stopped has not carried yet; and the lowest first,
     # for a higher one may tell that what a lower one holds was closed.
     return list(takewhile(partitions.drop, falling))
-
-
-def _cut_gaps(first_kept: int) -> None:
-    """Gaps end with the window: those below it are deleted, the one at its edge is cut."""
-    gap_life.lock()
-    Gap.objects.filter(to_slot__lt=first_kept).delete()
-    Gap.objects.filter(from_slot__lt=first_kept).update(from_slot=first_kept)
 
 
 def _carry_over(edge: int) -> None:

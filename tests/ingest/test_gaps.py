@@ -12,12 +12,14 @@ from historical.models import Block
 from historical.models import Gap as LedgerGap
 from ingest import sources
 from ingest.services import classification, filling, retention
-from ingest.services.slots import open_gaps
+from ingest.services.slots import ingest_waiting, open_gaps
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.ingest.following import follower, wait, worker
+from tests.ingest.handed import hand_over
 from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_archived, no_open_gaps
 from tests.localnet_process import Localnet, free_ports, running_localnet
+from tests.rewind.samples import block
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -147,3 +149,17 @@ def test_what_falls_out_of_the_window_goes(localnet: Localnet) -> None:
     kept = list(Block.objects.order_by("slot").values_list("slot", flat=True))
     assert kept[0] >= newest - 4
     assert kept[-1] == newest
+
+
+def test_gaps_of_the_ledger_end_with_its_window(empty_redis: None) -> None:
+    """Their blocks would be fetched, and removed again."""
+    for slot in (100, 150, 190, 200):
+        hand_over(block(slot, slot - 1, writes=[], transactions=0))
+    ingest_waiting(now=timezone.now, seconds=30.0)
+    for first, last in ((110, 120), (151, 160)):
+        open_gaps(first, last, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
+    retention.apply(archive_slots=45, ledger_slots=45, now=timezone.now())
+    for model in (LedgerGap, ArchiveGap):
+        told = model.objects.filter(closed_at__isnull=True).order_by("from_slot")
+        assert next(gap.from_slot for gap in told) == 156, model
+        assert not model.objects.filter(from_slot__lt=156).exists(), model

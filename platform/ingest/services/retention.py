@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from historical.services import gaps
 from historical.services.bounds import newest_slot_or_none
 from historical.services.removal import remove_blocks
 from historical.store import blocks as ledger
@@ -27,6 +28,8 @@ def apply(*, archive_slots: int, ledger_slots: int, now: datetime) -> None:
 
 
 def _prune_ledger(first_kept: int) -> None:
+    # First, or a block that is filled meanwhile comes back below the window.
+    gaps.forget_below(first_kept)
     for _ in range(_MOST_STEPS):
         bounds = ledger.bounds()
         if bounds is None or bounds[0] >= first_kept:
