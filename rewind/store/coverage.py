@@ -39,7 +39,9 @@ WITH ends AS (
             ORDER BY slot LIMIT 1) AS earliest,
         (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1) AS latest
 ), asked AS (
-    SELECT earliest, latest, greatest(earliest, %(first)s) AS first, least(latest, %(last)s) AS last
+    -- A window that begins above the archive begins at its end: what follows adds to it.
+    SELECT earliest, latest, least(greatest(earliest, %(first)s), latest + 1) AS first,
+        least(latest, %(last)s) AS last
     FROM ends WHERE earliest <= latest
 ), runs AS (
     SELECT *, (first + {TALLIED_SLOTS - 1}) / {TALLIED_SLOTS} AS lower,

@@ -48,6 +48,15 @@ def test_archived_skipped_missing_and_unknown_slots_are_told_apart(rpc, record):
     assert result["gapPercent"] == 5 / 8 * 100
 
 
+@pytest.mark.parametrize("first", [111, 2**62, 2**63 - 1, 2**63, 2**64 - 1])
+def test_a_window_above_the_archive_is_empty(rpc, record, first):
+    record(block(100), block(110, parent=108))
+    result = rpc(REWIND, METHOD, {"fromSlot": first})["result"]
+    assert (result["earliestSlot"], result["latestSlot"]) == (100, 110)
+    assert (result["missingSlotCount"], result["skippedSlotCount"], result["gaps"]) == (0, 0, [])
+    assert result["gapPercent"] is None
+
+
 def test_params_may_be_absent(client, api_key, record):
     record(block(1))
     for params in ("", ', "params": null', ', "params": []', ', "params": [{}]'):
