@@ -185,8 +185,7 @@ _database["OPTIONS"] = {
     ).strip(),
 }
 # A new connection costs 2.3 ms, a query 0.1: each thread keeps its own for ten minutes. A health
-# check would put a round trip before every request; a connection that broke is replaced by the next
-# one instead.
+# check would put a round trip before every request; gateway.wsgi looks at the socket instead.
 _database["CONN_MAX_AGE"] = 600
 _database["CONN_HEALTH_CHECKS"] = False
 DATABASES = {"default": _database}
