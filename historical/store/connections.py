@@ -60,21 +60,25 @@ def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
         if result.status == pq.ExecStatus.TUPLES_OK:
             return result
         if result.error_field(pq.DiagnosticField.SQLSTATE) != _NOT_PREPARED:
-            raise _failure(result)
+            raise _failure(raw, result)
     # New on this connection, or a pooler gave us another server process.
     name = names[sql] = b"ledger_%d" % next(_numbers)
     prepared = raw.pgconn.prepare(name, sql.encode(), [_oid(each) for each in parameters])
     if prepared.status != pq.ExecStatus.COMMAND_OK:
         del names[sql]
-        raise _failure(prepared)
+        raise _failure(raw, prepared)
     result = raw.pgconn.exec_prepared(name, values, formats, 1)
     if result.status != pq.ExecStatus.TUPLES_OK:
-        raise _failure(result)
+        raise _failure(raw, result)
     return result
 
 
-def _failure(result: pq.abc.PGresult) -> psycopg.Error:
+def _failure(raw: psycopg.Connection[Any], result: pq.abc.PGresult) -> psycopg.Error:
     connection.errors_occurred = True  # Django then looks whether the connection still works
+    if raw.pgconn.status == pq.ConnStatus.BAD:
+        # Without a code of the server's it would be any DatabaseError, and nobody would wait for
+        # the server to come back.
+        return psycopg.OperationalError(result.get_error_message())
     return errors.error_from_result(result)
 
 

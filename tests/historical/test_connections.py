@@ -1,10 +1,15 @@
-"""Prepared statements, and a pooler that gives another server process between two of them."""
+"""Prepared statements, when a pooler or a restart gives another server process between two."""
 
 import io
+import os
+import socket
 
+import psycopg
+import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from historical.store.connections import fetch_one
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
@@ -28,3 +33,13 @@ def test_statements_that_the_server_forgot_are_prepared_again(transactional_db, 
         assert [rpc(HISTORICAL, *call) for call in calls[:3]] == before
         answers = [rpc(HISTORICAL, *call) for call in calls]
         assert {answer.get("error", {}).get("code") for answer in answers} <= {None, -32001, -32004}
+
+
+def test_a_server_that_died_without_a_word_is_an_operational_error(transactional_db):
+    assert fetch_one("SELECT 1") == (1,)
+    with socket.socket(fileno=os.dup(connection.connection.fileno())) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(psycopg.OperationalError, match="server closed the connection"):
+        fetch_one("SELECT 1")
+    connection.close()
+    assert fetch_one("SELECT 1") == (1,)
