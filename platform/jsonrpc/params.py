@@ -149,7 +149,7 @@ def _words(text: str, place: Any, kind: Any) -> str:
             f"Invalid params: missing field {text.removeprefix('Object missing required field ')}"
         )
     if text.startswith("Invalid enum value"):
-        variants = [f"`{member.value}`" for member in _enum_of(kind) or ()]
+        variants = [f"`{variant}`" for variant in _variants_of(kind)]
         return f"Invalid params: unknown variant `{place}`, expected one of {', '.join(variants)}"
     if text.startswith("Expected `int`") and type(place) is int:
         return f"Invalid params: invalid value: integer `{place}`, expected {_int_word(text)}"
@@ -221,8 +221,10 @@ def _step_into(kind: Any, name: str, index: str) -> Any:
     return Any
 
 
-def _enum_of(kind: Any) -> type[enum.Enum] | None:
+def _variants_of(kind: Any) -> list[Any]:
     for member in _members(kind):
         if isinstance(member, type) and issubclass(member, enum.Enum):
-            return member
-    return None
+            return [variant.value for variant in member]
+        if get_origin(member) is typing.Literal:
+            return list(get_args(member))
+    return []

@@ -82,5 +82,10 @@ def test_a_dying_fork_leaves_no_trace_and_its_transactions_land_after_it() -> No
 def test_a_fault_that_makes_no_sense_is_refused(localnet: Localnet) -> None:
     error = localnet.answer("setFaults", {"losePercent": 101})["error"]
     assert error == {"code": -32602, "message": "losePercent: expected 0 to 100, found 101.0"}
-    assert localnet.answer("setFaults", {"tpu": "fast"})["error"]["code"] == -32602
+    for wrong, text in [
+        ({"tpu": "fast"}, "unknown variant `fast`, expected one of `ok`, `slow`, `refuse`"),
+        ({"skipSlot": 1}, "unknown field `skipSlot`"),
+    ]:
+        error = localnet.answer("setFaults", wrong)["error"]
+        assert (error["code"], error["message"]) == (-32602, f"Invalid params: {text}")
     assert localnet.answer("setFaults", {"skipSlots": -1})["error"]["code"] == -32602

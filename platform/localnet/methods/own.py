@@ -14,8 +14,10 @@ from localnet.faults import Faults
 from localnet.methods.table import Node, methods
 
 
-class FaultsConfig(Config, frozen=True, kw_only=True):
-    """The fields of Faults; what is absent stays as it is."""
+class FaultsConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of Faults; what is absent stays as it is. A misspelt one would be a test that
+    tries nothing.
+    """
 
     skip_slots: U64 | None = None
     fork_slots: U64 | None = None
