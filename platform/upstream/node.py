@@ -169,5 +169,5 @@ def _answer(name: str, data: bytes) -> dict[str, Any]:
 def _plain(error: Exception) -> str:
     """The error's reason without addresses of objects and without the request's path."""
     reason = getattr(error, "reason", None) or error
-    text = re.sub(r"<[^>]*>:? ?|\([^)]*\): |with url: \S+ ?", "", str(reason))
+    text = re.sub(r"<[^>]*>:? ?|\w*\([^)]*\): |with url: \S+ ?", "", str(reason))
     return text.strip() or type(error).__name__
