@@ -79,5 +79,6 @@ def _listen(port: Port, doors: ExitStack) -> None:
 
 def _another(port: Port) -> int:
     """A number to try: the next one, past what stands beside the port."""
+    # Two further: beside a JSON-RPC port there is its WebSocket's, taken by the same localnet.
     base = port.port - port.offset
-    return base + 1 + port.offset if base + 1 + port.offset < 65_535 else 8_000
+    return base + 2 + port.offset if base + 2 + port.offset < 65_535 else 8_000

@@ -196,6 +196,7 @@ def _words(credentials: Credentials, run_dir: Path) -> Iterator[str]:
     yield ""
     yield f"  rpc       {url}/   for wallets and clients; ?api_key=… or an Authorization header"
     yield f"  ledger    {url}/historical"
+    yield f"  archive   {url}/rewind"
     if settings.LOCALNET:
         rpc = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT)
         socket_url = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT + 1)
