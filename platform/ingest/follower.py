@@ -71,6 +71,8 @@ class Follower:
         # The first slot that no stream will give, from when on a new one begins somewhere later.
         self._lost_from: Slot | None = None
         self._safety = _SAFETY_SLOTS
+        # The server told where to begin: it waits for nothing, and forgets more meanwhile.
+        self._at_once = False
 
     def stop(self) -> None:
         """From whatever thread or signal."""
@@ -91,10 +93,6 @@ class Follower:
             except StreamRefused as error:
                 said = self._say(said, f"the {self._source.name} refuses us: {error}")
                 pause = _LONGEST_PAUSE_SECONDS
-            except FromSlotTooOld as error:
-                said = self._say(said, f"the {self._source.name} forgot: {error}")
-                self._begin_later(error.first_available)
-                continue
             except (StreamError, NodeError) as error:
                 said = self._say(said, f"the {self._source.name}: {error}")
             except AWAY as error:
@@ -102,6 +100,9 @@ class Follower:
                 said = self._say(said, f"waiting for the database or Redis: {str(error).strip()}")
             if self._outbox.failure is not None:
                 raise self._outbox.failure
+            if self._at_once:
+                self._at_once = False
+                continue
             self._outbox.state.connected_since = 0.0
             if self._assembler is not None:
                 self._assembler.reconnect()
@@ -130,7 +131,14 @@ class Follower:
         with stream:
             if self._stopping.is_set():
                 return
-            self._read(stream, from_slot)
+            try:
+                self._read(stream, from_slot)
+            except FromSlotTooOld as error:
+                if from_slot is None:
+                    raise  # it was asked for no slot
+                log.warning("the %s forgot: %s", self._source.name, error)
+                self._begin_later(error.first_available)
+                self._at_once = True
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
         assert self._assembler is not None
@@ -146,8 +154,8 @@ class Follower:
                 self._learn_what_is_live(self._assembler)
             if self._lost_from is not None and not isinstance(update, SlotUpdate):
                 # The slot at which it begins may have begun before.
-                wanted, self._lost_from = self._lost_from, None
-                self._give_up(self._assembler, wanted, Slot(update.slot + 1))
+                self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
+                self._lost_from = None
             events = feed(update)
             for event in events:
                 self._take(event)
@@ -219,9 +227,11 @@ class Follower:
 
     def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
         """Everything below `begin` that the stream did not give is lost to it."""
+        # Before all else, for it may fail, and then all of this is to come again.
+        is_first = archive.bounds() is None and not self._outbox.state.closed_slot
         for event in assembler.give_up_before(begin, "stream_lost"):
             self._take(event)
-        if archive.bounds() is None and not self._outbox.state.closed_slot:
+        if is_first or begin <= wanted:
             return  # nothing was followed before: this is where it begins
         log.warning("slots %d to %d are lost to the stream", wanted, begin - 1)
         self._outbox.add_lost(Lost(wanted, begin - 1, GapStatus.UNKNOWN, "stream_lost"))
