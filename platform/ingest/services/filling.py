@@ -1,8 +1,10 @@
 """Gaps that are filled: the newest first, from one source after the other."""
 
 import logging
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TypeVar
 
 from django.db import transaction
@@ -35,6 +37,8 @@ _CLAIM = timedelta(seconds=150)
 # What is late by a moment comes by itself.
 _GRACE = timedelta(seconds=3)
 _MOST_GAPS = 10
+# Either area's share of a run, but for its last try: together they end before the task must.
+_SECONDS = 45.0
 # Blocks of one gap that are asked of a node in one try.
 _MOST_BLOCKS = 200
 _REFUSALS = (BlockConflict, BadLedgerBlock, BadSlot)
@@ -44,16 +48,22 @@ def fill_due_gaps(*, now: Clock) -> None:
     """One try for each gap that is due, of both areas: what was filled or proved skipped closes,
     what was not is tried again after a pause that doubles.
     """
+    until = time.monotonic() + _SECONDS
     for _ in range(_MOST_GAPS):
         gap = _claim(ArchiveGap, now())
         if gap is None:
             break
         _try_archive(gap, now)
+        if time.monotonic() > until:
+            break
+    until += _SECONDS
     for _ in range(_MOST_GAPS):
         ledger_gap = _claim(LedgerGap, now())
         if ledger_gap is None:
             break
         _try_ledger(ledger_gap, now)
+        if time.monotonic() > until:
+            break
 
 
 @transaction.atomic
@@ -116,11 +126,12 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
 
 def _fetch(node: Node, window: SlotRange, now: Clock) -> str:
     """Blocks of the window that the ledger lacks, from the node, newest first."""
-    wanted = [
+    lacking = (
         slot
         for gap in reversed(gap_life.open_gaps(LedgerGap, window))
         for slot in range(min(gap.to_slot, window.last), max(gap.from_slot, window.first) - 1, -1)
-    ][:_MOST_BLOCKS]
+    )
+    wanted = list(islice(lacking, _MOST_BLOCKS))
     filled, problem = 0, ""
     for slot in wanted:
         try:

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from django.conf import settings
@@ -45,16 +45,16 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> tuple[str, int]
         if oldest > window.last:
             raise NoReplay(f"{source} has slots from {oldest} on alone")
         begin = Slot(max(oldest, window.first))
-        closed = _received(begin, Slot(window.last))
+        return source, _stored(_received(begin, Slot(window.last)), source, now)
     except (StreamError, NodeError) as error:
         raise NoReplay(f"{source}: {error}") from None
-    return source, _stored(closed, source, now)
 
 
-def _received(begin: Slot, last: Slot) -> list[ClosedSlot]:
+def _received(begin: Slot, last: Slot) -> Iterator[ClosedSlot]:
+    """The slots as they close: together they may be more than memory holds."""
     strict = validator_stores_untouched(upstream_node())
     assembler = Assembler(begin=begin, limit_bytes=_LIMIT_BYTES, stores_untouched=strict)
-    closed: list[ClosedSlot] = []
+    came = False
     with GeyserStream(
         settings.UPSTREAM_GEYSER_URL, token=settings.UPSTREAM_GEYSER_TOKEN, from_slot=begin
     ) as stream:
@@ -64,16 +64,17 @@ def _received(begin: Slot, last: Slot) -> list[ClosedSlot]:
         try:
             for update in stream:
                 events = assembler.feed(update)
-                closed += _within(events, last)
+                for closed in _within(events, last):
+                    came = True
+                    yield closed
                 if events and assembler.is_decided_to(last):
                     break
         except StreamError:
-            if timer.is_alive() and not closed:
+            if timer.is_alive() and not came:
                 raise  # the server's word, and not our own end
         finally:
             timer.cancel()
-    closed += _within(assembler.give_up_before(Slot(last + 1), "messages_lost"), last)
-    return closed
+    yield from _within(assembler.give_up_before(Slot(last + 1), "messages_lost"), last)
 
 
 def _within(events: list[Event], last: Slot) -> list[ClosedSlot]:
@@ -87,7 +88,7 @@ def _within(events: list[Event], last: Slot) -> list[ClosedSlot]:
     ]
 
 
-def _stored(closed: list[ClosedSlot], source: str, now: Callable[[], datetime]) -> int:
+def _stored(closed: Iterable[ClosedSlot], source: str, now: Callable[[], datetime]) -> int:
     stored = 0
     for each in closed:
         try:
