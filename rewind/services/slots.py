@@ -30,5 +30,10 @@ def archived_among(slots: Collection[int]) -> set[Slot]:
     return {Slot(slot) for slot in store.stored(slots)}
 
 
+def archived_between(first: int, last: int) -> list[int]:
+    """The archived slots of the range, ascending."""
+    return store.archived_between(first, last)
+
+
 def is_archived(slot: int) -> bool:
     return bool(store.stored([slot]))

@@ -163,3 +163,14 @@ def test_gaps_of_the_ledger_end_with_its_window(empty_redis: None) -> None:
         told = model.objects.filter(closed_at__isnull=True).order_by("from_slot")
         assert next(gap.from_slot for gap in told) == 156, model
         assert not model.objects.filter(from_slot__lt=156).exists(), model
+
+
+def test_what_is_proved_skipped_is_not_lost_again(empty_redis: None) -> None:
+    """A follower may begin anew far below what is stored, and its server far above."""
+    for slot, parent in ((100, 99), (103, 100), (106, 103)):
+        hand_over(block(slot, parent, writes=[], transactions=0))
+    ingest_waiting(now=timezone.now, seconds=30.0)
+    open_gaps(98, 108, status=GapStatus.UNKNOWN, cause="stream_lost", now=timezone.now())
+    for model in (LedgerGap, ArchiveGap):
+        told = model.objects.order_by("from_slot").values_list("from_slot", "to_slot")
+        assert list(told) == [(98, 99), (107, 108)], model

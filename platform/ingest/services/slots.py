@@ -13,9 +13,12 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from chain.blocks import SlotRecord
+from chain.slot_ranges import SlotRange, runs, subtract
+from columns import gap_life
 from columns.gaps import GapStatus
 from historical.services import gaps as ledger_gaps
 from historical.services.recording import record_blocks
+from historical.store import blocks as ledger
 from ingest import handover
 from ingest.services import ledger_links
 from rewind.services import gaps as archive_gaps
@@ -172,7 +175,15 @@ def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) 
 
 
 def open_gaps(first: int, last: int, *, status: GapStatus, cause: str, now: datetime) -> None:
-    """Both areas lack the slots, but for those that they have."""
+    """Both areas lack the slots, but for those that they have, and that stored blocks' parent links
+    prove skipped.
+    """
     with transaction.atomic():
-        ledger_gaps.open_gap(first, last, status=status, cause=cause, now=now)
-        archive_gaps.open_gap(first, last, status=status, cause=cause, now=now)
+        gap_life.lock()  # from here on no block comes whose link would say more
+        lacking = [SlotRange(first, last)]
+        links = ledger.links_between(first, last, and_next=True)
+        lacking = subtract(lacking, [SlotRange(parent + 1, slot - 1) for slot, parent in links])
+        for part in subtract(lacking, runs(slot for slot, _ in links)):
+            ledger_gaps.open_gap(*part, status=status, cause=cause, now=now)
+        for part in subtract(lacking, runs(archive.archived_between(first, last))):
+            archive_gaps.open_gap(*part, status=status, cause=cause, now=now)
