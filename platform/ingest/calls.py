@@ -4,6 +4,8 @@ from functools import cache
 
 from celery import Celery
 
+from access.redis_client import client
+
 QUEUE = "ingest"
 
 
@@ -15,5 +17,11 @@ def _app() -> Celery:
 
 
 def call_ingest(slot: int) -> None:
-    """The worker looks what waits. Raises kombu's OperationalError when Redis is away."""
+    """The worker looks what waits. Raises redis' or kombu's errors when Redis is away.
+
+    A call that nobody has taken yet will look later than now, so that it does for this one too:
+    while no worker runs its queue stays short.
+    """
+    if client().llen(QUEUE):
+        return
     _app().send_task("ingest.tasks.ingest_slot", (slot,), queue=QUEUE, retry=False)
