@@ -125,6 +125,7 @@ def test_what_the_server_forgot_becomes_a_gap_with_a_cause(localnet: Localnet) -
     with worker():
         with follower(localnet.geyser_url, localnet.url):
             archived_to(8)
+        wait(lambda: not handover.count(), "what was handed over is stored")
         localnet.call("setFaults", {"replaySlots": 5})
         stopped_at = newest_archived()
         localnet.wait_for_slot(stopped_at + 30)
