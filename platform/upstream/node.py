@@ -156,13 +156,14 @@ def _answer(name: str, data: bytes) -> dict[str, Any]:
         raise NodeUnreachable(f"{name}: the answer is no JSON-RPC")
     error = answer.get("error")
     if error is not None:
-        code = error.get("code", 0) if isinstance(error, dict) else 0
+        told = error.get("code") if isinstance(error, dict) else None
+        code = told if type(told) is int else 0
         text = str(error.get("message", "") if isinstance(error, dict) else error)[:300]
         if code in _SLOT_SKIPPED:
             raise SlotSkipped(code, text)
         if code in _ABSENT:
             raise SlotNotAvailable(code, text)
-        raise NodeError(code if type(code) is int else 0, text)
+        raise NodeError(code, text)
     return answer
 
 

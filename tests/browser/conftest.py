@@ -35,9 +35,11 @@ _SWITCHES = (
 PASSWORD = "a password for the tests"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A running browser of playwright's."""
+    """A running browser of playwright's, for one module: its event loop stands in this thread,
+    where tests after it may want one of their own.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")

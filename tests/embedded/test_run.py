@@ -211,7 +211,7 @@ def test_a_port_in_use_is_named_before_anything_starts(run: Run) -> None:
         words, _ = attempt.communicate(timeout=20)
     assert attempt.returncode != 0
     assert f"cannot listen on 127.0.0.1 port {run.port}" in words
-    assert f"PORT={run.port + 1} make run" in words
+    assert f"PORT={run.port + 2} make run" in words
     assert not (run.folder / "run" / "postgres").exists()
 
 

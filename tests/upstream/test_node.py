@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from chain.units import Slot
@@ -163,6 +163,7 @@ def test_a_block_that_is_none_is_told_with_its_place(answering: Answering) -> No
         ).map(lambda value: json.dumps(value).encode()),
     )
 )
+@example(body=b'{"error":{"code":[]}}')
 def test_no_answer_breaks_it(answering: Answering, body: bytes) -> None:
     answering.status, answering.body = 200, body
     node = node_of(answering)
