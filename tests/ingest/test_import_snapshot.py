@@ -7,9 +7,12 @@ import json
 import pytest
 import zstandard
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from rewind.models import AccountChange, Baseline
+from rewind.services.recording import record_slots
+from tests.rewind.samples import block
 from tests.upstream.test_snapshots import OWNER, STORAGES, account, archive, entry, file_of
 
 
@@ -64,6 +67,18 @@ def test_account_files_need_their_slot(db, tmp_path):
         run(path)
     assert run(tmp_path, "--slot", "7") == f"{tmp_path}: 1 account imported\n"
     assert AccountChange.objects.get().slot == 7
+
+
+def test_a_baseline_of_the_future_is_refused_once_slots_are_archived(db, snapshot, tmp_path):
+    record_slots([block(50)], source="stream", now=timezone.now())
+    file = tmp_path / "account.json"
+    file.write_text(file_of())
+    for path, options in ((snapshot, ()), (snapshot, ("--slot", "100")), (file, ("--slot", "51"))):
+        with pytest.raises(CommandError, match="lies above the newest archived slot, 50"):
+            run(path, *options)
+    assert not Baseline.objects.exists()
+    run(file, "--slot", "50")
+    assert Baseline.objects.get().slot == 50
 
 
 @pytest.mark.parametrize(

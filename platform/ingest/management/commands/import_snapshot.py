@@ -13,6 +13,7 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from chain.units import Slot
 from rewind.errors import BadBaseline
+from rewind.services import slots as archive
 from rewind.services.baseline import RecordedBaseline, record_baseline, record_snapshot
 from upstream.archives.account_json import accounts_of
 from upstream.archives.errors import BadSnapshot
@@ -60,10 +61,13 @@ class Command(BaseCommand):
     def _files(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
         if slot is None:
             raise CommandError("account files do not tell their slot: give it with --slot")
+        _refuse_the_future(slot)
         chosen = (each for each in accounts_of(path) if not owners or each.owner in owners)
         return record_baseline(chosen, Slot(slot), source=path.name, now=timezone.now())
 
     def _archive(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
+        if slot is not None:
+            _refuse_the_future(slot)
         with Snapshot(path, progress=_bar()) as snapshot:
             try:
                 return record_snapshot(
@@ -87,7 +91,18 @@ def _pairs(snapshot: Snapshot) -> Iterator[tuple[Slot, AccountWrite]]:
 def _agreed(snapshot: Snapshot, given: int | None) -> Slot:
     if snapshot.slot is None or given not in (None, snapshot.slot):
         raise BadBaseline(f"{snapshot.path} is of slot {snapshot.slot}, not {given}")
+    _refuse_the_future(snapshot.slot)
     return snapshot.slot
+
+
+def _refuse_the_future(slot: int) -> None:
+    """A baseline may come before all slots; once some are archived it is of one of their time."""
+    bounds = archive.bounds()
+    if bounds is not None and slot > bounds[1]:
+        raise BadBaseline(
+            f"slot {slot} lies above the newest archived slot, {bounds[1]}: a baseline of the"
+            " future. Import it once that slot is archived"
+        )
 
 
 def _pubkey(text: str) -> bytes:
