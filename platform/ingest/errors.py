@@ -4,13 +4,14 @@ from pathlib import Path
 
 
 class ImportRefused(Exception):
-    """A file that was not brought in: nothing of it is in the ledger. The text names the file, the
-    place in it and the reason.
+    """A file that was not brought in, or not to its end. The text names the file, the place in it
+    and the reason; `blocks` of it are in the ledger.
     """
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path, reason: str, *, blocks: int = 0) -> None:
         super().__init__(f"{path}: {reason}")
         self.reason = reason
+        self.blocks = blocks
 
 
 class WrongChain(Exception):
@@ -20,6 +21,5 @@ class WrongChain(Exception):
         super().__init__(
             f"{node} is of another chain: its genesis hash is {found}, what is stored here comes"
             f" from {stored}. Set the upstream back, or keep each chain in a database and a run"
-            " directory of its own (DATABASE_URL, TIDEMARK_RUN_DIR). After a reset of localnet:"
-            " stop the service, remove the run directory (.run), start again."
+            " directory of its own (DATABASE_URL, TIDEMARK_RUN_DIR)."
         )

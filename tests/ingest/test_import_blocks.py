@@ -83,6 +83,7 @@ def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(file):
     before = counts()
     other = changed(file, lambda block: block.update(blockhash=sample.PREVIOUS))
     told = refused(other)
+    assert "the file may be of another chain" in told
     assert sample.BLOCKHASH in told
     assert sample.PREVIOUS in told
     assert counts() == before

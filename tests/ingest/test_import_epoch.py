@@ -133,14 +133,17 @@ def test_a_block_that_differs_from_the_stored_one_is_named(tmp_path: Path) -> No
     (forked,) = chain((77, 1))
     other.block(replace(forked, slot=records[2].slot), [])
     words = refused(file(tmp_path, other.finished(0, 2), "other.car"))
-    assert "slot 2 holds block" in words
+    assert "slot 2 holds block" in words and "the file may be of another chain" in words
     assert slots() == [0, 1, 2]
 
 
 def test_a_file_of_another_kind_is_sent_to_the_other_command(tmp_path: Path) -> None:
     path = file(tmp_path, sample.json_file("base64"), "block-103.json")
     assert "getBlock json, no CAR: use import_blocks" in refused(path)
-    assert "No such file" in refused(tmp_path / "absent.car")
+    told = refused(tmp_path / "absent.car")
+    assert "No such file" in told and "nothing was imported" in told
+    told = refused(file(tmp_path, b"no CAR at all", "bad.car"))
+    assert "nothing was imported" in told and "blocks before it" not in told
     assert "it is a folder" in refused(tmp_path)
 
 

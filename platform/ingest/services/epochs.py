@@ -93,7 +93,7 @@ def import_epoch(
     except (BadBlockFile, BadBlock, BlockConflict, OSError) as error:
         reason = _reason(error)
         imports.fail(entry, reason, now=now())
-        raise ImportRefused(path, reason) from error
+        raise ImportRefused(path, reason, blocks=total.recorded + total.present) from error
     except BaseException as error:  # an interrupt too must not leave the row as running
         imports.fail(entry, f"stopped: {type(error).__name__}", now=now())
         raise
@@ -117,4 +117,6 @@ def _reason(error: Exception) -> str:
         return error.strerror or str(error)
     if isinstance(error, BadBlockFile):
         return f"{error.place}: {error.reason}" if error.place else error.reason
+    if isinstance(error, BlockConflict):
+        return f"{error}; the file may be of another chain"
     return str(error)

@@ -55,6 +55,8 @@ def _reason(error: Exception, position: int) -> str:
     if isinstance(error, BadBlockFile):
         place = error.place or (f"after {position:,} bytes of the file" if position else "")
         return f"{place}: {error.reason}" if place else error.reason
+    if isinstance(error, BlockConflict):
+        return f"{error}; the file may be of another chain"
     return str(error)
 
 

@@ -49,7 +49,8 @@ class Command(BaseCommand):
             recorded, warnings = import_epoch(path, now=timezone.now, progress=_line(path.name))
         except ImportRefused as error:
             _clear()
-            self.stderr.write(self.style.ERROR(f"{error}\n  the blocks before it were imported"))
+            left = "the blocks before it were imported" if error.blocks else "nothing was imported"
+            self.stderr.write(self.style.ERROR(f"{error}\n  {left}"))
             return False
         _clear()
         for warning in warnings[:_WARNINGS_SHOWN]:
