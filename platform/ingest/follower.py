@@ -25,9 +25,9 @@ from upstream.geyser.assembly import (
     SlotIncomplete,
 )
 from upstream.geyser.client import GeyserStream, first_available, newest_slot
-from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused
+from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
 from upstream.geyser.updates import SlotUpdate
-from upstream.node import Node, NodeError
+from upstream.node import Node, NodeError, NodeUnreachable
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,8 @@ _FIRST_PAUSE_SECONDS = 0.25
 _LONGEST_PAUSE_SECONDS = 15.0
 # A stream that lived this long was healthy: its end is a new story.
 _HEALTHY_SECONDS = 10.0
+# localnet comes up beside its follower: that it does not answer yet is no news.
+_QUIET_SECONDS = 10.0
 # A server forgets its oldest slot while we ask for it: the next time we ask for so many slots
 # later, then for four times as many, and at last for none.
 _SAFETY_SLOTS = 2
@@ -86,6 +88,7 @@ class Follower:
         """Follows until `stop`. Raises what no new connection can mend."""
         pause = _FIRST_PAUSE_SECONDS
         said = ""
+        quiet_until = time.monotonic() + _QUIET_SECONDS
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
@@ -94,7 +97,12 @@ class Follower:
                 said = self._say(said, f"the {self._source.name} refuses us: {error}")
                 pause = _LONGEST_PAUSE_SECONDS
             except (StreamError, NodeError) as error:
-                said = self._say(said, f"the {self._source.name}: {error}")
+                text = f"the {self._source.name}: {error}"
+                early = time.monotonic() < quiet_until
+                if early and isinstance(error, (Unreachable, NodeUnreachable)):
+                    self._say(text, text)  # and it is news when it lasts
+                else:
+                    said = self._say(said, text)
             except AWAY as error:
                 connection.close()
                 said = self._say(said, f"waiting for the database or Redis: {str(error).strip()}")

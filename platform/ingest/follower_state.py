@@ -7,6 +7,9 @@ from access.redis_client import NAMESPACE, client
 
 _KEY = f"{NAMESPACE}follower"
 _SECONDS = 30
+# The supervisor starts an ended follower again after a minute at most: until the next one speaks,
+# the last word of this one stands.
+_LAST_WORD_SECONDS = 150
 
 
 @dataclass(slots=True)
@@ -22,14 +25,15 @@ class FollowerState:
     waiting_bytes: int = 0
     waiting_slots: int = 0
     problem: str = ""
+    ended_at: float = 0.0
 
 
 def publish(state: FollowerState) -> None:
-    """Everybody may see it, for half a minute."""
+    """Everybody may see it, for half a minute, and longer when it ended by its problem."""
     fields: dict[Any, Any] = asdict(state)
     with client().pipeline(transaction=True) as pipe:
         pipe.hset(_KEY, mapping=fields)
-        pipe.expire(_KEY, _SECONDS)
+        pipe.expire(_KEY, _LAST_WORD_SECONDS if state.ended_at else _SECONDS)
         pipe.execute()
 
 

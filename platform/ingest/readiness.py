@@ -7,23 +7,34 @@ from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
 
 
+class FollowerEnded(NotReady):
+    """The follower met what no new connection can mend; the text is its own."""
+
+
 class StreamSilent(NotReady):
     """Nothing has come from the stream for longer than an operator allows."""
 
-    def __init__(self, seconds: int | None, longest: int) -> None:
-        found = "nothing follows the chain" if seconds is None else f"silent for {seconds} s"
+    def __init__(self, seconds: int | None, longest: int, *, followed: bool) -> None:
+        found = "nothing was heard yet" if followed else "nothing follows the chain"
+        if seconds is not None:
+            found = f"silent for {seconds} s"
         super().__init__(f"{found}; READY_MAX_LAG_SECONDS is {longest}")
 
 
 def stream_state(*, now_seconds: float, longest_lag_seconds: int) -> dict[str, Any]:
     """`{following, newestSlot, finalizedSlot, slotsBehind, silentSeconds, waitingSlots}`, nulls
-    while no one follows. Raises StreamSilent when a longest lag is set (0: none) and not kept.
+    while no one follows, or nothing was heard. Raises FollowerEnded, and StreamSilent when a
+    longest lag is set (0: none) and not kept.
     """
     newest = newest_slot_or_none()
     state = published()
-    silent = None if state is None else max(0, int(now_seconds - state.heard_at))
+    if state is not None and state.ended_at:
+        raise FollowerEnded(state.problem)
+    silent = None
+    if state is not None and state.heard_at:
+        silent = max(0, int(now_seconds - state.heard_at))
     if longest_lag_seconds and (silent is None or silent > longest_lag_seconds):
-        raise StreamSilent(silent, longest_lag_seconds)
+        raise StreamSilent(silent, longest_lag_seconds, followed=state is not None)
     if state is None:
         return {"following": None, "newestSlot": newest}
     finalized = state.finalized_slot or None

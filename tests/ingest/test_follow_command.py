@@ -9,10 +9,14 @@ import time
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from ingest.follower_state import FollowerState, publish
 from ingest.source_lock import SecondFollower, SourceLock
-from tests.localnet_process import ROOT, free_ports
+from rewind.models import ArchiveState
+from rewind.services.recording import record_slots
+from tests.localnet_process import ROOT, free_ports, running_localnet
+from tests.rewind.samples import block
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
@@ -32,15 +36,24 @@ def start_follower(**environment: str) -> "subprocess.Popen[str]":
     )
 
 
+def line_with(process: "subprocess.Popen[str]", words: str) -> str:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if words in line:
+            return line
+    raise AssertionError(f"it ended without a word of: {words}")
+
+
 def test_it_ends_quickly_and_cleanly_while_nobody_answers() -> None:
     ports = free_ports(2)
     process = start_follower(
         UPSTREAM_GEYSER_URL=f"http://127.0.0.1:{ports[0]}",
         UPSTREAM_RPC_URL=f"http://127.0.0.1:{ports[1]}",
+        LOG_LEVEL="DEBUG",
     )
     assert process.stdout is not None
-    line = process.stdout.readline()
-    assert f"127.0.0.1:{ports[1]}" in line and "Connection refused" in line
+    line = line_with(process, "Connection refused")
+    assert f"127.0.0.1:{ports[1]}" in line and "DEBUG" in line
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0, process.stdout.read()
@@ -51,11 +64,10 @@ def test_a_second_follower_waits_for_the_end_of_the_first() -> None:
     url = f"http://127.0.0.1:{free_ports(1)[0]}"
     first = SourceLock(url)
     assert first.take()
-    process = start_follower(UPSTREAM_GEYSER_URL=url)
-    assert process.stdout is not None
-    assert "another process follows already" in process.stdout.readline()
+    process = start_follower(UPSTREAM_GEYSER_URL=url, LOG_LEVEL="DEBUG")
+    line_with(process, "another process follows already")
     first.let_go()
-    assert "refused" in process.stdout.readline()
+    line_with(process, "refused")
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
 
@@ -110,3 +122,40 @@ def test_readyz_refuses_a_silent_stream_only_where_a_lag_is_set(client: Any, set
     status, found = readyz(client)
     assert status == 503
     assert not found["ok"] and found["why"].startswith("silent for 10")
+
+
+def test_a_stream_that_was_never_heard_is_not_silent_since_1970(client: Any, settings: Any) -> None:
+    publish(FollowerState(source="stream of a"))
+    status, found = readyz(client)
+    assert (status, found["following"], found["silentSeconds"]) == (200, None, None)
+    settings.READY_MAX_LAG_SECONDS = 60
+    assert readyz(client)[1]["why"] == "nothing was heard yet; READY_MAX_LAG_SECONDS is 60"
+
+
+@pytest.mark.parametrize("met", ["another genesis hash", "another block"])
+def test_a_follower_that_meets_another_chain_says_so_and_what_to_do(client: Any, met: str) -> None:
+    with running_localnet(LOCALNET_SLOT_MS=40, LOCALNET_SKIP_PERCENT=50) as localnet:
+        if met == "another genesis hash":
+            ArchiveState.objects.create(id=1, filters_set_for=met)
+            told = "another genesis hash"
+        else:
+            localnet.wait_for_slot(30)
+            slots = set(localnet.call("getBlocks", 5, 20))
+            skipped = next(slot for slot in range(6, 20) if slot not in slots)
+            record_slots([block(skipped)], source="stream", now=timezone.now())
+            told = "this is another chain"
+        process = start_follower(
+            LOCALNET_RPC_PORT=str(localnet.rpc_port),
+            LOCALNET_GEYSER_PORT=str(localnet.geyser_port),
+        )
+        try:
+            text, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 1
+    assert text.count("ERROR") == 1 and "Traceback" not in text
+    assert told in text
+    status, found = readyz(client)
+    assert status == 503 and not found["ok"]
+    assert told in found["why"]
+    assert f"remove the run directory {os.environ['TIDEMARK_RUN_DIR']}" in found["why"]

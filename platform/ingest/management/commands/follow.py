@@ -1,5 +1,6 @@
 """manage.py follow: the chain, as it happens, into ledger and archive."""
 
+import contextlib
 import logging
 import signal
 import threading
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from ingest.errors import WrongChain
 from ingest.follower import ChainBroken, Follower, Source
+from ingest.follower_state import FollowerState, publish
 from ingest.node_follower import NodeFollower
 from ingest.outbox import AWAY, Outbox
 from ingest.source_lock import SecondFollower, SourceLock
@@ -45,10 +47,27 @@ class Command(BaseCommand):
                 _follow_stream(lock, stopping)
             else:
                 _follow_node(lock, stopping)
-        except (WrongChain, ChainBroken, SecondFollower) as error:
+        except (WrongChain, ChainBroken) as error:
+            _say_why(error)
+            raise SystemExit(1) from None
+        except SecondFollower as error:
             raise CommandError(str(error)) from None
         finally:
             lock.let_go()
+
+
+def _say_why(error: Exception) -> None:
+    """In the log, and to whoever asks whether the service is ready."""
+    text = str(error)
+    if settings.LOCALNET:
+        text += (
+            " After a reset of localnet: stop the service, remove the run directory"
+            f" {settings.RUN_DIR} or name another one (TIDEMARK_RUN_DIR), start again."
+        )
+    log.error("%s", text)
+    source = stream_name() if settings.UPSTREAM_GEYSER_URL else "node"
+    with contextlib.suppress(*AWAY):
+        publish(FollowerState(source=source, problem=text, ended_at=time.time()))
 
 
 def _take(lock: SourceLock, stopping: threading.Event) -> bool:
