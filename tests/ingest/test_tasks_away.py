@@ -1,0 +1,58 @@
+"""Tasks while the database or Redis is away: a line each, and the next call goes on."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from ingest import handover, tasks
+from rewind.models import ArchivedSlot
+from tests.ingest.handed import hand_over
+from tests.rewind.samples import block
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
+
+
+def one_line(caplog: Any, name: str) -> None:
+    (record,) = [each for each in caplog.records if each.name == "ingest.tasks"]
+    assert record.levelno == logging.WARNING and record.exc_info is None
+    told = record.getMessage()
+    assert told.startswith(f"{name} waits for the database or Redis: ") and "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        ("ingest_slot", lambda: tasks.ingest_slot(1)),
+        ("classify_slots", tasks.classify_slots),
+        ("fill_gaps", tasks.fill_gaps),
+        ("apply_retention", tasks.apply_retention),
+    ],
+)
+def test_without_the_database_a_task_is_one_line(
+    name: str, task: Callable[[], None], caplog: Any, monkeypatch: Any
+) -> None:
+    connection.close()
+    with monkeypatch.context() as away:
+        away.setitem(connection.settings_dict, "HOST", "/nonexistent")
+        task()
+    one_line(caplog, name)
+    task()
+    one_line(caplog, name)  # and the next call goes on without a word
+
+
+def test_without_redis_slots_wait_for_the_next_call(caplog: Any, settings: Any) -> None:
+    hand_over(block(7, transactions=0))
+    url = settings.REDIS_URL
+    settings.REDIS_URL = "unix:///nonexistent/valkey.sock"
+    handover._client.cache_clear()
+    try:
+        tasks.ingest_slot(7)
+    finally:
+        settings.REDIS_URL = url
+        handover._client.cache_clear()
+    one_line(caplog, "ingest_slot")
+    tasks.ingest_slot(7)
+    assert ArchivedSlot.objects.filter(slot=7).exists()
