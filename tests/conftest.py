@@ -80,6 +80,17 @@ def empty_redis() -> Iterator[None]:
 
 
 @pytest.fixture
+def empty_ledger(db: None) -> None:
+    """No blocks of other tests, whose slots may be ours: within the test's own transaction."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "TRUNCATE historical_block, historical_transaction, historical_addressentries"
+        )
+
+
+@pytest.fixture
 def api_key(db: None) -> str:
     """The secret of a new key without limits."""
     from access.models import Customer, Tier

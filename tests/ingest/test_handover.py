@@ -18,7 +18,7 @@ from tests.rewind.samples import block, write
 from upstream.geyser.closed_slots import slot_record
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
 
 def slot(number: int, **options: object):

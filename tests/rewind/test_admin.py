@@ -66,7 +66,9 @@ def test_the_page_asks_little(admin_client, record, django_assert_max_num_querie
     ("path", "services", "model"),
     [(f"{ADMIN}/gap/", gaps, Gap), ("/admin/historical/gap/", ledger_gaps, LedgerGap)],
 )
-def test_a_gap_is_looked_for_by_slot_and_tried_again_now(admin_client, path, services, model):
+def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
+    admin_client, empty_ledger, path, services, model
+):
     services.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
     services.open_gap(30, 30, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
     services.close_range(30, 30, closed_by="getBlocks", now=NOW)
