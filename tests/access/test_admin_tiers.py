@@ -325,12 +325,12 @@ def test_usage_rows_cannot_be_opened_or_written(admin_client: Any, issue: Any) -
 
 def test_sign_in_is_limited_per_address(client: Any, db: None) -> None:
     # A window is a minute of the clock: one that ends meanwhile gives ten more.
-    for attempts in range(1, 22):
-        refused = client.post("/admin/login/", {"username": "admin", "password": "guess"})
-        if refused.status_code != 200:
-            break
+    answers: list[Any] = []
+    while len(answers) < 21 and (not answers or answers[-1].status_code == 200):
+        answers.append(client.post("/admin/login/", {"username": "admin", "password": "guess"}))
+    refused = answers[-1]
     assert refused.status_code == 429
-    assert attempts >= 11
+    assert len(answers) >= 11
     assert int(refused.headers["Retry-After"]) > 0
     assert f"Try again in {refused.headers['Retry-After']} s" in refused.content.decode()
     assert "frame-ancestors 'none'" in refused.headers["Content-Security-Policy"]
