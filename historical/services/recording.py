@@ -33,14 +33,9 @@ class Recorded:
     last_slot: Slot | None = None
 
 
-def record_block(record: SlotRecord, *, now: datetime) -> Recorded:
-    """One block into the ledger; raises BlockConflict, BadBlock."""
-    return record_blocks([record], now=now)
-
-
 @transaction.atomic
 def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
-    """All of the blocks, or none when one of them cannot be recorded."""
+    """All of the blocks, or none when one of them cannot be recorded: BlockConflict, BadBlock."""
     writing.lift_timeouts()
     result = Recorded()
     batch = _Batch()
