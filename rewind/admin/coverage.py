@@ -7,10 +7,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from unfold.admin import ModelAdmin
 
 from access.admin import words
 from historical.admin.gaps import event_in_words, in_words
+from historical.admin.read_only import ReadOnlyAdmin
 from rewind.models import SlotTally
 from rewind.services import filters, overview
 
@@ -19,17 +19,8 @@ _LEAST_HEIGHT = 8
 
 
 @admin.register(SlotTally)
-class CoverageAdmin(ModelAdmin):  # type: ignore[misc]
+class CoverageAdmin(ReadOnlyAdmin):
     """Counts are kept by the writer; they are shown as one page alone."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
