@@ -112,8 +112,6 @@ class Follower:
                 self._at_once = False
                 continue
             self._outbox.state.connected_since = 0.0
-            if self._assembler is not None:
-                self._assembler.reconnect()
             if time.monotonic() - began > _HEALTHY_SECONDS:
                 pause, said = _FIRST_PAUSE_SECONDS, ""
             # Jitter: after a server's restart not all its clients come in the same instant.
