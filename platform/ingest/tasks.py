@@ -58,5 +58,4 @@ def apply_retention() -> None:
         retention.apply(
             archive_slots=settings.ARCHIVE_RETENTION_SLOTS,
             ledger_slots=settings.LEDGER_RETENTION_SLOTS,
-            now=timezone.now(),
         )

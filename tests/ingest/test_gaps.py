@@ -145,7 +145,7 @@ def test_what_falls_out_of_the_window_goes(localnet: Localnet) -> None:
     with worker(), follower(localnet.geyser_url, localnet.url):
         archived_to(20)
     newest = Block.objects.order_by("-slot")[0].slot
-    retention.apply(archive_slots=5, ledger_slots=5, now=timezone.now())
+    retention.apply(archive_slots=5, ledger_slots=5)
     kept = list(Block.objects.order_by("slot").values_list("slot", flat=True))
     assert kept[0] >= newest - 4
     assert kept[-1] == newest
@@ -158,7 +158,7 @@ def test_gaps_of_the_ledger_end_with_its_window(empty_redis: None) -> None:
     ingest_waiting(now=timezone.now, seconds=30.0)
     for first, last in ((110, 120), (151, 160)):
         open_gaps(first, last, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
-    retention.apply(archive_slots=45, ledger_slots=45, now=timezone.now())
+    retention.apply(archive_slots=45, ledger_slots=45)
     for model in (LedgerGap, ArchiveGap):
         told = model.objects.filter(closed_at__isnull=True).order_by("from_slot")
         assert next(gap.from_slot for gap in told) == 156, model

@@ -1,7 +1,5 @@
 """Slots that fall out of the kept window."""
 
-from datetime import datetime
-
 from historical.services import gaps
 from historical.services.bounds import newest_slot_or_none
 from historical.services.removal import remove_blocks
@@ -15,7 +13,7 @@ _STEP_SLOTS = 2_000
 _MOST_STEPS = 20
 
 
-def apply(*, archive_slots: int, ledger_slots: int, now: datetime) -> None:
+def apply(*, archive_slots: int, ledger_slots: int) -> None:
     """The archive keeps so many slots up to its newest, the ledger up to its own; 0 keeps all."""
     bounds = archive.bounds()
     if archive_slots and bounds is not None:
