@@ -1,6 +1,6 @@
 """Queries on the address index."""
 
-from historical.store.connections import fetch_all
+from columns.raw_queries import fetch_all
 
 
 def entries_below(digest: bytes, slot: int, rows: int) -> list[tuple[int, bytes]]:

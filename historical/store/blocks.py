@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from chain.units import I64_MAX
-from historical.store.connections import fetch_all, fetch_one
+from columns.raw_queries import fetch_all, fetch_one
 
 
 class BlockRow(NamedTuple):

@@ -1,6 +1,6 @@
 """Locks of running imports: PostgreSQL's advisory ones, held by a connection."""
 
-from historical.store.connections import fetch_one
+from columns.raw_queries import fetch_one
 
 # The first half of the lock's name, so that nobody else's numbers meet ours.
 _IMPORTS = 7_301

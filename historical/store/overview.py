@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, Func, IntegerField, QuerySet
 
+from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block, Import
-from historical.store.connections import fetch_all, fetch_one
 
 # Counting rows costs a scan of the table's index; beyond this PostgreSQL's own estimate will do.
 COUNTED_EXACTLY = 200_000

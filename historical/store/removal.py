@@ -1,6 +1,6 @@
 """Deleting blocks and what leads to them."""
 
-from historical.store.connections import raw_connection
+from columns.raw_queries import raw_connection
 
 
 def delete_blocks(first: int, last: int) -> list[int]:

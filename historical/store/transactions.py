@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from historical.store.connections import fetch_all, fetch_one
+from columns.raw_queries import fetch_all, fetch_one
 
 
 class TransactionRow(NamedTuple):

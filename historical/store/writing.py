@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import psycopg
 
+from columns.raw_queries import raw_connection
 from historical.bodies import Body
-from historical.store.connections import raw_connection
 
 
 class NewBlock(NamedTuple):

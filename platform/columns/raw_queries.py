@@ -33,8 +33,8 @@ def raw_connection() -> psycopg.Connection[Any]:
 
 
 def fetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
-    """The first row, or None. Parameters are $1, $2, …; columns bigint, int, smallint, bytea, text
-    or int[].
+    """The first row, or None. Parameters are $1, $2, …; columns bigint, int, smallint, boolean,
+    bytea, text or int[].
     """
     result = _execute(sql, parameters)
     return _row(result, 0, _readers(result)) if result.ntuples else None
@@ -62,7 +62,7 @@ def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
         if result.error_field(pq.DiagnosticField.SQLSTATE) != _NOT_PREPARED:
             raise _failure(raw, result)
     # New on this connection, or a pooler gave us another server process.
-    name = names[sql] = b"ledger_%d" % next(_numbers)
+    name = names[sql] = b"tidemark_%d" % next(_numbers)
     prepared = raw.pgconn.prepare(name, sql.encode(), [_oid(each) for each in parameters])
     if prepared.status != pq.ExecStatus.COMMAND_OK:
         del names[sql]
@@ -109,7 +109,12 @@ def _integers(value: bytes) -> list[int]:
     return list(struct.unpack("> " + "4xi" * count, value[20:]))
 
 
+def _boolean(value: bytes) -> bool:
+    return value != b"\0"
+
+
 _READERS: dict[int, Callable[[bytes], Any]] = {
+    16: _boolean,
     20: _integer,
     21: _integer,
     23: _integer,

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from historical.store.connections import fetch_one
+from columns.raw_queries import fetch_one
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
