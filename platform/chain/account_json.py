@@ -1,5 +1,6 @@
 """An account in the encodings that the standard node answers in."""
 
+import threading
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -18,6 +19,7 @@ _MINT_PROGRAMS = {
     Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
 }
 _DECIMALS = 44
+_ZSTD_LEVEL = 3
 
 Loader = Callable[[Pubkey], Account | None]
 
@@ -41,13 +43,18 @@ def account_json(
     encoding: AccountEncoding,
     *,
     load: Loader,
+    pubkey: Pubkey | None = None,
     part: tuple[int, int] | None = None,
+    longest_base58: int = LONGEST_BASE58,
 ) -> dict[str, Any]:
     """`{data, executable, lamports, owner, rentEpoch, space}`; `part` is offset and length of the
     data that is wanted, `load` finds the mint of a token account. DataTooLong.
     """
+    data = _parsed(account, load) if encoding is AccountEncoding.JSON_PARSED else None
+    if data is None:
+        data = _written(bytes(account.data), encoding, part, longest_base58)
     return {
-        "data": _data(account, encoding, load, part),
+        "data": data,
         "executable": account.executable,
         "lamports": account.lamports,
         "owner": str(account.owner),
@@ -65,27 +72,35 @@ def mint_decimals(key: Pubkey, load: Loader) -> int | None:
     return decimals
 
 
-def _data(
-    account: Account, encoding: AccountEncoding, load: Loader, part: tuple[int, int] | None
+def _parsed(account: Account, load: Loader) -> dict[str, Any] | None:
+    def decimals_of(mint: str) -> int | None:
+        return mint_decimals(Pubkey.from_string(mint), load)
+
+    return parse_account(str(account.owner), bytes(account.data), decimals_of)
+
+
+def _written(
+    data: bytes, encoding: AccountEncoding, part: tuple[int, int] | None, longest_base58: int
 ) -> Any:
-    data = bytes(account.data)
-    if encoding is AccountEncoding.JSON_PARSED:
-
-        def decimals_of(mint: str) -> int | None:
-            return mint_decimals(Pubkey.from_string(mint), load)
-
-        parsed = parse_account(str(account.owner), data, decimals_of)
-        if parsed is not None:
-            return parsed
-        encoding = AccountEncoding.BASE64
     if part is not None:
         offset, length = part
         data = data[offset : offset + length]
-    if encoding is AccountEncoding.BASE64:
-        return [b64encode(data), "base64"]
+    if encoding in (AccountEncoding.BINARY, AccountEncoding.BASE58):
+        if len(data) > longest_base58:
+            raise DataTooLong
+        text = b58encode(data)
+        return text if encoding is AccountEncoding.BINARY else [text, "base58"]
     if encoding is AccountEncoding.BASE64_ZSTD:
-        return [b64encode(zstandard.ZstdCompressor().compress(data)), "base64+zstd"]
-    if len(data) > LONGEST_BASE58:
-        raise DataTooLong
-    text = b58encode(data)
-    return text if encoding is AccountEncoding.BINARY else [text, "base58"]
+        return [b64encode(_compressors.own.compress(data)), "base64+zstd"]
+    # What nothing parses is written in base64.
+    return [b64encode(data), "base64"]
+
+
+class _Compressors(threading.local):
+    """A compressor a thread: one must not be used by two at once, and making one is dear."""
+
+    def __init__(self) -> None:
+        self.own = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
+
+
+_compressors = _Compressors()
