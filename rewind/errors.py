@@ -1,7 +1,12 @@
 """What the archive can refuse."""
 
+from typing import Any
+
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
 from chain.units import Slot
-from jsonrpc.errors import InvalidParams
+from jsonrpc.errors import InvalidParams, RpcError
 
 
 class EmptyRange(InvalidParams):
@@ -13,6 +18,182 @@ class EmptyRange(InvalidParams):
         super().__init__(
             "Invalid params: fromSlot is above toSlot", fromSlot=from_slot, toSlot=to_slot
         )
+
+
+class BadPosition(InvalidParams):
+    """A position named in no way, or in more than one."""
+
+    reason = "bad_position"
+
+    def __init__(self, text: str, **data: Any) -> None:
+        super().__init__(f"Invalid params: {text}", **data)
+
+
+class IndexOutOfRange(InvalidParams):
+    """The slot's block has no transaction of that index."""
+
+    reason = "transaction_index_out_of_range"
+
+    def __init__(self, slot: Slot, found: int, transactions: int) -> None:
+        super().__init__(
+            f"Invalid params: the block of slot {slot} has {transactions} transactions,"
+            f" none at index {found}",
+            slot=slot,
+            found=found,
+            transactions=transactions,
+        )
+
+
+class BadCursor(InvalidParams):
+    """A cursor that this service did not give out."""
+
+    reason = "bad_cursor"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid params: the cursor is not one that this method gave out")
+
+
+class TooManyAccounts(InvalidParams):
+    """More accounts in one call than are served."""
+
+    reason = "too_many_accounts"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(f"Too many inputs provided; max {maximum}", found=found, maximum=maximum)
+
+
+class DataTooLong(InvalidParams):
+    """More account data than is written in base58."""
+
+    reason = "data_too_long_for_base58"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"Encoded binary (base 58) data should be at most {maximum} bytes,"
+            " please use Base64 encoding.",
+            found=found,
+            maximum=maximum,
+        )
+
+
+class SlotTooNew(RpcError):
+    """The slot is above the newest archived one: ask a live node. `latestSlot` is null while
+    nothing is archived.
+    """
+
+    code = -32014
+    reason = "slot_too_new"
+
+    def __init__(self, slot: int, latest: Slot | None, side: str = "") -> None:
+        told = "nothing is archived yet" if latest is None else f"the newest archived is {latest}"
+        super().__init__(
+            f"{_of(side)}Slot {slot} is not archived yet: {told}",
+            data={"slot": slot, "latestSlot": latest, **_side(side)},
+        )
+
+
+class SlotTooOld(RpcError):
+    """The slot lies below the archive's window."""
+
+    code = -32015
+    reason = "slot_too_old"
+
+    def __init__(self, slot: int, earliest: Slot, side: str = "") -> None:
+        super().__init__(
+            f"{_of(side)}Slot {slot} is outside the archive: its earliest slot is {earliest}",
+            data={"slot": slot, "earliestSlot": earliest, **_side(side)},
+        )
+
+
+class UnknownSignature(RpcError):
+    """No archived slot has a transaction of that signature."""
+
+    code = -32016
+    reason = "unknown_signature"
+
+    def __init__(self, signature: Signature, side: str = "") -> None:
+        super().__init__(
+            f"{_of(side)}Transaction {signature} is in no archived slot",
+            data={"signature": str(signature), **_side(side)},
+        )
+
+
+class FilteredAccountStale(RpcError):
+    """The simulation touches accounts that the archive deliberately does not follow."""
+
+    code = -32017
+    reason = "filtered_account"
+
+    def __init__(self, pubkeys: list[Pubkey]) -> None:
+        named = ", ".join(map(str, pubkeys[:3])) + (", …" if len(pubkeys) > 3 else "")
+        super().__init__(
+            f"FilteredAccountStale: writes to {named} are not archived",
+            data={"pubkeys": [str(pubkey) for pubkey in pubkeys]},
+        )
+
+
+class SlotInArchiveGap(RpcError):
+    """The state at the slot is not known. `tolerateGaps` asks for what was known before."""
+
+    code = -32018
+    reason = "slot_in_archive_gap"
+
+    def __init__(
+        self, slot: int, first: Slot, last: Slot, status: str, side: str = "", **data: Any
+    ) -> None:
+        super().__init__(
+            f"{_of(side)}{self._text(slot, first, last, status)}",
+            data={
+                "queriedSlot": slot,
+                "gapStart": first,
+                "gapEnd": last,
+                "gapStatus": status,
+                **_side(side),
+                **data,
+            },
+        )
+
+    def _text(self, slot: int, first: Slot, last: Slot, status: str) -> str:
+        return f"Slot {slot} lies in slots {first} to {last}, which are {status} in the archive"
+
+
+class WritesIncomplete(SlotInArchiveGap):
+    """Of the slot only each account's last write is known, and the account was written after the
+    position: what it held there cannot be told.
+    """
+
+    reason = "writes_incomplete"
+
+    def __init__(self, slot: int, pubkey: Pubkey, side: str = "") -> None:
+        super().__init__(slot, Slot(slot), Slot(slot), "unknown", side, pubkey=str(pubkey))
+
+    def _text(self, slot: int, first: Slot, last: Slot, status: str) -> str:
+        return (
+            f"Slot {slot} is archived with each account's last write alone: its state between"
+            " transactions is unknown"
+        )
+
+
+class StateNotRecorded(SlotInArchiveGap):
+    """An account that a simulation loads has no record at or before the position, and nothing
+    tells whether it existed.
+    """
+
+    reason = "state_not_recorded"
+
+    def __init__(self, slot: int, earliest: Slot, pubkeys: list[Pubkey]) -> None:
+        self._pubkeys = pubkeys
+        super().__init__(
+            slot,
+            Slot(0),
+            Slot(max(earliest - 1, 0)),
+            "unknown",
+            pubkeys=[str(pubkey) for pubkey in pubkeys],
+        )
+
+    def _text(self, slot: int, first: Slot, last: Slot, status: str) -> str:
+        named = ", ".join(map(str, self._pubkeys[:3])) + (", …" if len(self._pubkeys) > 3 else "")
+        return f"The archive has no record of {named} at or before slot {slot}"
 
 
 class BadSlot(Exception):
@@ -30,3 +211,11 @@ class SlotConflict(BadSlot):
 
 class BadBaseline(Exception):
     """Accounts that cannot be a baseline: nothing of them was recorded."""
+
+
+def _of(side: str) -> str:
+    return f"Side {side}: " if side else ""
+
+
+def _side(side: str) -> dict[str, str]:
+    return {"side": side} if side else {}

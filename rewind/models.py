@@ -1,11 +1,12 @@
 """The archive's tables: every account write, and which slots are wholly there."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
 from chain.blocks import Granularity
 from columns.gaps import SlotGap
-from columns.keys import HashColumn, PubkeyColumn
+from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
 
@@ -153,6 +154,13 @@ class ArchiveState(models.Model):
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     first_kept_slot = SlotColumn(default=0, help_text="Slots below it fell out of the window")
+    layout = models.BigIntegerField(
+        default=0, help_text="Another number whenever a partition comes or goes"
+    )
+    indexed_segments = models.IntegerField(
+        default=0, help_text="Every segment below it has its rows in AccountSegment"
+    )
+    audited_slot = SlotColumn(default=-1, help_text="Up to here the replay audit has looked")
     filters_set_for = models.TextField(
         blank=True, help_text="Genesis hash of the chain whose default filters were set"
     )
@@ -162,3 +170,131 @@ class ArchiveState(models.Model):
 
     def __str__(self) -> str:
         return "the archive's state"
+
+
+class ReplayTally(models.Model):
+    """What replaying a day's transactions that call a program came to: `verified` ended as the
+    chain says, `diverged` did not, `unverified` could not be replayed.
+    """
+
+    pk = models.CompositePrimaryKey("day", "program")
+    day = models.DateField(help_text="UTC day of the replay")
+    program = PubkeyColumn(max_length=32)
+    verified = models.BigIntegerField(default=0)
+    diverged = models.BigIntegerField(default=0)
+    unverified = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.program} on {self.day}"
+
+
+class AuditedDay(models.Model):
+    """The replay audit of one UTC day, each transaction counted once."""
+
+    day = models.DateField(primary_key=True)
+    verified = models.BigIntegerField(default=0)
+    diverged = models.BigIntegerField(default=0)
+    unverified = models.BigIntegerField(default=0)
+    reasons = models.JSONField(default=dict, help_text="Why not replayed: {reason: count}")
+    passed_over = models.BigIntegerField(
+        default=0, help_text="Slots that the audit left out because it fell behind"
+    )
+
+    class Meta:
+        ordering = ["-day"]
+
+    def __str__(self) -> str:
+        return f"replay audit of {self.day}"
+
+
+class Divergence(models.Model):
+    """A transaction whose replay did not end as the chain says: the archive lacks or mistakes
+    something, or the engine does.
+    """
+
+    slot = SlotColumn()
+    position = models.IntegerField()
+    signature = SignatureColumn(max_length=64, unique=True)
+    programs = ArrayField(PubkeyColumn(max_length=32))
+    fields = ArrayField(models.TextField(), help_text="What differs")
+    differences = models.JSONField(help_text="[{field, expected, found}]")
+    found_at = models.DateTimeField()
+    tried_at = models.DateTimeField()
+    resolved_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a later replay ended as the chain says"
+    )
+
+    class Meta:
+        ordering = ["-found_at"]
+        indexes = [
+            models.Index(
+                fields=["-found_at"],
+                condition=Q(resolved_at__isnull=True),
+                name="rewind_open_divergences",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"divergence of {self.signature}"
+
+
+class SimulationJob(models.Model):
+    """Simulations that a customer handed in at once: transactions times positions."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        CANCELLED = "cancelled"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True)
+    key_id = models.BigIntegerField(db_index=True, help_text="The API key that handed it in")
+    tier = models.TextField()
+    state = models.TextField(choices=State.choices, default=State.QUEUED)
+    request = models.JSONField(help_text="The job as it was handed in")
+    total = models.IntegerField(help_text="Simulations")
+    done = models.IntegerField(default=0)
+    failed = models.IntegerField(default=0, help_text="Of those done: answered with an error")
+    submitted_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True, help_text="When its results are deleted")
+    failure = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-submitted_at"]
+        indexes = [
+            models.Index(
+                fields=["submitted_at"],
+                condition=Q(state__in=["queued", "running"]),
+                name="rewind_open_jobs",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"simulation job {self.id}"
+
+
+class SimulationResult(models.Model):
+    """One answer of a job, in the order of the job."""
+
+    pk = models.CompositePrimaryKey("job_id", "number")
+    job = models.ForeignKey(SimulationJob, models.CASCADE, db_index=False)
+    number = models.IntegerField(help_text="From 0: the job's transactions, each at each position")
+    answer = models.BinaryField(help_text="JSON, packed: {value} or {error}")
+
+    def __str__(self) -> str:
+        return f"result {self.number} of job {self.job_id}"
+
+
+class DroppedAccount(models.Model):
+    """An account of which a write was dropped because its owner is filtered: what is archived of
+    it is old from `first_slot` on.
+    """
+
+    pubkey = PubkeyColumn(max_length=32, primary_key=True)
+    first_slot = SlotColumn()
+
+    def __str__(self) -> str:
+        return f"{self.pubkey} since {self.first_slot}"

@@ -1,7 +1,10 @@
 """Where a write stands in its slot: the same on every validator, whatever order it came in."""
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from solders.signature import Signature
 
 from chain.accounts import AccountWrite
 from chain.transactions import BadTransaction, decode_wire
@@ -16,6 +19,41 @@ END_OF_SLOT = 2**31 - 1
 
 class UnknownSignature(ValueError):
     """A write names a transaction that its block does not have."""
+
+
+class Position(NamedTuple):
+    """A moment between two writes: all that stands at or before it has happened. `order` is a
+    transaction's place in the block, or one of the three above.
+    """
+
+    slot: int
+    order: int
+
+    @classmethod
+    def end_of(cls, slot: int) -> "Position":
+        return cls(slot, END_OF_SLOT)
+
+    @classmethod
+    def start_of(cls, slot: int) -> "Position":
+        """When the slot's sysvars are written and no transaction has run."""
+        return cls(slot, START_OF_SLOT)
+
+    @classmethod
+    def before(cls, slot: int, index: int) -> "Position":
+        """What the transaction itself read."""
+        return cls(slot, index - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A position as a caller names it: the end of a slot (slot alone), or before or after a
+    transaction, which is named by its signature, or by its slot and its index in the block.
+    """
+
+    slot: int | None = None
+    index: int | None = None
+    signature: Signature | None = None
+    after: bool = True
 
 
 # A pubkey, and a position in the slot.

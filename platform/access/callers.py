@@ -37,3 +37,5 @@ class Caller:
     suspended: bool = False
     expires_at: datetime | None = None
     tip_fetch_daily_cap: int | None = None
+    simulation_jobs: int = 0
+    simulations_per_job: int = 0

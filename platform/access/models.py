@@ -68,6 +68,12 @@ class Tier(models.Model):
     tip_fetches_daily_cap = models.PositiveIntegerField(
         null=True, blank=True, help_text="tip-address fetches a UTC day; empty is no cap"
     )
+    simulation_jobs = models.PositiveIntegerField(
+        default=2, help_text="batch simulation jobs of one key that may be open at once; 0 is none"
+    )
+    simulations_per_job = models.PositiveIntegerField(
+        default=1_000, help_text="simulations that one batch job may ask for"
+    )
 
     class Meta:
         ordering: ClassVar = ["rank", "name"]

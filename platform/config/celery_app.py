@@ -16,6 +16,12 @@ app = Celery("tidemark")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
+# Work that runs transactions has a worker of its own: nothing that a clock started waits for it.
+app.conf.task_routes = {
+    "rewind.tasks.audit_replays": {"queue": "simulations"},
+    "rewind.tasks.run_simulation_job": {"queue": "simulations"},
+}
+
 # Each entry expires with its own period: after a pause of the workers one run makes up for all.
 app.conf.beat_schedule = {
     "roll-up-usage": {
@@ -37,6 +43,21 @@ app.conf.beat_schedule = {
         "task": "ingest.tasks.apply_retention",
         "schedule": 60.0,
         "options": {"expires": 60.0},
+    },
+    "audit-replays": {
+        "task": "rewind.tasks.audit_replays",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
+    "resume-simulation-jobs": {
+        "task": "rewind.tasks.resume_simulation_jobs",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
+    "index-segments": {
+        "task": "rewind.tasks.index_segments",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
     },
 }
 

@@ -85,6 +85,16 @@ if LEDGER_RETENTION_SLOTS and not 0 < ARCHIVE_RETENTION_SLOTS <= LEDGER_RETENTIO
 # The archive's version in its answers (`context.apiVersion`).
 ARCHIVE_API_VERSION = "rewind-1.0.0"
 
+# One answer's bytes and accounts, of the methods that cut an answer short and say so.
+ARCHIVE_ANSWER_BYTES = env.integer("ARCHIVE_ANSWER_MB", 10, minimum=1, maximum=100) * 1_048_576
+ARCHIVE_MAX_ACCOUNTS = env.integer("ARCHIVE_MAX_ACCOUNTS", 100, minimum=1, maximum=1_000)
+# A simulation that takes longer than this is given up; a transaction at its limit takes 10 ms.
+SIMULATION_TIMEOUT_SECONDS = env.integer("SIMULATION_TIMEOUT_SECONDS", 10, minimum=1, maximum=60)
+# Of a thousand ingested transactions so many are replayed on the archive, to see that it is right.
+REPLAY_AUDIT_PERMILLE = env.integer("REPLAY_AUDIT_PERMILLE", 100 if LOCALNET else 10, maximum=1_000)
+# How long the results of a batch of simulations can be fetched.
+SIMULATION_JOB_HOURS = env.integer("SIMULATION_JOB_HOURS", 72, minimum=1)
+
 # Methods that POST / passes on to the upstream node, and how long it may take over one.
 PROXY_METHODS = frozenset(env.names("PROXY_METHODS", STANDARD_METHODS))
 PROXY_TIMEOUT_SECONDS = env.integer("PROXY_TIMEOUT_SECONDS", 30, minimum=1, maximum=300)

@@ -2,7 +2,7 @@
 
 from chain.units import I64_MAX, Slot
 from rewind.errors import EmptyRange
-from rewind.results import Coverage, GapEntry
+from rewind.results.coverage import Coverage, GapEntry
 from rewind.services import filters
 from rewind.store import coverage as store
 

@@ -43,6 +43,7 @@ def ensure(slots: Iterable[int]) -> None:
         for partition in wanted:
             if partition not in there:
                 _make(partition)
+        _note_layout()
 
 
 def existing() -> list[Partition]:
@@ -64,6 +65,7 @@ def drop(partition: Partition) -> bool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
             cursor.execute(f"DROP TABLE {partition.table}")
+            _note_layout()
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             return False
@@ -80,6 +82,18 @@ def _there(wanted: list[Partition]) -> set[Partition]:
         )
         names = {name for (name,) in cursor.fetchall()}
     return {partition for partition in wanted if partition.table in names}
+
+
+def _note_layout() -> None:
+    """Readers that know the partitions by heart look anew."""
+    with connection.cursor() as cursor:
+        # A transaction's own number: one that is rolled back leaves none that another could have.
+        cursor.execute(
+            "INSERT INTO rewind_archivestate AS state (id, first_kept_slot, layout,"
+            " indexed_segments, audited_slot, filters_set_for)"
+            " VALUES (1, 0, pg_current_xact_id()::text::bigint, 0, -1, '')"
+            " ON CONFLICT (id) DO UPDATE SET layout = excluded.layout"
+        )
 
 
 def _make(partition: Partition) -> None:

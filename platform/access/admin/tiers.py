@@ -98,6 +98,7 @@ class TierAdmin(ModelAdmin):  # type: ignore[misc]
             "Tip addresses",
             {"fields": ("tip_fetches_per_second", "tip_fetches_burst", "tip_fetches_daily_cap")},
         ),
+        ("Batch simulations", {"fields": ("simulation_jobs", "simulations_per_job")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:

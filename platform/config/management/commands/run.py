@@ -150,6 +150,7 @@ def _processes() -> dict[str, str]:
         "WEB_WORKERS": str(env.integer("WEB_WORKERS", cores, minimum=1, maximum=256)),
         "WEB_THREADS": str(env.integer("WEB_THREADS", 16, minimum=1, maximum=1_024)),
         "WORKER_PROCESSES": str(env.integer("WORKER_PROCESSES", 2, minimum=1, maximum=256)),
+        "SIMULATION_PROCESSES": str(env.integer("SIMULATION_PROCESSES", 1, minimum=1, maximum=256)),
     }
 
 

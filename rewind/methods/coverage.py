@@ -1,12 +1,10 @@
-"""The archive's RPC methods."""
+"""getRewindCoverage."""
 
 from gateway.endpoint import Call
-from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64, Config
-from rewind.results import Coverage
+from rewind.methods.table import methods
+from rewind.results.coverage import Coverage
 from rewind.services import coverage
-
-methods = MethodTable()
 
 _LISTED_GAPS = 1_000
 

@@ -1,0 +1,75 @@
+"""Where a position lies, and whether the archive can speak of it."""
+
+from dataclasses import dataclass
+
+from chain.units import Slot
+from historical.services import recorded
+from rewind.errors import (
+    IndexOutOfRange,
+    SlotInArchiveGap,
+    SlotTooNew,
+    SlotTooOld,
+    UnknownSignature,
+)
+from rewind.positions import Asked, Position
+from rewind.store import placing as store
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A position of the archive. `slot` is the caller's (`context.slot`); `is_coarse` says that of
+    that slot perhaps only each account's last write is known; `layout` goes to the store.
+    """
+
+    slot: Slot
+    position: Position
+    earliest: Slot
+    latest: Slot
+    is_coarse: bool
+    layout: int
+
+
+def place(asked: Asked, *, tolerate_gaps: bool = False, side: str = "") -> Placed:
+    """Raises, in this order, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange and
+    SlotInArchiveGap (which `tolerate_gaps` lifts). `side` is what errors call the position.
+    """
+    slot, index = asked.slot, asked.index
+    if asked.signature is not None:
+        found = recorded.place_of(asked.signature)
+        if found is None:
+            raise UnknownSignature(asked.signature, side)
+        slot, index = found
+    assert slot is not None
+    ground = store.ground(min(slot, 2**62))
+    if ground.latest is None or ground.earliest is None or slot > ground.latest:
+        raise SlotTooNew(slot, None if ground.latest is None else Slot(ground.latest), side)
+    if slot < ground.earliest:
+        raise SlotTooOld(slot, Slot(ground.earliest), side)
+    if index is not None and asked.signature is None:
+        _check_index(Slot(slot), index)
+    if ground.gap_status is not None and not tolerate_gaps:
+        assert ground.gap_first is not None and ground.gap_last is not None
+        raise SlotInArchiveGap(
+            slot, Slot(ground.gap_first), Slot(ground.gap_last), ground.gap_status, side
+        )
+    return Placed(
+        slot=Slot(slot),
+        position=_position(slot, index, after=asked.after),
+        earliest=Slot(ground.earliest),
+        latest=Slot(ground.latest),
+        is_coarse=bool(ground.granularity),
+        layout=ground.layout,
+    )
+
+
+def _position(slot: int, index: int | None, *, after: bool) -> Position:
+    if index is None:
+        return Position.end_of(slot)
+    return Position(slot, index) if after else Position.before(slot, index)
+
+
+def _check_index(slot: Slot, index: int) -> None:
+    """Whether there is such a transaction; where the ledger lacks the block nobody can tell."""
+    block = recorded.block_of(slot)
+    if block is not None and index >= block.transactions:
+        raise IndexOutOfRange(slot, index, block.transactions)
