@@ -210,7 +210,7 @@ class Bank:
     # --- the life of a slot -----------------------------------------------------------------------
 
     def begin(self) -> list[AccountWrite]:
-        """The sysvars that change with a slot's begin."""
+        """The sysvars that change with a slot's begin, in the order in which a validator writes."""
         clock = self._sysvar(sysvars.CLOCK)
         started_at = sysvars.epoch_started_at(clock)
         parent_epoch = self._ground.schedule.epoch_of(self.parent_slot)
@@ -222,15 +222,13 @@ class Bank:
         hashes = sysvars.slot_hashes(
             self._sysvar(sysvars.SLOT_HASHES), self.parent_slot, self.bank_hash
         )
-        writes = [
-            self.write(sysvars.SLOT_HASHES, sysvars.sysvar(hashes)),
-            self.write(sysvars.CLOCK, sysvars.sysvar(clock)),
-        ]
+        writes = [self.write(sysvars.SLOT_HASHES, sysvars.sysvar(hashes))]
         if self.epoch != parent_epoch:
             stakes = sysvars.stake_history(
                 self._sysvar(sysvars.STAKE_HISTORY), parent_epoch, self._ground.staked
             )
             writes.append(self.write(sysvars.STAKE_HISTORY, sysvars.sysvar(stakes)))
+        writes.append(self.write(sysvars.CLOCK, sysvars.sysvar(clock)))
         return writes
 
     def run(self, engine: Engine, submitted: Submitted) -> Outcome | Ran:
@@ -273,14 +271,13 @@ class Bank:
         """Freezes the bank: what its end wrote, and the last entry's count of hashes and hash."""
         hash_count, last_hash = self.entries.tick(self.slot - self.parent_slot)
         self.blockhash = Hash(last_hash)
-        writes = []
-        if self._leader_fees:
-            writes.append(self._pay_leader())
-        history = sysvars.slot_history(self._sysvar(sysvars.SLOT_HISTORY), self.slot)
         recent = sysvars.recent_blockhashes(
             self._sysvar(sysvars.RECENT_BLOCKHASHES), self.blockhash
         )
-        writes.append(self.write(sysvars.RECENT_BLOCKHASHES, sysvars.sysvar(recent)))
+        writes = [self.write(sysvars.RECENT_BLOCKHASHES, sysvars.sysvar(recent))]
+        if self._leader_fees:
+            writes.append(self._pay_leader())
+        history = sysvars.slot_history(self._sysvar(sysvars.SLOT_HISTORY), self.slot)
         writes.append(self.write(sysvars.SLOT_HISTORY, sysvars.sysvar(history)))
         self.bank_hash = sha256(
             self.bank_hash + last_hash + len(self.writes).to_bytes(8, "little")

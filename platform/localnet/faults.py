@@ -17,7 +17,7 @@ class Faults:
       messages, how many are sent twice, are held back behind a few later ones, are not sent at all.
     - replay_last_writes: a from_slot replay has only the last write of each account and slot, as
       the open-source server does it; else every one.
-    - replay_slots: how many slots back from_slot can reach.
+    - replay_slots: how many slots back from_slot can reach; more in a chain's first minutes.
     - tpu: "ok", "slow" (a stream is read after tpu_delay_seconds), "refuse" (connections are
       closed with code 2).
     """

@@ -3,6 +3,7 @@
 import struct
 
 from solders.account import Account
+from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
@@ -22,12 +23,14 @@ _STAKE_SIZE = 200
 COMMISSION = 100
 
 
-def genesis_accounts(epoch_slots: int, now: UnixTimestamp) -> dict[Pubkey, Account]:
+def genesis_accounts(
+    epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp
+) -> dict[Pubkey, Account]:
     """Programs, sysvars, the faucet, the tip accounts, and each validator's identity, vote and
     stake account.
     """
     accounts = defaults.genesis_accounts()
-    accounts.update(_sysvars(epoch_slots, now))
+    accounts.update(_sysvars(epoch_slots, genesis_hash, now))
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.
@@ -49,14 +52,15 @@ def _owned(data: bytes, owner: Pubkey, lamports: int = 0) -> Account:
     return Account(lamports + sysvars.rent_exempt(len(data)), data, owner, False, U64_MAX)
 
 
-def _sysvars(epoch_slots: int, now: UnixTimestamp) -> dict[Pubkey, Account]:
+def _sysvars(epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp) -> dict[Pubkey, Account]:
     clock = sysvars.clock(Slot(0), Epoch(0), epoch_started_at=now, now=now)
     data = {
         sysvars.CLOCK: clock,
         sysvars.EPOCH_SCHEDULE: sysvars.epoch_schedule(epoch_slots),
         sysvars.RENT: sysvars.rent(),
         sysvars.SLOT_HASHES: bytes(20_488),
-        sysvars.RECENT_BLOCKHASHES: bytes(6_008),
+        # The genesis hash is slot 0's blockhash, which transactions of the next block may name.
+        sysvars.RECENT_BLOCKHASHES: sysvars.recent_blockhashes(bytes(6_008), genesis_hash),
         sysvars.STAKE_HISTORY: bytes(16_392),
         sysvars.SLOT_HISTORY: sysvars.slot_history(sysvars.no_slot_history(), Slot(0)),
         sysvars.LAST_RESTART_SLOT: bytes(8),

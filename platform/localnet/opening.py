@@ -1,15 +1,17 @@
 """Opening a chain: a new one from its genesis, or the one that the folder holds."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from solders.account import Account
 from solders.hash import Hash
+from solders.pubkey import Pubkey
 
-from chain.blocks import SlotRecord
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, BankState, Ground
+from localnet.feed import EntryMade
 from localnet.genesis import STAKE_LAMPORTS, genesis_accounts
 from localnet.identities import VALIDATORS
 from localnet.leaders import Schedule
@@ -22,54 +24,57 @@ _VERSIONS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A chain ready to go on: its newest finalized bank, and the first slot that is free."""
+    """A chain ready to go on: its newest finalized bank, the first slot that is free, and the given
+    accounts that it has not yet.
+    """
 
     root: Bank
     genesis_hash: Hash
     schedule: Schedule
     accounts: FinalizedAccounts
     first_free_slot: Slot
+    accounts_to_load: dict[Pubkey, Account]
 
 
 def open_chain(
-    storage: Storage, *, epoch_slots: int, slot_seconds: float, now: UnixTimestamp
+    storage: Storage,
+    *,
+    epoch_slots: int,
+    slot_seconds: float,
+    now: UnixTimestamp,
+    given: Mapping[Pubkey, Account] | None = None,
 ) -> Opened:
-    """The chain of the storage; a new one where it holds none.
+    """The chain of the storage; a new one where it holds none, with the given accounts in it.
 
     The slots since the last block count as skipped, though never more than an epoch, and none
     that an earlier run may have shown is used again.
     """
-    if storage.state() is None:
-        _begin(storage, epoch_slots, now)
+    begins = storage.state() is None
+    if begins:
+        _begin(storage, epoch_slots, given or {}, now)
     state = storage.state()
     genesis_hash = storage.fact("genesis_hash")
     assert state is not None and genesis_hash is not None
-    epoch_slots = storage.number(
-        "epoch_slots"
-    )  # its first run's: epochs do not change their length
-    schedule = Schedule(epoch_slots, genesis_hash)
-    accounts = FinalizedAccounts(storage.accounts())
-    ground = Ground(
-        accounts=accounts,
-        schedule=schedule,
-        next_write_version=write_versions(storage),
-        staked=STAKE_LAMPORTS * len(VALIDATORS),
-    )
+    ground = _ground(storage, genesis_hash, FinalizedAccounts(storage.accounts()))
     root = Bank(state, None, ground)
     root.confirmed = True
     missed = 0
     if state.slot:
-        missed = min(int(max(now - state.block_time, 0) / slot_seconds), epoch_slots)
+        epoch = ground.schedule.epoch_slots
+        missed = min(int(max(now - state.block_time, 0) / slot_seconds), epoch)
     return Opened(
         root=root,
         genesis_hash=Hash(genesis_hash),
-        schedule=schedule,
-        accounts=accounts,
+        schedule=ground.schedule,
+        accounts=ground.accounts,
         first_free_slot=Slot(max(state.slot + missed, storage.number("last_slot")) + 1),
+        accounts_to_load={} if begins else dict(given or {}),
     )
 
 
-def _begin(storage: Storage, epoch_slots: int, now: UnixTimestamp) -> None:
+def _begin(
+    storage: Storage, epoch_slots: int, given: Mapping[Pubkey, Account], now: UnixTimestamp
+) -> None:
     genesis_hash = sha256(os.urandom(32)).digest()
     storage.keep_fact("genesis_hash", genesis_hash)
     storage.keep_number("epoch_slots", epoch_slots)
@@ -84,17 +89,24 @@ def _begin(storage: Storage, epoch_slots: int, now: UnixTimestamp) -> None:
         transaction_count=0,
         bank_hash=sha256(genesis_hash).digest(),
     )
-    record = SlotRecord(
-        slot=Slot(0),
-        parent_slot=Slot(0),
-        blockhash=str(Hash(genesis_hash)),
-        previous_blockhash=str(Hash.default()),
-        block_time=now,
-        block_height=0,
-        transactions=[],
-        rewards=[],
+    # As a validator does: what the chain starts with are writes of slot 0, outside transactions.
+    bank = Bank(state, None, _ground(storage, genesis_hash, FinalizedAccounts()))
+    accounts = {**genesis_accounts(epoch_slots, Hash(genesis_hash), now), **given}
+    for key, account in accounts.items():
+        if account.lamports:
+            bank.write(key, account)
+    only_entry = EntryMade(Slot(0), 0, 0, genesis_hash, 0, 0)
+    storage.keep(bank.state(), bank.record(), bank.written, (), [only_entry])
+
+
+def _ground(storage: Storage, genesis_hash: bytes, accounts: FinalizedAccounts) -> Ground:
+    return Ground(
+        accounts=accounts,
+        # Its first run's: epochs do not change their length.
+        schedule=Schedule(storage.number("epoch_slots"), genesis_hash),
+        next_write_version=write_versions(storage),
+        staked=STAKE_LAMPORTS * len(VALIDATORS),
     )
-    storage.keep(state, record, genesis_accounts(epoch_slots, now), ())
 
 
 def write_versions(storage: Storage) -> Callable[[], int]:

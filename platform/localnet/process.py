@@ -19,6 +19,11 @@ from localnet.storage import Storage
 
 log = logging.getLogger(__name__)
 
+# A young chain can be replayed from its beginning, whose accounts stand in no later slot: whoever
+# is started beside it, and comes up slowly, must still find them.
+_BEGINNING_SLOTS = 600
+_BEGINNING_SECONDS = 120.0
+
 
 class PortTaken(Exception):
     """A port cannot be listened on; the text names it and says why."""
@@ -41,7 +46,12 @@ async def _run(options: Options, storage: Storage) -> None:
         epoch_slots=options.epoch_slots,
         slot_seconds=options.slot_seconds,
         now=UnixTimestamp(int(time.time())),
+        given=options.accounts,
     )
+    loop = asyncio.get_running_loop()
+    if chain.root.slot < _BEGINNING_SLOTS:
+        faults.replay_slots = _BEGINNING_SLOTS
+        loop.call_later(_BEGINNING_SECONDS, _no_longer_young, faults)
     recall_blocks(storage, feed, faults.replay_slots)
     ledger = Ledger(
         chain,
@@ -52,8 +62,7 @@ async def _run(options: Options, storage: Storage) -> None:
         finalized_after=options.finalized_after,
         skip_percent=options.skip_percent,
     )
-    ledger.accounts_to_load = dict(options.accounts)
-    loop = asyncio.get_running_loop()
+    ledger.accounts_to_load = chain.accounts_to_load
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ledger.stop)
     host, node = options.host, Node(ledger, faults, options)
@@ -89,6 +98,11 @@ async def _run(options: Options, storage: Storage) -> None:
         )
         await ledger.run()
     log.info("localnet ends at slot %d", ledger.root.slot)
+
+
+def _no_longer_young(faults: Faults) -> None:
+    if faults.replay_slots == _BEGINNING_SLOTS:  # nobody has set another
+        faults.replay_slots = Faults().replay_slots
 
 
 async def _enter(

@@ -21,7 +21,7 @@ from localnet.storage import Storage
 def recall_blocks(storage: Storage, feed: Feed, count: int) -> None:
     """Publishes the newest kept blocks again, as they were shown when they were made."""
     for record, entries in storage.newest_blocks(count):
-        # The genesis block was never shown.
+        # Blocks and a genesis that were kept before their entries were cannot be told.
         if entries:
             for happening in _happenings(record, entries):
                 feed.publish(happening)

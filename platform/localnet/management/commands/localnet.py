@@ -29,7 +29,8 @@ class Command(BaseCommand):
             type=Path,
             default=[],
             metavar="DIR",
-            help="account JSON files to load into the next block; may be given again",
+            help="account JSON files to load into genesis, or into the next block of a chain that"
+            " has begun; may be given again",
         )
         for name, port, highest in (
             ("rpc", settings.LOCALNET_RPC_PORT, 65_534),  # the WebSocket is on the next
