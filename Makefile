@@ -7,8 +7,9 @@ ARGS ?=
 run: environment
 	@exec .venv/bin/python manage.py run $(ARGS)
 
+# In two processes; a few tests alone run in one (tests/spreading.py).
 test: environment
-	@.venv/bin/pytest -q -m "not soak" $(ARGS)
+	@.venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
 
 # Long runs, left out of `make test`.
 soak: environment

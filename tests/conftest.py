@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from embedded.servers import start_servers, stop_servers
+from tests import spreading
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -57,6 +58,27 @@ def pytest_configure(config: pytest.Config) -> None:
         atexit.register(stop_servers, servers)
         os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
     assert settings.DATABASES  # read now: pytest-django sets Django up only when they have been
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    # A worker that found it would read the settings before its conftest has named its Redis.
+    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    return spreading.workers(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.InOrder:
+    return spreading.InOrder(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = spreading.ordered(items)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,96 @@
+"""How the tests are ordered, and how they are spread over worker processes."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+# Two: the suite waits as much as it works, and each worker starts services of its own.
+WORKERS = 2
+# What one worker runs, for a service or a ledger that all of it shares.
+_TOGETHER = {
+    "tests/historical": ["tests/historical/"],
+    "tests/clients": [
+        f"tests/clients/test_{name}.py"
+        for name in ("http", "kit", "localnet_npm", "localnet_python", "python", "readme", "web3js")
+    ],
+}
+# Those that take longest come first, so that what is left at the end is short.
+_LONGEST = (
+    "tests/browser/test_admin.py",
+    "tests/embedded/test_run.py",
+    "tests/clients",
+    "tests/localnet/test_restarts.py",
+    "tests/historical",
+    "tests/clients/test_every_write.py",
+    "tests/ingest/test_follow.py",
+    "tests/embedded/test_servers.py",
+    "tests/config/test_environment.py",
+    "tests/access/test_processes.py",
+    "tests/ingest/test_gaps.py",
+    "tests/ingest/test_follow_command.py",
+)
+_EMPTYING = {"transactional_db", "live_server", "django_db_reset_sequences"}
+
+
+def ordered(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Tests that roll back what they write, then those that empty the tables, with what migrations
+    and session fixtures put there, then those without a database; of each the longest files first.
+    """
+    return sorted(items, key=lambda item: (_phase(item), _rank(item.nodeid)))
+
+
+def workers(config: pytest.Config) -> int:
+    """How many worker processes the command line deserves: none for a few tests."""
+    few = config.option.keyword or all("::" in each or Path(each).is_file() for each in config.args)
+    return 0 if few else WORKERS
+
+
+class InOrder(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands whole files to the workers, in the order of the collection. A file's tests of another
+    phase are another piece of work: none is done by a worker that is past that phase.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+        self._pieces: dict[str, str] = {}
+
+    def schedule(self) -> None:
+        if not self._pieces and self.registered_collections:
+            self._pieces = dict(_pieces(next(iter(self.registered_collections.values()))))
+        super().schedule()
+
+    def _split_scope(self, nodeid: str) -> str:
+        return self._pieces[nodeid]
+
+
+def _pieces(nodeids: Sequence[str]) -> Iterator[tuple[str, str]]:
+    piece, count = "", 0
+    for nodeid in nodeids:
+        if _group(nodeid) != piece:
+            piece, count = _group(nodeid), count + 1
+        yield nodeid, f"{count} {piece}"
+
+
+def _phase(item: pytest.Item) -> int:
+    marker = item.get_closest_marker("django_db")
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if fixtures & _EMPTYING or (marker is not None and marker.kwargs.get("transaction")):
+        return 1
+    return 0 if marker is not None or "db" in fixtures else 2
+
+
+def _group(nodeid: str) -> str:
+    file = nodeid.partition("::")[0]
+    for group, starts in _TOGETHER.items():
+        if file.startswith(tuple(starts)):
+            return group
+    return file
+
+
+def _rank(nodeid: str) -> tuple[int, str]:
+    group = _group(nodeid)
+    return (_LONGEST.index(group) if group in _LONGEST else len(_LONGEST), group)
