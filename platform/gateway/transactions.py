@@ -1,0 +1,99 @@
+"""Transactions as callers send them in text: read, or refused in the node's words."""
+
+import binascii
+from enum import Enum
+
+from solders.transaction import VersionedTransaction
+
+from chain.encodings import b58decode, b64decode
+from chain.transactions import BadTransaction, decode_wire
+from jsonrpc.errors import InvalidParams
+
+MOST_BYTES = 1_232
+# The longest texts that so many bytes can have.
+_LONGEST = {"base58": 1_683, "base64": 1_644}
+_TYPE = "solana_transaction::versioned::VersionedTransaction"
+
+
+class TransactionText(Enum):
+    """How a caller writes a transaction."""
+
+    BASE58 = "base58"
+    BASE64 = "base64"
+
+
+class TransactionUndecodable(InvalidParams):
+    """The text is no transaction; `at` is where it stands in the params."""
+
+    reason = "transaction_undecodable"
+
+    def __init__(self, text: str, at: str) -> None:
+        super().__init__(text, at=at)
+
+
+class TransactionTooLarge(InvalidParams):
+    """More bytes than fit a packet."""
+
+    reason = "transaction_too_large"
+
+    def __init__(self, found: int, at: str) -> None:
+        super().__init__(
+            f"decoded {_TYPE} too large: {found} bytes (max: {MOST_BYTES} bytes)",
+            at=at,
+            found=found,
+            maximum=MOST_BYTES,
+        )
+
+
+class UnsupportedVersion(InvalidParams):
+    """A transaction of a version that the network does not run yet."""
+
+    reason = "unsupported_version"
+
+    def __init__(self, found: int, at: str) -> None:
+        super().__init__(
+            f"Transaction version ({found}) is not supported: expected legacy or 0",
+            at=at,
+            found=found,
+            maximum=0,
+        )
+
+
+class SignatureInvalid(InvalidParams):
+    """A signature that is not that of its key over the message."""
+
+    reason = "signature_invalid"
+
+    def __init__(self, at: str) -> None:
+        super().__init__(
+            "transaction signature is invalid: Transaction did not pass signature verification",
+            at=at,
+        )
+
+
+def read_transaction(text: str, encoding: TransactionText, *, at: str) -> VersionedTransaction:
+    """A legacy or version 0 transaction with a signature for each key that must sign, none of them
+    verified. Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion.
+    """
+    wire = _wire(text, encoding, at)
+    try:
+        version = decode_wire(wire).version
+        if version == 1:
+            raise UnsupportedVersion(version, at)
+        return VersionedTransaction.from_bytes(wire)
+    except (BadTransaction, ValueError) as fault:
+        raise TransactionUndecodable(f"failed to deserialize {_TYPE}: {fault}", at) from None
+
+
+def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
+    name = encoding.value
+    # Not decoded at all: base58 takes time that grows with the square of the length.
+    if len(text) > _LONGEST[name]:
+        raise TransactionTooLarge(len(text) * MOST_BYTES // _LONGEST[name], at)
+    try:
+        wire = b58decode(text) if encoding is TransactionText.BASE58 else b64decode(text)
+    except (ValueError, binascii.Error) as fault:
+        raise TransactionUndecodable(f"invalid {name} encoding: {fault}", at) from None
+    if len(wire) > MOST_BYTES:
+        raise TransactionTooLarge(len(wire), at)
+    return wire

@@ -1,0 +1,97 @@
+"""Transactions in text: read whole, or refused with a reason."""
+
+import base64
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from solders.hash import Hash
+from solders.keypair import Keypair
+from solders.message import Message, MessageV0, MessageV1
+from solders.pubkey import Pubkey
+from solders.system_program import TransferParams, transfer
+from solders.transaction import VersionedTransaction
+
+from chain.encodings import b58encode
+from gateway.transactions import (
+    TransactionText,
+    TransactionTooLarge,
+    TransactionUndecodable,
+    UnsupportedVersion,
+    read_transaction,
+)
+from jsonrpc.errors import InvalidParams
+
+PAYER = Keypair.from_seed(bytes(32))
+PAY = transfer(TransferParams(from_pubkey=PAYER.pubkey(), to_pubkey=Pubkey.default(), lamports=1))
+GOOD = {
+    "legacy": VersionedTransaction(Message([PAY], PAYER.pubkey()), [PAYER]),
+    "v0": VersionedTransaction(
+        MessageV0.try_compile(PAYER.pubkey(), [PAY], [], Hash.default()), [PAYER]
+    ),
+}
+WRITTEN: dict[TransactionText, Callable[[bytes], str]] = {
+    TransactionText.BASE58: b58encode,
+    TransactionText.BASE64: lambda data: base64.b64encode(data).decode(),
+}
+BASE64 = TransactionText.BASE64
+
+
+def refusal(text: str, encoding: TransactionText = BASE64) -> InvalidParams:
+    with pytest.raises(InvalidParams) as caught:
+        read_transaction(text, encoding, at="[0]")
+    assert caught.value.code == -32602
+    assert caught.value.data["at"] == "[0]"
+    return caught.value
+
+
+@pytest.mark.parametrize("encoding", WRITTEN)
+@pytest.mark.parametrize("version", GOOD)
+def test_a_transaction_is_read_in_both_encodings(version: str, encoding: TransactionText) -> None:
+    transaction = GOOD[version]
+    assert read_transaction(WRITTEN[encoding](bytes(transaction)), encoding, at="") == transaction
+
+
+@pytest.mark.parametrize("encoding", WRITTEN)
+@pytest.mark.parametrize(
+    ("wire", "kind"),
+    [
+        (b"", TransactionUndecodable),
+        (b"\1", TransactionUndecodable),
+        (bytes(GOOD["v0"]) + b"\0", TransactionUndecodable),
+        (bytes(GOOD["legacy"])[:-1], TransactionUndecodable),
+        (b"\2" + bytes(GOOD["v0"])[1:], TransactionUndecodable),
+        (b"\1" * 1_233, TransactionTooLarge),
+        (b"\1" * 20_000, TransactionTooLarge),
+    ],
+)
+def test_what_is_no_transaction_is_refused(
+    wire: bytes, kind: type[InvalidParams], encoding: TransactionText
+) -> None:
+    refused = refusal(WRITTEN[encoding](wire) if wire else "", encoding)
+    assert type(refused) is kind
+    if kind is TransactionTooLarge:
+        assert refused.data["maximum"] == 1_232 < refused.data["found"]
+
+
+def test_version_1_is_named() -> None:
+    message = MessageV1.try_compile(PAYER.pubkey(), [PAY], Hash.default())
+    refused = refusal(WRITTEN[BASE64](bytes(VersionedTransaction(message, [PAYER]))))
+    assert type(refused) is UnsupportedVersion
+    assert refused.data["reason"] == "unsupported_version"
+    assert refused.data["found"] == 1
+
+
+@pytest.mark.parametrize("text", ["!", "AQ", "A===", "Ä" * 10, "AA==\n"])
+def test_bad_base64_is_refused(text: str) -> None:
+    assert type(refusal(text)) is TransactionUndecodable
+
+
+@given(st.text(max_size=2_000), st.sampled_from(TransactionText))
+@example("0", TransactionText.BASE58)
+def test_any_text_is_read_or_refused(text: str, encoding: TransactionText) -> None:
+    try:
+        read_transaction(text, encoding, at="")
+    except InvalidParams as refused:
+        assert str(refused.data["reason"]).startswith(("transaction_", "unsupported_"))
