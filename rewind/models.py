@@ -9,6 +9,7 @@ from columns.gaps import SlotGap
 from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
+from rewind.positions import END_OF_SLOT
 
 
 class Owner(models.Model):
@@ -137,6 +138,9 @@ class Baseline(models.Model):
     slot = SlotColumn()
     source = models.TextField()
     accounts = models.BigIntegerField()
+    whole = models.BooleanField(
+        default=False, help_text="Every account of the chain: what is not in it did not exist then"
+    )
     recorded_at = models.DateTimeField()
 
     class Meta:
@@ -154,6 +158,10 @@ class ArchiveState(models.Model):
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     first_kept_slot = SlotColumn(default=0, help_text="Slots below it fell out of the window")
+    edge_is_whole = models.BooleanField(
+        default=False,
+        help_text="Every account that lived when the first kept slot began has a row",
+    )
     layout = models.BigIntegerField(
         default=0, help_text="Another number whenever a partition comes or goes"
     )
@@ -161,6 +169,9 @@ class ArchiveState(models.Model):
         default=0, help_text="Every segment below it has its rows in AccountSegment"
     )
     audited_slot = SlotColumn(default=-1, help_text="Up to here the replay audit has looked")
+    audited_position = models.IntegerField(
+        default=END_OF_SLOT, help_text="In that slot up to this transaction"
+    )
     filters_set_for = models.TextField(
         blank=True, help_text="Genesis hash of the chain whose default filters were set"
     )
@@ -202,6 +213,8 @@ class AuditedDay(models.Model):
 
     class Meta:
         ordering = ["-day"]
+        verbose_name = "replay audit"
+        verbose_name_plural = "replay audit"
 
     def __str__(self) -> str:
         return f"replay audit of {self.day}"
@@ -220,6 +233,7 @@ class Divergence(models.Model):
     differences = models.JSONField(help_text="[{field, expected, found}]")
     found_at = models.DateTimeField()
     tried_at = models.DateTimeField()
+    reason = models.TextField(blank=True, help_text="Why the last replay told nothing, if so")
     resolved_at = models.DateTimeField(
         null=True, blank=True, help_text="When a later replay ended as the chain says"
     )
@@ -251,6 +265,9 @@ class SimulationJob(models.Model):
     id = models.UUIDField(primary_key=True)
     key_id = models.BigIntegerField(db_index=True, help_text="The API key that handed it in")
     tier = models.TextField()
+    client_reference = models.TextField(  # noqa: DJ001  (many jobs have none)
+        null=True, help_text="The caller's own name for it: handed in twice it is one job"
+    )
     state = models.TextField(choices=State.choices, default=State.QUEUED)
     request = models.JSONField(help_text="The job as it was handed in")
     total = models.IntegerField(help_text="Simulations")
@@ -261,15 +278,36 @@ class SimulationJob(models.Model):
     finished_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True, help_text="When its results are deleted")
     failure = models.TextField(blank=True)
+    # Whose turn it is: a worker claims the job by counting it up, and what it writes holds while
+    # nobody has claimed it since.
+    turn = models.IntegerField(default=0)
+    due_at = models.DateTimeField(help_text="When nobody is at it any more, and it is called again")
+    tries = models.SmallIntegerField(default=0, help_text="Turns since the last result")
 
     class Meta:
         ordering = ["-submitted_at"]
         indexes = [
             models.Index(
-                fields=["submitted_at"],
+                fields=["due_at"],
                 condition=Q(state__in=["queued", "running"]),
                 name="rewind_open_jobs",
-            )
+            ),
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(expires_at__isnull=False),
+                name="rewind_finished_jobs",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key_id", "client_reference"], name="one_job_per_key_and_reference"
+            ),
+            models.CheckConstraint(
+                condition=Q(done__gte=0)
+                & Q(done__lte=models.F("total"))
+                & Q(failed__lte=models.F("done")),
+                name="a_job_has_done_no_more_than_all",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -282,19 +320,20 @@ class SimulationResult(models.Model):
     pk = models.CompositePrimaryKey("job_id", "number")
     job = models.ForeignKey(SimulationJob, models.CASCADE, db_index=False)
     number = models.IntegerField(help_text="From 0: the job's transactions, each at each position")
-    answer = models.BinaryField(help_text="JSON, packed: {value} or {error}")
+    answer = PackedDataColumn(help_text="JSON: {value} or {error}")
 
     def __str__(self) -> str:
         return f"result {self.number} of job {self.job_id}"
 
 
 class DroppedAccount(models.Model):
-    """An account of which a write was dropped because its owner is filtered: what is archived of
-    it is old from `first_slot` on.
+    """An account of which a filter dropped writes. They lie between the two slots, the last of
+    which is some slots too high: it is not written anew for each of a vote account's votes.
     """
 
     pubkey = PubkeyColumn(max_length=32, primary_key=True)
     first_slot = SlotColumn()
+    last_slot = SlotColumn()
 
     def __str__(self) -> str:
-        return f"{self.pubkey} since {self.first_slot}"
+        return f"{self.pubkey} from {self.first_slot} to {self.last_slot}"
