@@ -19,6 +19,10 @@ def exempt(account: Account, minimum: int) -> Account:
     return Account(account.lamports, account.data, account.owner, account.executable, U64_MAX)
 
 
+def with_lamports(account: Account, lamports: int) -> Account:
+    return Account(lamports, account.data, account.owner, account.executable, account.rent_epoch)
+
+
 def writes_of_success(
     parts: Parts,
     result: SimulatedTransactionInfo,

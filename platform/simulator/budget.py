@@ -39,14 +39,15 @@ _SIZES = {_HEAP: 4, _UNITS: 4, _PRICE: 8, _LOADED_BYTES: 4}
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits in units and bytes, and the fee in lamports."""
+    """Limits in units and bytes, the heap's bytes, and the fee in lamports."""
 
     units: int
+    heap: int
     loaded_bytes: int
     fee: int
 
 
-def read_budget(parts: Parts) -> Budget:
+def read_budget(parts: Parts, *, builtins_take_less: bool = True) -> Budget:
     """Refused as the node refuses instructions that it cannot read, repeats and values out of
     range.
     """
@@ -60,10 +61,11 @@ def read_budget(parts: Parts) -> Budget:
             _read(index, instruction.data, asked)
         elif program in _PRECOMPILES and instruction.data:
             signatures += instruction.data[0]
-        default_units += _default_units(program)
+        default_units += _default_units(program, builtins_take_less)
+    heap = _LEAST_HEAP
     if _HEAP in asked:
-        index, size = asked[_HEAP]
-        if not _LEAST_HEAP <= size <= _MOST_HEAP or size % 1024:
+        index, heap = asked[_HEAP]
+        if not _LEAST_HEAP <= heap <= _MOST_HEAP or heap % 1024:
             raise Refused({"InstructionError": [index, "InvalidInstructionData"]})
     _, units = asked.get(_UNITS, (0, default_units))
     units = min(units, MOST_UNITS)
@@ -73,7 +75,7 @@ def read_budget(parts: Parts) -> Budget:
     _, price = asked.get(_PRICE, (0, 0))
     priority_fee = min(-(-price * units // _MICRO_LAMPORTS), U64_MAX)
     fee = min(signatures * LAMPORTS_PER_SIGNATURE + priority_fee, U64_MAX)
-    return Budget(units, min(loaded_bytes, MOST_LOADED_BYTES), fee)
+    return Budget(units, heap, min(loaded_bytes, MOST_LOADED_BYTES), fee)
 
 
 def _read(index: int, data: bytes, asked: dict[int, tuple[int, int]]) -> None:
@@ -87,5 +89,7 @@ def _read(index: int, data: bytes, asked: dict[int, tuple[int, int]]) -> None:
     asked[kind] = index, int.from_bytes(data[1 : 1 + size], "little")
 
 
-def _default_units(program: Pubkey) -> int:
+def _default_units(program: Pubkey, builtins_take_less: bool) -> int:
+    if not builtins_take_less:
+        return 0 if program == COMPUTE_BUDGET else _UNITS_OF_PROGRAM
     return _UNITS_OF_BUILTIN if program in _BUILTINS else _UNITS_OF_PROGRAM

@@ -14,19 +14,22 @@ from chain.units import Slot
 _MORE_LOCKS = Pubkey.from_string("9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK")
 _LOADING_IS_PAID = Pubkey.from_string("PaymEPK2oqwT9TXAVfadjztH2H6KfLEB9Hhd5Q5frvP")
 _FEWER_INSTRUCTIONS = Pubkey.from_string("64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx")
+_BUILTINS_TAKE_LESS = Pubkey.from_string("C9oAhLxDBm3ssWtJx1yBGzPY55r2rArHmN1pbQn6HogH")
 _STATIC_NONCES = Pubkey.from_string("7VVhpg5oAjAmnmz1zCcSHb2Z9ecZB2FQqpnEwReka9Zm")
 
 
 class Rules(NamedTuple):
     """What features say outside the VM: the most accounts a transaction may lock; whether one
     that cannot be loaded pays, one of more than 64 instructions is malformed, and a nonce account
-    must be named by the message itself.
+    must be named by the message itself; whether an instruction of native code that sets no limit is
+    given fewer units than another.
     """
 
     most_locks: int
     loading_is_paid: bool
     fewer_instructions: bool
     static_nonces: bool
+    builtins_take_less: bool
 
 
 def rules_of(active: Container[Pubkey]) -> Rules:
@@ -36,6 +39,7 @@ def rules_of(active: Container[Pubkey]) -> Rules:
         loading_is_paid=_LOADING_IS_PAID in active,
         fewer_instructions=_FEWER_INSTRUCTIONS in active,
         static_nonces=_STATIC_NONCES in active,
+        builtins_take_less=_BUILTINS_TAKE_LESS in active,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from solders.account import Account
+from solders.compute_budget import ComputeBudget
 from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 from solders.solders import LiteSVM
@@ -99,6 +100,13 @@ class Machine:
             raise
         except BaseException as panic:  # a panic of native code is no Exception
             raise EngineFault(f"the engine panicked: {panic}") from None
+
+    def set_limits(self, units: int, heap: int) -> None:
+        """From here on every transaction has these, whatever it asks for."""
+        budget = ComputeBudget(False)
+        budget.compute_unit_limit = units
+        budget.heap_size = heap
+        self.vm.set_compute_budget(budget)
 
     def _put(self, key: Pubkey, account: Account) -> None:
         # The VM takes the flag for a promise of code that it can load.

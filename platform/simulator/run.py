@@ -19,6 +19,7 @@ from simulator.aftermath import (
     exempt,
     inner_instructions,
     return_data,
+    with_lamports,
     writes_of_failure,
     writes_of_success,
 )
@@ -82,7 +83,7 @@ def run(
         check_form(parts, rules)
         if verify:
             check_signatures(parts)
-        budget = read_budget(parts)
+        budget = read_budget(parts, builtins_take_less=rules.builtins_take_less)
         load_lookups(parts, seen, moment.slot)
         check_locks(parts, rules.most_locks)
         accounts = [seen(key) for key in parts.keys]
@@ -99,6 +100,9 @@ def run(
     try:
         for lookup in parts.lookups:
             machine.stage([lookup.table], [seen(lookup.table)], seen, moment.slot)
+        if not rules.builtins_take_less:
+            # The VM itself knows today's rule alone.
+            machine.set_limits(budget.units, budget.heap)
         result = machine.run(rebound(parts, moment.previous_blockhash))
     finally:
         machine.unstage()
@@ -167,8 +171,15 @@ class _Passage:
         ]
 
     def success(self, result: SimulatedTransactionInfo, size: int) -> Outcome:
+        meta = result.meta()
         writes = writes_of_success(self._parts, result, self._accounts, self._called)
-        return self._outcome(None, result.meta(), writes, size)
+        if meta.fee() != self._fee:
+            # The VM took today's fee where an older rule holds.
+            payer = self._parts.keys[0]
+            writes[payer] = with_lamports(
+                writes[payer], writes[payer].lamports + meta.fee() - self._fee
+            )
+        return self._outcome(None, meta, writes, size)
 
     def failure(self, err: Any, meta: TransactionMetadata, size: int) -> Outcome:
         return self._outcome(err, meta, self._rolled_back(), size)
