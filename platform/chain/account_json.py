@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import zstandard
@@ -10,7 +11,11 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.encodings import b58encode, b64encode
+from chain.parsed.amounts import ui_amount
 from chain.parsed_accounts.accounts import parse_account
+from chain.parsed_accounts.mint_amounts import amounts_of_mint
+from chain.parsed_accounts.raw import Shown
+from chain.parsed_accounts.sysvars import CLOCK, clock_timestamp
 from chain.parsed_accounts.token import is_mint
 
 LONGEST_BASE58 = 128
@@ -19,6 +24,10 @@ _MINT_PROGRAMS = {
     Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
 }
 _DECIMALS = 44
+_CLOCK = Pubkey.from_string(CLOCK)
+# Wrapped SOL: known to every node, so that its accounts are shown where its mint is not at hand.
+_NATIVE_MINT = Pubkey.from_string("So11111111111111111111111111111111111111112")
+_NATIVE_DECIMALS = 9
 _ZSTD_LEVEL = 3
 
 Loader = Callable[[Pubkey], Account | None]
@@ -48,35 +57,54 @@ def account_json(
     longest_base58: int = LONGEST_BASE58,
 ) -> dict[str, Any]:
     """`{data, executable, lamports, owner, rentEpoch, space}`; `part` is offset and length of the
-    data that is wanted, `load` finds the mint of a token account. DataTooLong.
+    data that is wanted. For jsonParsed, `pubkey` is where the account stands (without it sysvars
+    and old vote accounts are not parsed), and `load` finds a token account's mint, and the clock
+    where the mint has interest or a multiplier. DataTooLong.
     """
-    data = _parsed(account, load) if encoding is AccountEncoding.JSON_PARSED else None
-    if data is None:
-        data = _written(bytes(account.data), encoding, part, longest_base58)
+    data = account.data
+    shown = None
+    if encoding is AccountEncoding.JSON_PARSED:
+        shown = parse_account(
+            None if pubkey is None else str(pubkey),
+            str(account.owner),
+            data,
+            lambda mint: _amounts_of(Pubkey.from_string(mint), load),
+        )
+    if shown is None:
+        shown = _written(data, encoding, part, longest_base58)
     return {
-        "data": data,
+        "data": shown,
         "executable": account.executable,
         "lamports": account.lamports,
         "owner": str(account.owner),
         "rentEpoch": account.rent_epoch,
-        "space": len(account.data),
+        "space": len(data),
     }
 
 
 def mint_decimals(key: Pubkey, load: Loader) -> int | None:
     """The decimals of a mint; None where the account is none."""
+    data = _mint_data(key, load)
+    return None if data is None else data[_DECIMALS]
+
+
+def _amounts_of(key: Pubkey, load: Loader) -> Shown | None:
+    if key == _NATIVE_MINT:
+        return partial(ui_amount, decimals=_NATIVE_DECIMALS)
+    data = _mint_data(key, load)
+    return None if data is None else amounts_of_mint(data, lambda: _now(load))
+
+
+def _mint_data(key: Pubkey, load: Loader) -> bytes | None:
     account = load(key)
     if account is None or account.owner not in _MINT_PROGRAMS or not is_mint(account.data):
         return None
-    decimals: int = account.data[_DECIMALS]
-    return decimals
+    return account.data
 
 
-def _parsed(account: Account, load: Loader) -> dict[str, Any] | None:
-    def decimals_of(mint: str) -> int | None:
-        return mint_decimals(Pubkey.from_string(mint), load)
-
-    return parse_account(str(account.owner), bytes(account.data), decimals_of)
+def _now(load: Loader) -> int | None:
+    clock = load(_CLOCK)
+    return None if clock is None else clock_timestamp(clock.data)
 
 
 def _written(

@@ -4,32 +4,47 @@ from collections.abc import Callable
 from typing import Any
 
 from chain.parsed.cursor import UnreadableError
+from chain.parsed_accounts.config import parse_config_account
+from chain.parsed_accounts.loader import parse_loader_account
 from chain.parsed_accounts.lookup_table import parse_lookup_table_account
 from chain.parsed_accounts.nonce import parse_nonce_account
+from chain.parsed_accounts.raw import AmountsOf, RawAccount
+from chain.parsed_accounts.stake import parse_stake_account
+from chain.parsed_accounts.sysvars import parse_sysvar_account
 from chain.parsed_accounts.token import parse_token_account
+from chain.parsed_accounts.vote import parse_vote_account
 
-# Tells the decimals of a mint, None where it is no mint.
-DecimalsOf = Callable[[str], int | None]
-
-_PROGRAMS: dict[str, tuple[str, Callable[[bytes, DecimalsOf], dict[str, Any]]]] = {
+_PROGRAMS: dict[str, tuple[str, Callable[[RawAccount], dict[str, Any]]]] = {
     "11111111111111111111111111111111": ("nonce", parse_nonce_account),
-    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": ("spl-token", parse_token_account),
-    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": ("spl-token-2022", parse_token_account),
     "AddressLookupTab1e1111111111111111111111111": (
         "address-lookup-table",
         parse_lookup_table_account,
     ),
+    "BPFLoaderUpgradeab1e11111111111111111111111": (
+        "bpf-upgradeable-loader",
+        parse_loader_account,
+    ),
+    "Config1111111111111111111111111111111111111": ("config", parse_config_account),
+    "Stake11111111111111111111111111111111111111": ("stake", parse_stake_account),
+    "Sysvar1111111111111111111111111111111111111": ("sysvar", parse_sysvar_account),
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": ("spl-token", parse_token_account),
+    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": ("spl-token-2022", parse_token_account),
+    "Vote111111111111111111111111111111111111111": ("vote", parse_vote_account),
 }
 
 
-def parse_account(owner: str, data: bytes, decimals_of: DecimalsOf) -> dict[str, Any] | None:
-    """`{"program", "parsed": {"info", "type"}, "space"}`; None where the node would not parse."""
+def parse_account(
+    pubkey: str | None, owner: str, data: bytes, amounts_of: AmountsOf
+) -> dict[str, Any] | None:
+    """`{"program", "parsed": {"info", "type"}, "space"}`; None where the node would not parse, or
+    where it takes the pubkey to do so and none is told.
+    """
     known = _PROGRAMS.get(owner)
     if known is None:
         return None
     program, parse = known
     try:
-        parsed = parse(data, decimals_of)
+        parsed = parse(RawAccount(pubkey, data, amounts_of))
     except UnreadableError:
         return None
     return {"program": program, "parsed": parsed, "space": len(data)}

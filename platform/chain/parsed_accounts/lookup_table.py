@@ -1,18 +1,17 @@
 """An address lookup table's account."""
 
-from collections.abc import Callable
 from typing import Any
 
 from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed_accounts.raw import RawAccount, entries
 
 _ADDRESSES_START = 56
 _UNINITIALIZED, _TABLE = 0, 1
 
 
-def parse_lookup_table_account(
-    data: bytes, decimals_of: Callable[[str], int | None]
-) -> dict[str, Any]:
+def parse_lookup_table_account(raw: RawAccount) -> dict[str, Any]:
     """The table's addresses and its state."""
+    data = raw.data
     cursor = Cursor(data)
     kind = cursor.u32()
     if kind == _UNINITIALIZED:
@@ -28,5 +27,6 @@ def parse_lookup_table_account(
     if authority is not None:
         info["authority"] = authority
     cursor.at = _ADDRESSES_START
-    info["addresses"] = [cursor.pubkey() for _ in range((len(data) - _ADDRESSES_START) // 32)]
+    count = (len(data) - _ADDRESSES_START) // 32
+    info["addresses"] = [cursor.pubkey() for _ in entries(cursor, 32, count=count)]
     return {"info": dict(sorted(info.items())), "type": "lookupTable"}

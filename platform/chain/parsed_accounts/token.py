@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from chain.parsed.amounts import ui_amount
 from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed_accounts.raw import AmountsOf, RawAccount
 from chain.parsed_accounts.token_extensions import parse_extensions
 
 MINT_SIZE = 82
@@ -16,18 +16,20 @@ _STATES = ("uninitialized", "initialized", "frozen")
 _MOST_SIGNERS = 11
 
 
-def parse_token_account(data: bytes, decimals_of: Callable[[str], int | None]) -> dict[str, Any]:
+def parse_token_account(raw: RawAccount) -> dict[str, Any]:
     """A mint, an account or a multisig, by its size and kind."""
+    data = raw.data
     if len(data) == MULTISIG_SIZE:
         return {"info": _multisig(Cursor(data)), "type": "multisig"}
     if is_account(data):
-        info, kind = _account(Cursor(data), decimals_of), "account"
-    elif is_mint(data):
+        info, kind = _account(Cursor(data), raw.amounts_of), "account"
+    elif is_mint(data) and not any(data[MINT_SIZE:ACCOUNT_SIZE]):
         info, kind = _mint(Cursor(data)), "mint"
     else:
         raise UnreadableError
-    if len(data) > ACCOUNT_SIZE + 1:
-        info["extensions"] = parse_extensions(Cursor(data, ACCOUNT_SIZE + 1))
+    extensions = parse_extensions(data, kind)
+    if extensions:
+        info["extensions"] = extensions
     return {"info": dict(sorted(info.items())), "type": kind}
 
 
@@ -61,28 +63,30 @@ def _mint(cursor: Cursor) -> dict[str, Any]:
     }
 
 
-def _account(cursor: Cursor, decimals_of: Callable[[str], int | None]) -> dict[str, Any]:
+def _account(cursor: Cursor, amounts_of: AmountsOf) -> dict[str, Any]:
     mint, owner, amount = cursor.pubkey(), cursor.pubkey(), cursor.u64()
     delegate = _optional(cursor, cursor.pubkey)
     state = cursor.u8()
     native = _optional(cursor, cursor.u64)
     delegated = cursor.u64()
     closer = _optional(cursor, cursor.pubkey)
-    decimals = decimals_of(mint)
-    if decimals is None or not 0 < state < len(_STATES):
+    if not 0 < state < len(_STATES):
+        raise UnreadableError
+    shown = amounts_of(mint)
+    if shown is None:
         raise UnreadableError
     info: dict[str, Any] = {
         "isNative": native is not None,
         "mint": mint,
         "owner": owner,
         "state": _STATES[state],
-        "tokenAmount": ui_amount(amount, decimals),
+        "tokenAmount": shown(amount),
     }
     if delegate is not None:
         info["delegate"] = delegate
-        info["delegatedAmount"] = ui_amount(delegated, decimals)
+        info["delegatedAmount"] = shown(delegated)
     if native is not None:
-        info["rentExemptReserve"] = ui_amount(native, decimals)
+        info["rentExemptReserve"] = shown(native)
     if closer is not None:
         info["closeAuthority"] = closer
     return info
@@ -90,13 +94,14 @@ def _account(cursor: Cursor, decimals_of: Callable[[str], int | None]) -> dict[s
 
 def _multisig(cursor: Cursor) -> dict[str, Any]:
     required, valid = cursor.u8(), cursor.u8()
-    if not cursor.flag() or valid > _MOST_SIGNERS:
+    if not cursor.flag():
         raise UnreadableError
+    signers = [cursor.nullable_pubkey() for _ in range(_MOST_SIGNERS)]
     return {
         "isInitialized": True,
         "numRequiredSigners": required,
         "numValidSigners": valid,
-        "signers": [cursor.pubkey() for _ in range(valid)],
+        "signers": [each for each in signers if each is not None],
     }
 
 

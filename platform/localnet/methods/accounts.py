@@ -67,7 +67,7 @@ def get_account_info(
 ) -> dict[str, Any]:
     bank = bank_for(call, config)
     encoding = config.encoding or AccountEncoding.BINARY
-    return in_context(bank, shown(bank, bank.load(pubkey), config, encoding))
+    return in_context(bank, shown(bank, pubkey, bank.load(pubkey), config, encoding))
 
 
 @methods.add("getMultipleAccounts")
@@ -78,7 +78,7 @@ def get_multiple_accounts(
         raise BadParams(f"Too many inputs provided; max {_MOST_ACCOUNTS}")
     bank = bank_for(call, config)
     encoding = config.encoding or AccountEncoding.BASE64
-    return in_context(bank, [shown(bank, bank.load(key), config, encoding) for key in pubkeys])
+    return in_context(bank, [shown(bank, key, bank.load(key), config, encoding) for key in pubkeys])
 
 
 @methods.add("getProgramAccounts")
@@ -109,7 +109,11 @@ def get_minimum_balance_for_rent_exemption(
 
 
 def shown(
-    bank: Bank, account: Account | None, config: AccountConfig, encoding: AccountEncoding
+    bank: Bank,
+    pubkey: Pubkey,
+    account: Account | None,
+    config: AccountConfig,
+    encoding: AccountEncoding,
 ) -> dict[str, Any] | None:
     """An account as it was asked for; null where there is none."""
     if account is None:
@@ -118,7 +122,7 @@ def shown(
     if config.data_slice is not None:
         part = config.data_slice.offset, config.data_slice.length
     try:
-        return account_json(account, encoding, load=bank.load, part=part)
+        return account_json(account, encoding, load=bank.load, pubkey=pubkey, part=part)
     except DataTooLong:
         raise BadRequest(
             "Encoded binary (base 58) data should be less than 128 bytes, please use Base64"
@@ -138,7 +142,7 @@ def keyed(
         found = sorted(found, key=lambda each: bytes(each[0]))
     encoding = config.encoding or AccountEncoding.BINARY
     return [
-        {"account": shown(bank, account, config, encoding), "pubkey": str(key)}
+        {"account": shown(bank, key, account, config, encoding), "pubkey": str(key)}
         for key, account in found
     ]
 

@@ -267,4 +267,5 @@ def _account_after(
     def load(other: Pubkey) -> Account | None:
         return outcome.writes.get(other) or bank.load(other)
 
-    return account_json(account, wanted.encoding or AccountEncoding.BASE64, load=load)
+    encoding = wanted.encoding or AccountEncoding.BASE64
+    return account_json(account, encoding, load=load, pubkey=key)

@@ -276,7 +276,7 @@ def _update(bank: Bank, kind: str, **more: Any) -> dict[str, Any]:
 def _account(bank: Bank, key: Pubkey, encoding: AccountEncoding) -> dict[str, Any]:
     account = bank.load(key) or _GONE
     try:
-        return account_json(account, encoding, load=bank.load)
+        return account_json(account, encoding, load=bank.load, pubkey=key)
     except DataTooLong:
         shown = account_json(account, AccountEncoding.BASE64, load=bank.load)
         return {**shown, "data": "error: data too large for bs58 encoding"}

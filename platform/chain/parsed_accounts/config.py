@@ -1,0 +1,84 @@
+"""The accounts of the Config program: the stake config and what validators say of themselves."""
+
+import json
+from typing import Any
+
+from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed_accounts.raw import RawAccount, entries, finite
+from chain.units import U64_MAX
+
+_STAKE_CONFIG = "StakeConfig11111111111111111111111111111111"
+_VALIDATOR_INFO = "Va1idator1nfo111111111111111111111111111111"
+_I64_MIN = -(2**63)
+# The node's parser goes no deeper; and its program gives an info less than a kilobyte.
+_DEEPEST = 127
+_LONGEST_INFO = 65_536
+
+
+def parse_config_account(raw: RawAccount) -> dict[str, Any]:
+    """The stake config, by its pubkey, or a validator's info, by its first key."""
+    cursor = Cursor(raw.data)
+    keys = [
+        {"pubkey": cursor.pubkey(), "signer": cursor.flag()}
+        for _ in entries(cursor, 33, count=cursor.short_length())
+    ]
+    if raw.pubkey == _STAKE_CONFIG:
+        rate = finite(cursor.f64())
+        return {
+            "info": {"slashPenalty": cursor.u8(), "warmupCooldownRate": rate},
+            "type": "stakeConfig",
+        }
+    if not keys or keys[0]["pubkey"] != _VALIDATOR_INFO:
+        raise UnreadableError
+    return {
+        "info": {"configData": _json(cursor.bincode_text()), "keys": keys},
+        "type": "validatorInfo",
+    }
+
+
+def _json(text: str) -> Any:
+    if len(text) > _LONGEST_INFO:
+        raise UnreadableError
+    try:
+        found = json.loads(
+            text, parse_int=_integer, parse_float=_float, parse_constant=_no_constant
+        )
+        return _sorted(found, 0)
+    except (ValueError, RecursionError):
+        raise UnreadableError from None
+
+
+def _sorted(value: Any, depth: int) -> Any:
+    """The value with its keys in order; ValueError for what is JSON to Python only."""
+    if depth > _DEEPEST:
+        raise ValueError("too deep")
+    if isinstance(value, dict):
+        return {_text(key): _sorted(value[key], depth + 1) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(each, depth + 1) for each in value]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(text: str) -> str:
+    # Half a surrogate pair is an escape that stands for no text at all.
+    text.encode()
+    return text
+
+
+def _integer(digits: str) -> int | float:
+    if len(digits) <= 20 and digits != "-0":
+        number = int(digits)
+        if _I64_MIN <= number <= U64_MAX:
+            return number
+    return _float(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if finite(number) is None:
+        raise ValueError("out of range")
+    return number
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")

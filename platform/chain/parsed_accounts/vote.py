@@ -1,0 +1,95 @@
+"""A vote account: every version is shown as the fourth, as the node does it since 3.1."""
+
+from typing import Any
+
+from chain.encodings import b58encode
+from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed_accounts.raw import RawAccount, entries
+
+_V1_14_11, _V3, _V4 = 1, 2, 3
+_BPS_PER_PERCENT = 100
+_WHOLE_BPS = 10_000
+_BLS_PUBKEY_SIZE = 48
+_PRIOR_VOTERS_SIZE = 32 * (32 + 8 + 8) + 8
+
+
+def parse_vote_account(raw: RawAccount) -> dict[str, Any]:
+    """Who votes, withdraws and collects, the tower of votes and the credits by epoch."""
+    cursor = Cursor(raw.data)
+    version = cursor.u32()
+    if version not in (_V1_14_11, _V3, _V4):
+        raise UnreadableError
+    node, withdrawer = cursor.pubkey(), cursor.pubkey()
+    income = _income(cursor) if version == _V4 else _income_before(cursor, raw.pubkey, node)
+    votes = _votes(cursor, with_latency=version != _V1_14_11)
+    root_slot = cursor.optional_u64()
+    voters = _authorized_voters(cursor)
+    if version != _V4:
+        cursor.take(_PRIOR_VOTERS_SIZE)
+        cursor.flag()
+    info = {
+        **income,
+        "authorizedVoters": voters,
+        "authorizedWithdrawer": withdrawer,
+        # A u8 in the node, whatever the basis points.
+        "commission": income["inflationRewardsCommissionBps"] // _BPS_PER_PERCENT & 0xFF,
+        "epochCredits": _epoch_credits(cursor),
+        "lastTimestamp": {"slot": cursor.u64(), "timestamp": cursor.i64()},
+        "nodePubkey": node,
+        # The fourth version keeps none, and what is older is shown as if it were of it.
+        "priorVoters": [],
+        "rootSlot": root_slot,
+        "votes": votes,
+    }
+    return {"info": dict(sorted(info.items())), "type": "vote"}
+
+
+def _income(cursor: Cursor) -> dict[str, Any]:
+    inflation_collector, block_collector = cursor.pubkey(), cursor.pubkey()
+    inflation_bps, block_bps, pending = cursor.u16(), cursor.u16(), cursor.u64_text()
+    return {
+        "blockRevenueCollector": block_collector,
+        "blockRevenueCommissionBps": block_bps,
+        "blsPubkeyCompressed": b58encode(cursor.take(_BLS_PUBKEY_SIZE)) if cursor.flag() else None,
+        "inflationRewardsCollector": inflation_collector,
+        "inflationRewardsCommissionBps": inflation_bps,
+        "pendingDelegatorRewards": pending,
+    }
+
+
+def _income_before(cursor: Cursor, pubkey: str | None, node: str) -> dict[str, Any]:
+    if pubkey is None:
+        raise UnreadableError
+    return {
+        "blockRevenueCollector": node,
+        "blockRevenueCommissionBps": _WHOLE_BPS,
+        "blsPubkeyCompressed": None,
+        "inflationRewardsCollector": pubkey,
+        "inflationRewardsCommissionBps": cursor.u8() * _BPS_PER_PERCENT,
+        "pendingDelegatorRewards": "0",
+    }
+
+
+def _votes(cursor: Cursor, *, with_latency: bool) -> list[dict[str, Any]]:
+    votes = []
+    for _ in entries(cursor, 13 if with_latency else 12):
+        latency = cursor.u8() if with_latency else 0
+        slot = cursor.u64()
+        votes.append({"confirmationCount": cursor.u32(), "latency": latency, "slot": slot})
+    return votes
+
+
+def _authorized_voters(cursor: Cursor) -> list[dict[str, Any]]:
+    by_epoch = {}
+    for _ in entries(cursor, 40):
+        epoch = cursor.u64()
+        by_epoch[epoch] = cursor.pubkey()
+    return [{"authorizedVoter": by_epoch[epoch], "epoch": epoch} for epoch in sorted(by_epoch)]
+
+
+def _epoch_credits(cursor: Cursor) -> list[dict[str, Any]]:
+    found = []
+    for _ in entries(cursor, 24):
+        epoch, earned = cursor.u64(), cursor.u64_text()
+        found.append({"credits": earned, "epoch": epoch, "previousCredits": cursor.u64_text()})
+    return found
