@@ -24,26 +24,34 @@ class RecordedBaseline:
 
 
 def record_baseline(
-    accounts: Iterable[AccountWrite], slot: Slot, *, source: str, now: datetime
+    accounts: Iterable[AccountWrite],
+    slot: Slot,
+    *,
+    source: str,
+    now: datetime,
+    whole: bool = False,
 ) -> RecordedBaseline:
     """Each account is readable from the end of the slot on, filtered ones too; of several of one
-    pubkey the last counts. Doing it again changes nothing. Raises BadBaseline.
+    pubkey the last counts. `whole` says that the chain had no others. Doing it again changes
+    nothing. Raises BadBaseline.
     """
     _check(slot)
     stored = ((slot, account) for account in accounts)
-    return record_snapshot(stored, slot=lambda: slot, source=source, now=now)
+    return record_snapshot(stored, slot=lambda: slot, whole=lambda: whole, source=source, now=now)
 
 
 def record_snapshot(
     stored: Iterable[tuple[Slot, AccountWrite]],
     *,
     slot: Callable[[], Slot],
+    whole: Callable[[], bool],
     source: str,
     now: datetime,
     chosen_owners: Collection[bytes] = (),
 ) -> RecordedBaseline:
     """The same of an archive's stored accounts, where an account's highest slot counts; only those
-    of the chosen owners, or all when none are chosen. `slot` is asked when all have been read.
+    of the chosen owners, or all when none are chosen. `slot` and `whole` are asked when all have
+    been read.
     """
     try:
         with transaction.atomic():
@@ -51,7 +59,7 @@ def record_snapshot(
             snapshots.stage(_staged(stored, frozenset(chosen_owners)))
     except writing.NotAU64 as error:
         raise BadBaseline("a number of an account is no u64") from error
-    return _record(slot(), source=source, now=now)
+    return _record(slot(), whole=whole() and not chosen_owners, source=source, now=now)
 
 
 def _staged(
@@ -64,7 +72,7 @@ def _staged(
         yield snapshots.Staged(slot, wanted, account)
 
 
-def _record(slot: Slot, *, source: str, now: datetime) -> RecordedBaseline:
+def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedBaseline:
     _check(slot)
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
         writing.lift_timeouts()
@@ -80,8 +88,12 @@ def _record(slot: Slot, *, source: str, now: datetime) -> RecordedBaseline:
             )
         accounts, gone = snapshots.counts()
         new = snapshots.insert_bases(slot)
-        Baseline.objects.get_or_create(
-            slot=slot, source=source, defaults={"accounts": accounts - gone, "recorded_at": now}
+        told = {"accounts": accounts - gone, "whole": whole}
+        Baseline.objects.update_or_create(
+            slot=slot,
+            source=source,
+            defaults=told if whole else {},
+            create_defaults={**told, "recorded_at": now},
         )
     snapshots.forget()
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)

@@ -1,7 +1,7 @@
 """Slots into the archive: each wholly or not at all, and the same slot twice changes nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links
-from rewind.store import owners, partitions, writing
+from rewind.store import dropped, owners, partitions, writing
 from rewind.store import slots as store
 
 # A range with an end one above it must still fit a bigint.
@@ -127,6 +127,7 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
             changes.update(writing.turn_bases_into_writes())
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
+    dropped.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
     return changes
@@ -148,13 +149,17 @@ class _Batch:
     of slots that are there already, and where a snapshot's row may stand.
     """
 
-    filtered_owners: set[bytes]
+    filtered_owners: dict[bytes, int]
     filtered_pubkeys: set[bytes]
     owner_ids: dict[bytes, int]
     staged_slots: frozenset[Slot]
     staged: list[writing.NewChange] = field(default_factory=list)
     written: Counter[int] = field(default_factory=Counter)
+    dropped: dict[bytes, tuple[Slot, Slot]] = field(default_factory=dict)
     filtered: int = 0
+
+    def filters(self) -> Hashable:
+        return frozenset(self.filtered_owners.items()), frozenset(self.filtered_pubkeys)
 
     def new_rows(self, record: SlotRecord) -> Iterator[writing.NewChange]:
         slot, staged_slot = record.slot, record.slot in self.staged_slots
@@ -164,6 +169,8 @@ class _Batch:
             write = places[pubkey, position]
             if write.owner in self.filtered_owners or pubkey in self.filtered_pubkeys:
                 self.filtered += 1
+                # Records come ascending.
+                self.dropped[pubkey] = self.dropped.get(pubkey, (slot, slot))[0], slot
                 continue
             owner_id = self.owner_ids[write.owner]
             row = writing.NewChange(slot, position, owner_id, _WRITE, write)

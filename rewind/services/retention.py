@@ -6,7 +6,8 @@ from django.db import transaction
 
 from columns import gap_life
 from rewind.models import Gap
-from rewind.store import carrying, partitions, writing
+from rewind.positions import Position
+from rewind.store import absence, carrying, dropped, partitions, writing
 from rewind.store import slots as store
 
 
@@ -24,7 +25,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
             return []
         writing.lift_timeouts()
         first_kept = max(before_slot, store.first_kept_slot())
-        store.keep_from(first_kept)
+        _move_edge(first_kept)
         gap_life.cut_below(Gap, first_kept)
         store.forget_below(first_kept)
     falling = [each for each in partitions.existing() if each.last < first_kept]
@@ -35,6 +36,19 @@ def prune(before_slot: int) -> list[partitions.Partition]:
     return list(takewhile(partitions.drop, falling))
 
 
+def _move_edge(first_kept: int) -> None:
+    """What is told of the edge's wholeness is told before the gaps below it are forgotten."""
+    if first_kept > store.first_kept_slot():
+        gap_life.lock()
+        bounds = store.bounds()
+        whole = (
+            bounds is not None
+            and bounds[1] >= first_kept - 1
+            and absence.wholeness(Position.end_of(first_kept - 1)).of_the_living
+        )
+        store.keep_from(first_kept, edge_is_whole=whole)
+
+
 def _carry_over(edge: int) -> None:
     with transaction.atomic():
         writing.lift_timeouts()
@@ -42,4 +56,5 @@ def _carry_over(edge: int) -> None:
     for first_byte in range(256):
         with transaction.atomic():
             writing.lift_timeouts()
+            dropped.carry(first_byte, edge)
             carrying.carry(first_byte, edge)

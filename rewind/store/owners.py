@@ -29,10 +29,11 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
     return found
 
 
-def filtered_owners() -> set[bytes]:
+def filtered_owners() -> dict[bytes, int]:
+    """With their numbers."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pubkey FROM rewind_owner WHERE filtered")
-        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+        cursor.execute("SELECT pubkey, id FROM rewind_owner WHERE filtered")
+        return {bytes(pubkey): number for pubkey, number in cursor.fetchall()}
 
 
 def filtered_pubkeys() -> set[bytes]:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
+from rewind.models import ArchiveState
+
 PARTITION_SLOTS = 36_000
 
 # The first half of an advisory lock's name, so that nobody else's numbers meet ours.
@@ -86,13 +88,12 @@ def _there(wanted: list[Partition]) -> set[Partition]:
 
 def _note_layout() -> None:
     """Readers that know the partitions by heart look anew."""
+    ArchiveState.objects.get_or_create(id=1)
     with connection.cursor() as cursor:
-        # A transaction's own number: one that is rolled back leaves none that another could have.
+        # A time: what is rolled back leaves no number that another change could have.
         cursor.execute(
-            "INSERT INTO rewind_archivestate AS state (id, first_kept_slot, layout,"
-            " indexed_segments, audited_slot, filters_set_for)"
-            " VALUES (1, 0, pg_current_xact_id()::text::bigint, 0, -1, '')"
-            " ON CONFLICT (id) DO UPDATE SET layout = excluded.layout"
+            "UPDATE rewind_archivestate SET layout = greatest(layout + 1,"
+            " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
         )
 
 

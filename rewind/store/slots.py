@@ -79,8 +79,10 @@ def first_kept_slot() -> int:
     return found or 0
 
 
-def keep_from(slot: int) -> None:
-    ArchiveState.objects.update_or_create(id=1, defaults={"first_kept_slot": slot})
+def keep_from(slot: int, *, edge_is_whole: bool) -> None:
+    ArchiveState.objects.update_or_create(
+        id=1, defaults={"first_kept_slot": slot, "edge_is_whole": edge_is_whole}
+    )
 
 
 def stored(slots: Collection[int]) -> dict[int, Stored]:

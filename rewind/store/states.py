@@ -5,15 +5,16 @@ from typing import NamedTuple
 
 from columns.packed_data import unpack
 from columns.raw_queries import fetch_all, fetch_one
-from rewind.positions import Position
+from rewind.positions import CARRIED, Position
 from rewind.store import layouts
 
 _U64 = 2**64
 
 
 class State(NamedTuple):
-    """An account as a write left it, where that stands, and whether its owner's accounts are
-    filtered. A closed account has 0 lamports. `data` is packed: `account_data` unpacks it.
+    """An account as a write left it, where that stands, and what filters did to it: whether its
+    owner's accounts are filtered, or it itself, and between which slots its writes were dropped.
+    A closed account has 0 lamports.
     """
 
     pubkey: bytes
@@ -26,16 +27,34 @@ class State(NamedTuple):
     owner: bytes
     owner_filtered: bool
     packed: bytes
+    pubkey_filtered: bool
+    first_dropped: int | None
+    last_dropped: int | None
 
     @property
     def data(self) -> bytes:
         return unpack(self.packed)
 
+    def is_stale_at(self, slot: int) -> bool:
+        """Whether a write that the archive does not have may lie between this one and the slot's
+        end. A closed account's owner tells nothing of what came after it.
+        """
+        if self.pubkey_filtered or (self.owner_filtered and self.lamports):
+            return True
+        if self.first_dropped is None or self.last_dropped is None:
+            return False
+        # What was carried over is of any slot below the one that it stands in.
+        known_to = self.slot - 1 if self.position == CARRIED else self.slot
+        return self.first_dropped <= slot and self.last_dropped > known_to
+
 
 _COLUMNS = "pubkey, slot, position, kind, lamports, rent_epoch, executable, owner_id, data"
 _STATE = (
     "c.pubkey, c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable,"
-    " o.pubkey, o.filtered, c.data"
+    " o.pubkey, o.filtered, c.data,"
+    " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = c.pubkey),"
+    " (SELECT first_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey),"
+    " (SELECT last_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey)"
 )
 
 
@@ -92,4 +111,5 @@ def _newest(segment: layouts.Segment, key: str) -> str:
         " AND (slot, position) <= ($2, $3) ORDER BY slot DESC, position DESC LIMIT 1)"
         for table in segment.tables
     )
-    return " UNION ALL ".join(parts) + " LIMIT 1"
+    # A lone part could not have a LIMIT of its own and another behind it.
+    return f"SELECT {_COLUMNS} FROM ({' UNION ALL '.join(parts)}) AS p LIMIT 1"

@@ -48,7 +48,7 @@ def test_the_highest_slot_counts_and_of_one_slot_the_last(db):
         (8, write(3, lamports=0)),
         (4, write(3, lamports=40)),
     ]
-    told = record_snapshot(stored, slot=lambda: 10, source="snapshot", now=NOW)
+    told = record_snapshot(stored, slot=lambda: 10, whole=lambda: False, source="snapshot", now=NOW)
     assert (told.accounts, told.gone) == (2, 1)
     assert sorted((row[0], row[3]) for row in rows()) == sorted([(key(1), 90), (key(2), 51)])
 
@@ -62,7 +62,12 @@ def test_of_chosen_owners_only_the_accounts_they_still_own(db):
         (6, write(3, owner=other)),
     ]
     told = record_snapshot(
-        stored, slot=lambda: 10, source="snapshot", now=NOW, chosen_owners=[mine]
+        stored,
+        slot=lambda: 10,
+        whole=lambda: True,
+        source="snapshot",
+        now=NOW,
+        chosen_owners=[mine],
     )
     assert told.accounts == 1
     assert [row[0] for row in rows()] == [key(1)]

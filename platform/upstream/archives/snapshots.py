@@ -69,6 +69,13 @@ class Snapshot:
     def close(self) -> None:
         self._file.close()
 
+    @property
+    def is_whole(self) -> bool:
+        """Once all has been read: every storage that the manifest names was there. Of an
+        incremental archive, and where the manifest cannot be followed, it is False.
+        """
+        return self._lengths == {}
+
     def __iter__(self) -> Iterator[StoredAccount]:
         """Every stored account; raises BadSnapshot where the archive cannot be read."""
         try:

@@ -73,6 +73,7 @@ class Command(BaseCommand):
                 return record_snapshot(
                     _pairs(snapshot),
                     slot=lambda: _agreed(snapshot, slot),
+                    whole=lambda: snapshot.is_whole,
                     source=path.name,
                     now=timezone.now(),
                     chosen_owners=owners,

@@ -1,0 +1,86 @@
+"""Why an account reads as nothing, and which of the states that are there are old."""
+
+import enum
+from collections.abc import Collection, Mapping
+
+from rewind.models import AccountChange
+from rewind.services.placing import Placed
+from rewind.store import absence as store
+from rewind.store.states import State
+
+
+class Absence(enum.StrEnum):
+    """Why there is no account. `before_first_record` says no more than that no archived write tells
+    of it; `known_absent` says whether it may have lived all the same.
+    """
+
+    CLOSED = "closed"
+    NEVER_EXISTED = "never_existed"
+    BEFORE_FIRST_RECORD = "before_first_record"
+    FILTERED = "filtered"
+
+
+def absences(
+    pubkeys: Collection[bytes], states: Mapping[bytes, State], placed: Placed
+) -> dict[bytes, Absence]:
+    """The reason for each of the pubkeys that has no living state among those that
+    rewind.store.states found at the position; the others are left out.
+    """
+    lacking = _lacking(pubkeys, states)
+    if not lacking:
+        return {}
+    stale = stale_among(lacking, states, placed)
+    found = dict.fromkeys(stale, Absence.FILTERED)
+    rest = [pubkey for pubkey in lacking if pubkey not in stale]
+    found.update((pubkey, Absence.CLOSED) for pubkey in rest if _was_closed(states.get(pubkey)))
+    unread = [pubkey for pubkey in rest if pubkey not in found]
+    if unread:
+        whole = store.wholeness(placed.position).from_genesis
+        reason = Absence.NEVER_EXISTED if whole else Absence.BEFORE_FIRST_RECORD
+        # Where a base says that the account was gone, it may have lived before.
+        found.update(
+            (pubkey, Absence.BEFORE_FIRST_RECORD if pubkey in states else reason)
+            for pubkey in unread
+        )
+    return found
+
+
+def known_absent(
+    pubkeys: Collection[bytes], states: Mapping[bytes, State], placed: Placed
+) -> set[bytes]:
+    """Those of the pubkeys that surely were no accounts at the position: closed, or without a row
+    where every living account has one. Of others that have no living state nothing is known.
+    """
+    lacking = _lacking(pubkeys, states)
+    stale = stale_among(lacking, states, placed)
+    found = {pubkey for pubkey in lacking if pubkey in states and pubkey not in stale}
+    rest = [pubkey for pubkey in lacking if pubkey not in states and pubkey not in stale]
+    if rest and store.wholeness(placed.position).of_the_living:
+        found.update(rest)
+    return found
+
+
+def stale_among(
+    pubkeys: Collection[bytes], states: Mapping[bytes, State], placed: Placed
+) -> set[bytes]:
+    """Those of the pubkeys that may have been written after the state that is known, because a
+    filter drops or dropped their writes.
+    """
+    slot = placed.position.slot
+    found = {pubkey for pubkey in pubkeys if pubkey in states and states[pubkey].is_stale_at(slot)}
+    without_a_row = [pubkey for pubkey in pubkeys if pubkey not in states]
+    if without_a_row:
+        found |= store.filtered_among(without_a_row, slot)
+    return found
+
+
+def _lacking(pubkeys: Collection[bytes], states: Mapping[bytes, State]) -> list[bytes]:
+    return [
+        pubkey
+        for pubkey in dict.fromkeys(pubkeys)
+        if pubkey not in states or states[pubkey].lamports == 0
+    ]
+
+
+def _was_closed(state: State | None) -> bool:
+    return state is not None and state.kind == AccountChange.Kind.WRITE
