@@ -4,9 +4,14 @@ from typing import Any
 
 from gateway.endpoint import Page, RpcEndpoint, Terms
 from gateway.hosts import EVERY
-from priority.methods import methods
+from priority.methods import health
+from priority.methods.table import methods
+
+# Importing a module of methods puts them into the table.
+__all__ = ["front_door", "health"]
 
 
 def front_door(page: Page) -> Any:
     """`/`: RPC calls on every host, and the page to who looks with a browser."""
-    return RpcEndpoint.as_view(methods=methods, terms=Terms("proxy", EVERY), page=page)
+    terms = Terms("proxy", EVERY, scopes={"simulateBundle": "simulate"})
+    return RpcEndpoint.as_view(methods=methods, terms=terms, page=page)

@@ -7,7 +7,6 @@ import msgspec
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded, encode
 from priority.errors import (
-    NodeBehind,
     NodeError,
     UpstreamAnswerTooLarge,
     UpstreamAnswerUnreadable,
@@ -29,17 +28,8 @@ class _Answer(msgspec.Struct):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Health(msgspec.Struct, rename="camel"):
-    num_slots_behind: int | None = None
-
-
-class _HealthError(msgspec.Struct):
-    data: _Health | None = None
-
-
 _read_answer = msgspec.json.Decoder(_Answer).decode
 _read_answers = msgspec.json.Decoder(list[_Answer]).decode
-_read_health_error = msgspec.json.Decoder(_HealthError).decode
 
 
 def pass_on(calls: Sequence[NodeCall], *, node: Passage, seconds: int) -> list[Answer]:
@@ -70,16 +60,6 @@ def pass_on(calls: Sequence[NodeCall], *, node: Passage, seconds: int) -> list[A
     return [_answer(by_number.get(number), unreadable) for number in range(len(calls))]
 
 
-def health(*, node: Passage, seconds: int) -> str:
-    """`ok`; raises NodeBehind where the node says of itself that it is not, and UpstreamFailed."""
-    (answer,) = pass_on([("getHealth", b"[]")], node=node, seconds=seconds)
-    if isinstance(answer, NodeError):
-        raise NodeBehind(_slots_behind(encode(answer.as_object())))
-    if isinstance(answer, RpcError):
-        raise answer
-    return "ok"
-
-
 def _request(number: int, method: str, params: bytes) -> bytes:
     head = b'{"jsonrpc":"2.0","id":%d,"method":' % number
     return head + encode(method) + b',"params":' + params + b"}"
@@ -93,11 +73,3 @@ def _answer(answer: _Answer | None, unreadable: UpstreamAnswerUnreadable) -> Ans
     if isinstance(answer.result, msgspec.UnsetType):
         return unreadable
     return Encoded(bytes(answer.result))
-
-
-def _slots_behind(error: bytes) -> int | None:
-    try:
-        found = _read_health_error(error)
-    except msgspec.MsgspecError:
-        return None
-    return None if found.data is None else found.data.num_slots_behind

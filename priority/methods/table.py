@@ -1,16 +1,15 @@
-"""The methods at `/`: our own, and the standard ones that the upstream node answers."""
+"""The table of the methods at `/`: our own, and those that the upstream node answers."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 
-from gateway.endpoint import Call
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.wire import Encoded
-from priority import services
 from priority.errors import NoUpstreamNode
+from priority.services.passing import pass_on
 from upstream.passage import Passage, passage_to
 
 
@@ -21,18 +20,14 @@ class _Node:
         return name in settings.PROXY_METHODS
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
-        return services.pass_on(calls, node=_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
+        return pass_on(calls, node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
 
 
 methods = MethodTable(elsewhere=_Node())
 
 
-@methods.add("getHealth")
-def get_health(call: Call) -> str:
-    return services.health(node=_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
-
-
-def _node() -> Passage:
+def upstream_node() -> Passage:
+    """The way to the upstream node; raises NoUpstreamNode."""
     if not settings.UPSTREAM_RPC_URL:
         raise NoUpstreamNode
     return passage_to(settings.UPSTREAM_RPC_URL)

@@ -1,0 +1,38 @@
+"""Whether the upstream node keeps up with the chain."""
+
+import msgspec
+
+from jsonrpc.errors import RpcError
+from jsonrpc.wire import encode
+from priority.errors import NodeBehind, NodeError
+from priority.services.passing import pass_on
+from upstream.passage import Passage
+
+
+class _Health(msgspec.Struct, rename="camel"):
+    num_slots_behind: int | None = None
+
+
+class _HealthError(msgspec.Struct):
+    data: _Health | None = None
+
+
+_read_health_error = msgspec.json.Decoder(_HealthError).decode
+
+
+def health(*, node: Passage, seconds: int) -> str:
+    """`ok`; raises NodeBehind where the node says of itself that it is not, and UpstreamFailed."""
+    (answer,) = pass_on([("getHealth", b"[]")], node=node, seconds=seconds)
+    if isinstance(answer, NodeError):
+        raise NodeBehind(_slots_behind(encode(answer.as_object())))
+    if isinstance(answer, RpcError):
+        raise answer
+    return "ok"
+
+
+def _slots_behind(error: bytes) -> int | None:
+    try:
+        found = _read_health_error(error)
+    except msgspec.MsgspecError:
+        return None
+    return None if found.data is None else found.data.num_slots_behind
