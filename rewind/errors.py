@@ -29,6 +29,24 @@ class BadPosition(InvalidParams):
         super().__init__(f"Invalid params: {text}", **data)
 
 
+class PreStateTooNew(InvalidParams):
+    """Accounts asked for from a slot above the one that the transaction is to run in."""
+
+    reason = "pre_state_too_new"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__("Invalid params: preStateSlot is above slot", found=found, maximum=maximum)
+
+
+class BadOverride(InvalidParams):
+    """An override that no account can have; the text says which and why."""
+
+    reason = "bad_override"
+
+    def __init__(self, text: str, at: str, **data: Any) -> None:
+        super().__init__(f"Invalid params: {text}", at=at, **data)
+
+
 class IndexOutOfRange(InvalidParams):
     """The slot's block has no transaction of that index."""
 
@@ -74,6 +92,60 @@ class DataTooLong(InvalidParams):
             found=found,
             maximum=maximum,
         )
+
+
+class SliceOfParsed(InvalidParams):
+    """A part of the data, and all of it parsed: only one can be had."""
+
+    reason = "slice_of_parsed_data"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid params: `dataSlice` cannot be had with encoding `jsonParsed`")
+
+
+class NoAccounts(InvalidParams):
+    """An empty list of accounts."""
+
+    reason = "no_accounts"
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__(
+            f"Invalid params: expected 1 to {maximum} pubkeys, found none",
+            found=0,
+            maximum=maximum,
+        )
+
+
+class BadLimit(InvalidParams):
+    """A page without entries."""
+
+    reason = "bad_limit"
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__(
+            f"Invalid params: expected a limit of 1 to {maximum}, found 0",
+            minimum=1,
+            maximum=maximum,
+            found=0,
+        )
+
+
+class TwoStarts(InvalidParams):
+    """A page that begins at a cursor and at a transaction."""
+
+    reason = "two_starts"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid params: expected `before` or `anchor`, found both")
+
+
+class EncodingRequired(InvalidParams):
+    """Data is wanted, and nothing says how it is to be written."""
+
+    reason = "encoding_required"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid params: missing field `encoding`, required with `includeData`")
 
 
 class SlotTooNew(RpcError):
@@ -194,6 +266,26 @@ class StateNotRecorded(SlotInArchiveGap):
     def _text(self, slot: int, first: Slot, last: Slot, status: str) -> str:
         named = ", ".join(map(str, self._pubkeys[:3])) + (", …" if len(self._pubkeys) > 3 else "")
         return f"The archive has no record of {named} at or before slot {slot}"
+
+
+class EngineFailed(RpcError):
+    """The simulation engine could not run the transaction: nothing is known of its outcome."""
+
+    reason = "engine_fault"
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(f"The simulation engine failed: {fault}", data={"fault": fault})
+
+
+class SimulationTimedOut(RpcError):
+    """The simulation took longer than it may."""
+
+    reason = "simulation_timeout"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The simulation took longer than {seconds:g} seconds", data={"maximumSeconds": seconds}
+        )
 
 
 class BadSlot(Exception):

@@ -12,7 +12,8 @@ from simulator.lookups import listed_keys
 from simulator.programs import code_key
 from simulator.token_balances import held_mint
 
-_NEVER_NEEDED = BUILTINS | SYSVARS | {INSTRUCTIONS}
+_NATIVE = BUILTINS | SYSVARS
+_NEVER_NEEDED = _NATIVE | {INSTRUCTIONS}
 
 
 def needed_keys(
@@ -37,6 +38,16 @@ def needed_keys(
             if behind is not None and behind not in accounts:
                 needed[behind] = None
     return [key for key in needed if key not in _NEVER_NEEDED]
+
+
+def native_keys(
+    transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
+) -> set[Pubkey]:
+    """The builtins and sysvars that the transactions name, by their tables too. The engine has
+    accounts of its own for them; a chain's may hold other lamports.
+    """
+    named = (key for transaction in transactions for key in _keys(transaction, accounts))
+    return {key for key in named if key in _NATIVE}
 
 
 def _keys(

@@ -1,0 +1,131 @@
+"""simulateHistoricalTransaction."""
+
+import binascii
+from typing import Literal, TypeVar
+
+from django.conf import settings
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from chain.encodings import b58decode, b64decode
+from gateway.endpoint import Call
+from gateway.transactions import TransactionText, read_transaction
+from jsonrpc.params import U64, Config
+from rewind.errors import BadOverride, TooManyAccounts
+from rewind.methods.positions import PositionConfig, asked
+from rewind.methods.table import methods
+from rewind.positions import Asked
+from rewind.results.accounts import Context
+from rewind.results.simulation import Simulation
+from rewind.services.overrides import Override
+from rewind.services.simulation import Asking, simulate_historical
+
+# Reading base58 takes time that grows with the square of its length.
+_LONGEST_BASE58 = 1_700
+_Member = TypeVar("_Member")
+
+
+class AccountsConfig(Config, frozen=True, kw_only=True):
+    encoding: Literal["base64"]
+    addresses: list[Pubkey]
+
+
+class OverrideConfig(Config, frozen=True, kw_only=True):
+    """`data` is base64, or `[text, encoding]`."""
+
+    lamports: U64 | None = None
+    owner: Pubkey | None = None
+    data: str | tuple[str, Literal["base64", "base58"]] | None = None
+    executable: bool | None = None
+
+
+class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
+    """`sig_verify` and `replace_recent_blockhash` are taken and change nothing: neither is
+    checked on past state.
+    """
+
+    pre_state_slot: U64 | None = None
+    encoding: TransactionText | None = None
+    inner_instructions: bool | None = None
+    accounts: AccountsConfig | None = None
+    overrides: dict[str, OverrideConfig] | None = None
+    override_loads: dict[str, U64] | None = None
+    sig_verify: bool | None = None
+    replace_recent_blockhash: bool | None = None
+
+
+@methods.add("simulateHistoricalTransaction")
+def simulate_historical_transaction(
+    call: Call, transaction: str, config: SimulationConfig
+) -> Simulation:
+    """What the transaction would have done there, and whether that is proved."""
+    value = simulate_historical(
+        asking_of(transaction, config), timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS
+    )
+    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=value.rewind_slot)
+    return Simulation(context=context, value=value)
+
+
+def asking_of(text: str, config: SimulationConfig) -> Asking:
+    """What is asked for by a transaction's text and a config; raises InvalidParams."""
+    transaction = read_transaction(text, config.encoding or TransactionText.BASE64, at="[0]")
+    position = asked(config.slot, config.transaction_index, config.anchor)
+    return asking(transaction, position, config)
+
+
+def asking(transaction: VersionedTransaction, position: Asked, config: SimulationConfig) -> Asking:
+    """The same with the transaction and the position told already."""
+    return Asking(
+        transaction=transaction,
+        asked=position,
+        pre_state_slot=config.pre_state_slot,
+        inner_instructions=config.inner_instructions is True,
+        accounts=None if config.accounts is None else _addresses(config.accounts),
+        tolerate_gaps=config.tolerate_gaps is True,
+        overrides={
+            _pubkey(key, "overrides"): _override(key, override)
+            for key, override in _few(config.overrides).items()
+        },
+        override_loads={
+            _pubkey(key, "overrideLoads"): slot for key, slot in _few(config.override_loads).items()
+        },
+    )
+
+
+def _addresses(config: AccountsConfig) -> tuple[Pubkey, ...]:
+    if len(config.addresses) > settings.ARCHIVE_MAX_ACCOUNTS:
+        raise TooManyAccounts(len(config.addresses), settings.ARCHIVE_MAX_ACCOUNTS)
+    return tuple(config.addresses)
+
+
+def _few(members: dict[str, _Member] | None) -> dict[str, _Member]:
+    members = members or {}
+    if len(members) > settings.ARCHIVE_MAX_ACCOUNTS:
+        raise TooManyAccounts(len(members), settings.ARCHIVE_MAX_ACCOUNTS)
+    return members
+
+
+def _pubkey(text: str, member: str) -> Pubkey:
+    try:
+        return Pubkey.from_string(text)
+    except ValueError:
+        raise BadOverride("no pubkey", at=f"[1].{member}.{text[:64]}") from None
+
+
+def _override(key: str, config: OverrideConfig) -> Override:
+    return Override(
+        lamports=config.lamports,
+        owner=config.owner,
+        data=None if config.data is None else _data(config.data, f"[1].overrides.{key}.data"),
+        executable=config.executable,
+    )
+
+
+def _data(told: str | tuple[str, str], at: str) -> bytes:
+    text, encoding = (told, "base64") if isinstance(told, str) else told
+    if encoding == "base58" and len(text) > _LONGEST_BASE58:
+        raise BadOverride("too long for base58", at=at, found=len(text), maximum=_LONGEST_BASE58)
+    try:
+        return b58decode(text) if encoding == "base58" else b64decode(text)
+    except (ValueError, binascii.Error) as fault:
+        raise BadOverride(f"invalid {encoding} encoding: {fault}", at=at) from None

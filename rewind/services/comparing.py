@@ -1,0 +1,132 @@
+"""What a replay came to, held against what the chain recorded."""
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+Meta = dict[str, Any]
+Differing = tuple[str, Any, Any]
+
+_CUT = "Log truncated"
+
+
+def empty_before(transaction: VersionedTransaction, meta: Meta) -> Iterator[Pubkey]:
+    """The accounts that the transaction named and that were not there: what has no lamports."""
+    loaded = meta.get("loadedAddresses") or {}
+    looked_up = [*loaded.get("writable", ()), *loaded.get("readonly", ())]
+    keys = [*transaction.message.account_keys, *map(Pubkey.from_string, looked_up)]
+    balances = meta.get("preBalances") or ()
+    return (key for key, lamports in zip(keys, balances, strict=False) if lamports == 0)
+
+
+def meta_differences(recorded: Meta, found: Meta) -> list[Differing]:
+    """(field, recorded, found) of each field that the record has and that came out otherwise."""
+    differing: list[Differing] = []
+    for name, told_as, form in _FIELDS:
+        if recorded.get(name) is None and name != "err":
+            continue
+        expected, got = form(recorded.get(name)), form(found.get(name))
+        if name == "logMessages":
+            expected, got = _uncut(expected, got)
+        elif name == "innerInstructions":
+            expected, got = _same_detail(expected, got)
+        if expected != got:
+            differing.append((told_as, expected, got))
+    return differing
+
+
+def account_form(account: Account | None) -> dict[str, Any]:
+    """What of an account is compared; a closed one has nothing."""
+    if account is None or account.lamports == 0:
+        return {"lamports": 0}
+    data = account.data
+    return {
+        "lamports": account.lamports,
+        "owner": str(account.owner),
+        "space": len(data),
+        "dataHash": sha256(data).hexdigest(),
+    }
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _error(err: Any) -> Any:
+    """As today's node writes it: this one had a text of its own before."""
+    match err:
+        case {"InstructionError": [index, {"BorshIoError": _}]}:
+            return {"InstructionError": [index, "BorshIoError"]}
+    return err
+
+
+def _amounts(balances: Any) -> Any:
+    """Each token account's amount; its floating point form follows from it."""
+    return [
+        {
+            "accountIndex": each["accountIndex"],
+            "mint": each["mint"],
+            "amount": each["uiTokenAmount"]["amount"],
+            "decimals": each["uiTokenAmount"]["decimals"],
+            **{name: each[name] for name in ("owner", "programId") if each.get(name)},
+        }
+        for each in sorted(balances or (), key=lambda each: each["accountIndex"])
+    ]
+
+
+def _groups(groups: Any) -> Any:
+    return [
+        {
+            "index": group["index"],
+            "instructions": [
+                {
+                    "programIdIndex": each["programIdIndex"],
+                    "accounts": list(each["accounts"]),
+                    "data": each["data"],
+                    "stackHeight": each.get("stackHeight"),
+                }
+                for each in group["instructions"]
+            ],
+        }
+        for group in groups or ()
+        if group["instructions"]
+    ]
+
+
+def _same_detail(recorded: Any, found: Any) -> tuple[Any, Any]:
+    """Old records have no stack heights, and old token balances no owners: not compared then."""
+    for known, got in zip(recorded, found, strict=False):
+        for one, other in zip(known["instructions"], got["instructions"], strict=False):
+            if one["stackHeight"] is None:
+                other["stackHeight"] = None
+    return recorded, found
+
+
+def _uncut(recorded: list[str], found: list[str] | None) -> tuple[list[str], list[str]]:
+    """Both up to where the first of them was cut: how much a node keeps is its own affair."""
+    found = found or []
+    if recorded == found:
+        return recorded, found
+    ends = [logs.index(_CUT) for logs in (recorded, found) if _CUT in logs]
+    if not ends:
+        return recorded, found
+    return recorded[: min(ends)], found[: min(ends)]
+
+
+_FIELDS: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("err", "err", _error),
+    ("fee", "fee", _as_it_is),
+    ("computeUnitsConsumed", "computeUnitsConsumed", _as_it_is),
+    ("logMessages", "logs", _as_it_is),
+    ("innerInstructions", "innerInstructions", _groups),
+    ("returnData", "returnData", _as_it_is),
+    ("preBalances", "preBalances", _as_it_is),
+    ("postBalances", "postBalances", _as_it_is),
+    ("preTokenBalances", "preTokenBalances", _amounts),
+    ("postTokenBalances", "postTokenBalances", _amounts),
+    ("loadedAddresses", "loadedAddresses", _as_it_is),
+]

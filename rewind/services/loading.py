@@ -1,0 +1,65 @@
+"""Accounts at a position, for who runs transactions on them."""
+
+from collections.abc import Collection
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from rewind.errors import FilteredAccountStale, StateNotRecorded, WritesIncomplete
+from rewind.positions import END_OF_SLOT
+from rewind.services import absence, origins
+from rewind.services.placing import Placed
+from rewind.store import replaying as store
+from rewind.store.states import State, newest_states
+
+
+def accounts_at(
+    pubkeys: Collection[Pubkey], placed: Placed, *, tolerate_gaps: bool = False
+) -> dict[Pubkey, Account | None]:
+    """Every account of the pubkeys, None for those that were not there. Raises, in this order,
+    WritesIncomplete and StateNotRecorded (which `tolerate_gaps` lifts) and FilteredAccountStale.
+    """
+    keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
+    states = newest_states(list(keys), placed.position, placed.layout)
+    stale = absence.stale_among(keys, states, placed)
+    if not tolerate_gaps:
+        _check_order(placed, [key for key in keys if key not in stale])
+        lacking = [key for key in keys if key not in states and key not in stale]
+        unknown = origins.unknown_among(lacking, placed, states) if lacking else []
+        if unknown:
+            told = [keys[key] for key in unknown]
+            raise StateNotRecorded(placed.position.slot, placed.earliest, told)
+    if stale:
+        raise FilteredAccountStale([pubkey for key, pubkey in keys.items() if key in stale])
+    return {pubkey: account_of(states.get(key)) for key, pubkey in keys.items()}
+
+
+def recorded_accounts(
+    pubkeys: Collection[Pubkey], placed: Placed
+) -> tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]:
+    """The same of accounts that the engine has itself where the archive has nothing to say: None
+    for those. Beside them, which are no longer followed.
+    """
+    keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
+    states = newest_states(list(keys), placed.position, placed.layout)
+    stale = absence.stale_among(keys, states, placed)
+    found = {pubkey: account_of(states.get(key)) for key, pubkey in keys.items()}
+    return found, frozenset(keys[key] for key in stale)
+
+
+def account_of(state: State | None) -> Account | None:
+    """The account as the engine takes it; None where there is none."""
+    if state is None or state.lamports == 0:
+        return None
+    return Account(
+        state.lamports, state.data, Pubkey(state.owner), state.executable, state.rent_epoch
+    )
+
+
+def _check_order(placed: Placed, keys: list[bytes]) -> None:
+    """Of a coarse slot only an account's last write is known: before it, nothing is."""
+    slot, order = placed.position
+    if not placed.is_coarse or order >= END_OF_SLOT:
+        return
+    for key in store.written_later_in_slot(keys, placed.position):
+        raise WritesIncomplete(slot, Pubkey(key))

@@ -1,0 +1,150 @@
+"""The chain as it was at a position: its accounts, and the moment that a transaction runs in."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from solders.account import Account
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+
+from chain.units import SLOTS_PER_EPOCH, Slot
+from historical.services import recorded
+from rewind.errors import FilteredAccountStale, PreStateTooNew, StateNotRecorded
+from rewind.positions import Asked, Position
+from rewind.services.features import features_at
+from rewind.services.loading import accounts_at, recorded_accounts
+from rewind.services.placing import Placed, place
+from rewind.store import replaying as store
+from simulator import addresses
+from simulator.machine import CACHED_SYSVARS
+from simulator.moment import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A position, resolved and checked. `slot` is the one that a transaction runs in, `load_slot`
+    that of the accounts it finds. `sysvars` are those of the slot's beginning, None where the
+    archive has none or (`stale_sysvars`) none of that time. `empty` are accounts that are known
+    not to be there. `before` says that the position is (slot, index - 1), what the transaction of
+    that index read.
+    """
+
+    slot: Slot
+    load_slot: Slot
+    moment: Moment
+    sysvars: dict[Pubkey, Account | None]
+    stale_sysvars: frozenset[Pubkey]
+    placed: Placed
+    query: Placed
+    tolerate_gaps: bool
+    empty: frozenset[Pubkey] = frozenset()
+
+    def load(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
+        """Accounts as a transaction finds them here; raises WritesIncomplete, StateNotRecorded,
+        FilteredAccountStale.
+        """
+        return self._at(self.placed, keys)
+
+    def load_tables(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
+        """The same of lookup tables, which are always those of the slot it runs in."""
+        return self._at(self.query, keys)
+
+    def load_natives(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
+        """Builtins and sysvars; None for those that the engine's own must stand in for."""
+        stale = [key for key in keys if key in self.stale_sysvars]
+        if stale:
+            raise FilteredAccountStale(stale)
+        known = {key: self.sysvars[key] for key in keys if key in self.sysvars}
+        lacking = [key for key in keys if key not in known]
+        return {**known, **recorded_accounts(lacking, _at_start(self.query))[0]}
+
+    def _at(self, placed: Placed, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
+        asked = [key for key in keys if key not in self.empty]
+        found = accounts_at(asked, placed, tolerate_gaps=self.tolerate_gaps)
+        return {key: found.get(key) for key in keys}
+
+
+def past(
+    asked: Asked,
+    *,
+    tolerate_gaps: bool = False,
+    pre_state_slot: int | None = None,
+    empty: frozenset[Pubkey] = frozenset(),
+) -> Past:
+    """The position that a caller asks for. Raises PreStateTooNew, what `place` raises, and
+    StateNotRecorded where nothing tells the time of the slot.
+
+    `pre_state_slot` is where accounts are loaded instead, at its end; it says nothing where the
+    position is that of a transaction.
+    """
+    in_slot_mode = asked.signature is None and asked.index is None
+    if pre_state_slot is None or not in_slot_mode:
+        query = placed = place(asked, tolerate_gaps=tolerate_gaps)
+    else:
+        if asked.slot is not None and pre_state_slot > asked.slot:
+            raise PreStateTooNew(pre_state_slot, asked.slot)
+        # Both are within the window before either is in a gap: so the interface orders errors.
+        query = place(asked, tolerate_gaps=True)
+        placed = place(Asked(slot=pre_state_slot), tolerate_gaps=tolerate_gaps)
+        if not tolerate_gaps:
+            place(asked)
+    sysvars, stale = _sysvars(query)
+    clock = sysvars[addresses.CLOCK]
+    if clock is None and not tolerate_gaps:
+        raise StateNotRecorded(query.slot, query.earliest, [addresses.CLOCK])
+    return Past(
+        slot=query.slot,
+        load_slot=placed.slot,
+        moment=Moment(
+            slot=query.slot,
+            previous_blockhash=_previous_blockhash(query.slot, sysvars),
+            features=features_at(query.slot, epoch=_epoch(query.slot, clock), layout=query.layout),
+        ),
+        sysvars=sysvars,
+        stale_sysvars=stale,
+        placed=placed,
+        query=query,
+        tolerate_gaps=tolerate_gaps,
+        empty=empty,
+    )
+
+
+def _at_start(placed: Placed) -> Placed:
+    return replace(placed, position=Position.start_of(placed.slot))
+
+
+def _sysvars(query: Placed) -> tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]:
+    """What the slot's transactions see, wherever in the slot the position is: of all sysvars only
+    the recent blockhashes change once they have begun to run.
+    """
+    found, stale = recorded_accounts(CACHED_SYSVARS, _at_start(query))
+    at_end = [key for key in CACHED_SYSVARS if found[key] is None and key not in stale]
+    if query.is_coarse:
+        # Where no order was told, what the slot began with stands at its end.
+        at_end += [key for key in CACHED_SYSVARS if key != addresses.RECENT_BLOCKHASHES]
+    if at_end:
+        # A snapshot of this very slot has them at its end too.
+        later, stale_later = recorded_accounts(
+            at_end, replace(query, position=Position.end_of(query.slot))
+        )
+        found.update({key: account for key, account in later.items() if account is not None})
+        stale |= stale_later
+    return {key: None if key in stale else account for key, account in found.items()}, stale
+
+
+def _epoch(slot: Slot, clock: Account | None) -> int:
+    if clock is None:
+        return slot // SLOTS_PER_EPOCH
+    return int.from_bytes(clock.data[16:24], "little")
+
+
+def _previous_blockhash(slot: Slot, sysvars: dict[Pubkey, Account | None]) -> Hash:
+    """The parent's blockhash; of a slot without a block, that of the newest block before it."""
+    block = recorded.block_of(slot)
+    if block is not None:
+        return block.previous_blockhash
+    recent = sysvars[addresses.RECENT_BLOCKHASHES]
+    if recent is not None and int.from_bytes(recent.data[:8], "little"):
+        return Hash(recent.data[8:40])
+    below = store.blockhash_below(slot)
+    return Hash.default() if below is None else Hash(below)

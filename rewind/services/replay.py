@@ -1,0 +1,125 @@
+"""A recorded transaction, run again where it stood: does it end as the chain says?"""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from chain.units import Slot
+from historical.services.recorded import RecordedTransaction
+from jsonrpc.errors import RpcError
+from rewind.positions import Asked, Position
+from rewind.services import absence, comparing
+from rewind.services.filters import MAINNET_GENESIS_HASH
+from rewind.services.loading import account_of
+from rewind.services.past import Past, past
+from rewind.services.running import Accounts, run_on
+from rewind.store import replaying as store
+from rewind.store.states import newest_states
+from simulator.errors import EngineFault, EngineTimeout
+from simulator.outcome import Outcome
+
+Status = Literal["verified", "diverged", "unverified"]
+
+# Mainnet's first slot whose rules the engine still has, all of them (docs/decisions/replay.md).
+FAITHFUL_FROM = 381_888_000
+OLDER_RULES = "engine_older_rules"
+_LONGEST_TEXT = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field in which the replay differs from the record; JSON values, long ones cut."""
+
+    field: str
+    expected: Any
+    found: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a replay came to. `reason` says why it could not be compared, or why the engine may
+    differ.
+    """
+
+    status: Status
+    differences: tuple[Difference, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A verdict with the run that it is about; both are None where nothing ran."""
+
+    verdict: Verdict
+    outcome: Outcome | None = None
+    past: Past | None = field(default=None, repr=False)
+    accounts: Accounts = field(default_factory=dict, repr=False)
+
+
+def replay(recorded: RecordedTransaction, *, timeout_seconds: float = 10.0) -> Replayed:
+    """The transaction on the state that it read, compared with what the ledger says became of it
+    and with the accounts that the archive has right after it.
+    """
+    if recorded.meta is None:
+        return _unverified("no_meta")
+    try:
+        there = past(
+            Asked(slot=recorded.slot, index=recorded.index, after=False),
+            empty=frozenset(comparing.empty_before(recorded.transaction, recorded.meta)),
+        )
+        outcomes, accounts = run_on(there, [recorded.transaction], timeout_seconds=timeout_seconds)
+    except RpcError as refusal:
+        return _unverified(refusal.reason)
+    except EngineTimeout:
+        return _unverified("simulation_timeout")
+    except EngineFault:
+        return _unverified("engine_fault")
+    outcome = outcomes[0]
+    found = [
+        *comparing.meta_differences(recorded.meta, outcome.meta()),
+        *_account_differences(recorded, there, outcome),
+    ]
+    differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
+    reason = OLDER_RULES if differences and is_before_faithful_slots(recorded.slot) else None
+    verdict = Verdict("diverged" if differences else "verified", differences, reason)
+    return Replayed(verdict, outcome, there, accounts)
+
+
+def is_before_faithful_slots(slot: Slot) -> bool:
+    """Whether the engine has not all of the slot's rules: a matter of mainnet's history."""
+    return slot < FAITHFUL_FROM and store.chain_of_filters() == MAINNET_GENESIS_HASH
+
+
+def _unverified(reason: str) -> Replayed:
+    return Replayed(Verdict("unverified", reason=reason))
+
+
+def _account_differences(
+    recorded: RecordedTransaction, there: Past, outcome: Outcome
+) -> list[tuple[str, Any, Any]]:
+    """What the archive has of the accounts that the replay wrote. Of a coarse slot only rows of
+    this very transaction say something.
+    """
+    placed = there.query
+    position = Position(recorded.slot, recorded.index)
+    keys = {bytes(key): key for key in outcome.writes}
+    states = newest_states(list(keys), position, placed.layout)
+    stale = absence.stale_among(keys, states, replace(placed, position=position))
+    differing: list[tuple[str, Any, Any]] = []
+    for key, pubkey in keys.items():
+        state = states.get(key)
+        if key in stale or (placed.is_coarse and (state is None or state[1:3] != position)):
+            continue
+        expected, found = account_of(state), outcome.writes[pubkey]
+        wanted, got = comparing.account_form(expected), comparing.account_form(found)
+        if wanted != got:
+            differing.append(
+                ("accounts", {"pubkey": str(pubkey), **wanted}, {"pubkey": str(pubkey), **got})
+            )
+    return differing
+
+
+def _cut(value: Any) -> Any:
+    """The value, or the beginning of its JSON where that is long."""
+    text = json.dumps(value, separators=(",", ":"))
+    return value if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"

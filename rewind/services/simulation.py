@@ -1,0 +1,148 @@
+"""simulateHistoricalTransaction: what a transaction would have done, and how far that is proved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from chain.encodings import b64encode
+from historical.services.recorded import RecordedTransaction, recorded
+from rewind.errors import BadOverride, EngineFailed, SimulationTimedOut
+from rewind.positions import Asked, Position
+from rewind.results.simulation import AccountAfter, SimulatedTransaction
+from rewind.services.overrides import Override, given_accounts
+from rewind.services.past import Past, past
+from rewind.services.replay import (
+    OLDER_RULES,
+    Replayed,
+    Verdict,
+    is_before_faithful_slots,
+    replay,
+)
+from rewind.services.running import Accounts, run_on
+from simulator.errors import BadSysvar, EngineFault, EngineTimeout
+from simulator.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A simulation as a caller asks for it. `accounts` are those whose state afterwards is told;
+    `override_loads` name slots at whose end an account is taken instead.
+    """
+
+    transaction: VersionedTransaction
+    asked: Asked
+    pre_state_slot: int | None = None
+    inner_instructions: bool = False
+    accounts: tuple[Pubkey, ...] | None = None
+    tolerate_gaps: bool = False
+    overrides: Mapping[Pubkey, Override] = field(default_factory=dict)
+    override_loads: Mapping[Pubkey, int] = field(default_factory=dict)
+
+    @property
+    def is_altered(self) -> bool:
+        return bool(self.overrides or self.override_loads)
+
+
+def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> SimulatedTransaction:
+    """Raises what a position can be refused for (rewind/services/past.py), BadOverride,
+    EngineFailed and SimulationTimedOut.
+    """
+    there = past(
+        asking.asked, tolerate_gaps=asking.tolerate_gaps, pre_state_slot=asking.pre_state_slot
+    )
+    same = _same_in_ledger(asking.transaction)
+    if same is not None and not asking.is_altered and _is_own_place(there, same):
+        replayed = replay(same, timeout_seconds=timeout_seconds)
+        if replayed.outcome is not None:
+            return _answer(asking, there, replayed.outcome, replayed.accounts, replayed.verdict)
+    else:
+        replayed = None
+    outcome, accounts = _run(asking, there, timeout_seconds)
+    verdict = _verdict(there, same, replayed, timeout_seconds)
+    return _answer(asking, there, outcome, accounts, verdict)
+
+
+def _run(asking: Asking, there: Past, timeout_seconds: float) -> tuple[Outcome, Accounts]:
+    given = given_accounts(there, asking.overrides, asking.override_loads)
+    try:
+        outcomes, accounts = run_on(
+            there, [asking.transaction], given=given, timeout_seconds=timeout_seconds
+        )
+    except BadSysvar as fault:
+        if fault.pubkey not in given:
+            raise EngineFailed(str(fault)) from None
+        raise BadOverride(str(fault), at=f"[1].overrides.{fault.pubkey}") from None
+    except EngineTimeout:
+        raise SimulationTimedOut(timeout_seconds) from None
+    except EngineFault as fault:
+        raise EngineFailed(str(fault)) from None
+    return outcomes[0], accounts
+
+
+def _same_in_ledger(transaction: VersionedTransaction) -> RecordedTransaction | None:
+    """The chain's transaction of that signature, if it is this one to the last byte: signatures
+    are not verified, and anybody's may stand on another message.
+    """
+    found = recorded(transaction.signatures[0])
+    return found if found is not None and found.transaction == transaction else None
+
+
+def _is_own_place(there: Past, same: RecordedTransaction) -> bool:
+    return there.placed.position == Position.before(same.slot, same.index)
+
+
+def _verdict(
+    there: Past,
+    same: RecordedTransaction | None,
+    replayed: Replayed | None,
+    timeout_seconds: float,
+) -> Verdict:
+    if same is None:
+        older = is_before_faithful_slots(there.slot)
+        return Verdict("unverified", reason=OLDER_RULES if older else "not_in_ledger")
+    return (replayed or replay(same, timeout_seconds=timeout_seconds)).verdict
+
+
+def _answer(
+    asking: Asking, there: Past, outcome: Outcome, accounts: Accounts, verdict: Verdict
+) -> SimulatedTransaction:
+    return SimulatedTransaction(
+        err=outcome.err,
+        logs=outcome.logs,
+        accounts=None
+        if asking.accounts is None
+        else [_after(key, outcome, accounts) for key in asking.accounts],
+        units_consumed=outcome.units_consumed,
+        return_data=outcome.return_data,
+        inner_instructions=outcome.inner_instructions if asking.inner_instructions else None,
+        rewind_slot=there.slot,
+        rewind_load_slot=there.load_slot,
+        rewind_overridden_accounts=[str(key) for key in asking.overrides],
+        rewind_override_loads={str(key): slot for key, slot in asking.override_loads.items()},
+        fidelity=verdict.status,
+        fidelity_fields=list(dict.fromkeys(each.field for each in verdict.differences)),
+        fidelity_reason=verdict.reason,
+    )
+
+
+def _after(key: Pubkey, outcome: Outcome, accounts: Accounts) -> AccountAfter | None:
+    """None for what the transaction did not load, and for all where it failed, as the standard node
+    answers.
+    """
+    if outcome.err is not None or key not in outcome.keys:
+        return None
+    account: Account | None = outcome.writes.get(key) or accounts.get(key)
+    if account is None or account.lamports == 0:
+        return None
+    data = account.data
+    return AccountAfter(
+        lamports=account.lamports,
+        owner=str(account.owner),
+        data=[b64encode(data), "base64"],
+        executable=account.executable,
+        rent_epoch=account.rent_epoch,
+        space=len(data),
+    )

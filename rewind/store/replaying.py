@@ -1,0 +1,83 @@
+"""What the archive holds around a position, for who runs transactions there."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from columns.raw_queries import fetch_all, fetch_one
+from rewind.positions import END_OF_SLOT, Position
+from rewind.store import partitions
+
+# How far ahead an account's next write is looked for at first: 4 days of mainnet's.
+_NEAR_SLOTS = 864_000
+
+
+class Later(NamedTuple):
+    """An account's next write, and whether the archive has every write of its slot."""
+
+    pubkey: bytes
+    slot: int
+    position: int
+    is_fine: bool
+
+
+def written_later_in_slot(pubkeys: Sequence[bytes], position: Position) -> list[bytes]:
+    """Those that were written in the position's slot, but after it."""
+    if not pubkeys:
+        return []
+    slot, order = position
+    table = partitions.partition_of(slot).table
+    rows = fetch_all(
+        f"SELECT DISTINCT pubkey FROM {table}"
+        " WHERE pubkey = ANY($1) AND slot = $2 AND position > $3 AND position < $4",
+        *(list(pubkeys), slot, order, END_OF_SLOT + 1),
+    )
+    return [pubkey for (pubkey,) in rows]
+
+
+def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> list[Later]:
+    """The first row of each account after the position, of those that have one up to `latest`."""
+    slot, order = position
+    found: list[Later] = []
+    lacking = list(pubkeys)
+    for end in sorted({min(slot + _NEAR_SLOTS, latest), latest}):
+        if not lacking:
+            break
+        # The range stands in the text: partitions outside it are then not even planned for.
+        rows = fetch_all(
+            "SELECT c.pubkey, c.slot, c.position, coalesce(a.granularity = 0, false)"
+            " FROM unnest($1) AS k (pubkey), LATERAL ("
+            "SELECT pubkey, slot, position FROM rewind_accountchange"
+            f" WHERE pubkey = k.pubkey AND slot BETWEEN {slot} AND {end}"
+            " AND (slot, position) > ($2, $3) ORDER BY slot, position LIMIT 1) AS c"
+            " LEFT JOIN rewind_archivedslot a ON a.slot = c.slot",
+            *(lacking, slot, order),
+        )
+        found += [Later(*row) for row in rows]
+        there = {each.pubkey for each in found}
+        lacking = [pubkey for pubkey in lacking if pubkey not in there]
+    return found
+
+
+def first_gap_from(slot: int) -> int | None:
+    """The first slot at or above it that lies in an open gap."""
+    row = fetch_one(
+        "SELECT greatest(from_slot, $1) FROM rewind_gap"
+        " WHERE closed_at IS NULL AND to_slot >= $1 ORDER BY from_slot LIMIT 1",
+        slot,
+    )
+    return None if row is None else int(row[0])
+
+
+def blockhash_below(slot: int) -> bytes | None:
+    """The blockhash of the newest archived slot below the slot."""
+    row = fetch_one(
+        "SELECT blockhash FROM rewind_archivedslot WHERE slot < $1 ORDER BY slot DESC LIMIT 1",
+        slot,
+    )
+    return None if row is None else bytes(row[0])
+
+
+def chain_of_filters() -> str:
+    """The genesis hash of the chain whose default filters were set; empty while none is known."""
+    row = fetch_one("SELECT filters_set_for FROM rewind_archivestate")
+    return "" if row is None else str(row[0])
