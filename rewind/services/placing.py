@@ -11,7 +11,7 @@ from rewind.errors import (
     SlotTooOld,
     UnknownSignature,
 )
-from rewind.positions import Asked, Position
+from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.store import placing as store
 
 
@@ -46,7 +46,8 @@ def place(asked: Asked, *, tolerate_gaps: bool = False, side: str = "") -> Place
     if slot < ground.earliest:
         raise SlotTooOld(slot, Slot(ground.earliest), side)
     if index is not None and asked.signature is None:
-        _check_index(Slot(slot), index)
+        is_skipped = ground.granularity is None and ground.gap_status is None
+        index = _checked_index(Slot(slot), index, is_skipped=is_skipped)
     if ground.gap_status is not None and not tolerate_gaps:
         assert ground.gap_first is not None and ground.gap_last is not None
         raise SlotInArchiveGap(
@@ -62,14 +63,36 @@ def place(asked: Asked, *, tolerate_gaps: bool = False, side: str = "") -> Place
     )
 
 
+def layout_of_range(from_slot: int, to_slot: int) -> int:
+    """What the store needs to read a range of slots that lies in the archive; raises SlotTooNew of
+    its end, then SlotTooOld of its beginning.
+    """
+    ground = store.ground(min(to_slot, 2**62))
+    if ground.latest is None or ground.earliest is None or to_slot > ground.latest:
+        raise SlotTooNew(to_slot, None if ground.latest is None else Slot(ground.latest))
+    if from_slot < ground.earliest:
+        raise SlotTooOld(from_slot, Slot(ground.earliest))
+    return ground.layout
+
+
+def require_kept(placed: Placed, side: str = "") -> None:
+    """For who found nothing: not because the slot left the archive meanwhile. Raises SlotTooOld."""
+    earliest = store.ground(placed.slot).earliest
+    if earliest is not None and placed.slot < earliest:
+        raise SlotTooOld(placed.slot, Slot(earliest), side)
+
+
 def _position(slot: int, index: int | None, *, after: bool) -> Position:
     if index is None:
         return Position.end_of(slot)
     return Position(slot, index) if after else Position.before(slot, index)
 
 
-def _check_index(slot: Slot, index: int) -> None:
+def _checked_index(slot: Slot, index: int, *, is_skipped: bool) -> int:
     """Whether there is such a transaction; where the ledger lacks the block nobody can tell."""
-    block = recorded.block_of(slot)
-    if block is not None and index >= block.transactions:
-        raise IndexOutOfRange(slot, index, block.transactions)
+    block = None if is_skipped else recorded.block_of(slot)
+    transactions = 0 if is_skipped else None if block is None else block.transactions
+    if transactions is not None and index >= transactions:
+        raise IndexOutOfRange(slot, index, transactions)
+    # No block has so many; the end of the slot comes after all of them.
+    return min(index, END_OF_SLOT - 1)

@@ -22,8 +22,9 @@ def signature(slot: int, index: int) -> bytes:
 
 
 def wire(slot: int, index: int) -> bytes:
-    """Bytes that begin as a legacy transaction does: its signature, and something behind it."""
-    return b"\x01" + signature(slot, index) + bytes(4)
+    """A legacy transaction without instructions: its signature, one account, and a blockhash."""
+    payer, recent = index.to_bytes(32), slot.to_bytes(32)
+    return b"\x01" + signature(slot, index) + b"\x01\0\0" + b"\x01" + payer + recent + b"\0"
 
 
 def write(

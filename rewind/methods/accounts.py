@@ -1,0 +1,110 @@
+"""getAccountInfo, getMultipleAccounts, getAccountDiff."""
+
+from typing import Literal, TypeAlias
+
+from django.conf import settings
+from msgspec import UNSET
+from solders.pubkey import Pubkey
+
+from chain.commitment import Commitment
+from gateway.endpoint import Call
+from jsonrpc.params import U64, Config
+from rewind.methods.positions import Anchor, PositionConfig, asked
+from rewind.methods.table import methods
+from rewind.results.accounts import (
+    AccountDiff,
+    AccountInfo,
+    Context,
+    DiffContext,
+    DiffReason,
+    MultipleAccounts,
+    SeveralContext,
+)
+from rewind.services import accounts, diff
+from rewind.services.shapes import Shape, shape_of
+
+
+class DataSlice(Config, frozen=True, kw_only=True):
+    offset: U64
+    length: U64
+
+
+# How accounts are written out.
+EncodingName: TypeAlias = Literal["base64", "base64+zstd", "base58", "jsonParsed"]
+
+
+class AccountConfig(PositionConfig, frozen=True, kw_only=True):
+    encoding: EncodingName | None = None
+    data_slice: DataSlice | None = None
+
+
+class DiffConfig(Config, frozen=True, kw_only=True):
+    """Two positions, each named as PositionConfig has it."""
+
+    slot_a: U64 | None = None
+    transaction_index_a: U64 | None = None
+    anchor_a: Anchor | None = None
+    slot_b: U64 | None = None
+    transaction_index_b: U64 | None = None
+    anchor_b: Anchor | None = None
+    encoding: EncodingName | None = None
+    data_slice: DataSlice | None = None
+    commitment: Commitment | None = None
+    tolerate_gaps: bool | None = None
+
+
+@methods.add("getAccountInfo")
+def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
+    """The account at a position; null where there was none, and `context.reason` says why."""
+    seen = accounts.account_info(
+        pubkey,
+        asked(config.slot, config.transaction_index, config.anchor),
+        shape(config.encoding, config.data_slice),
+        tolerate_gaps=config.tolerate_gaps is True,
+    )
+    reason = UNSET if seen.reason is None else seen.reason
+    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=seen.slot, reason=reason)
+    return AccountInfo(context=context, value=seen.value)
+
+
+@methods.add("getMultipleAccounts")
+def get_multiple_accounts(
+    call: Call, pubkeys: list[Pubkey], config: AccountConfig
+) -> MultipleAccounts:
+    """Several accounts at one position, in the order of the request."""
+    seen = accounts.multiple_accounts(
+        pubkeys,
+        asked(config.slot, config.transaction_index, config.anchor),
+        shape(config.encoding, config.data_slice),
+        tolerate_gaps=config.tolerate_gaps is True,
+        most_accounts=settings.ARCHIVE_MAX_ACCOUNTS,
+        most_bytes=settings.ARCHIVE_ANSWER_BYTES,
+    )
+    return MultipleAccounts(
+        context=SeveralContext(
+            api_version=settings.ARCHIVE_API_VERSION, slot=seen.slot, reason=seen.reasons
+        ),
+        value=seen.values,
+        truncated_by_bytes=seen.truncated,
+    )
+
+
+@methods.add("getAccountDiff")
+def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountDiff:
+    """The account at two positions, in whatever order of time, and what differs from A to B."""
+    seen = diff.account_diff(
+        pubkey,
+        asked(config.slot_a, config.transaction_index_a, config.anchor_a, suffix="A"),
+        asked(config.slot_b, config.transaction_index_b, config.anchor_b, suffix="B"),
+        shape(config.encoding, config.data_slice),
+        tolerate_gaps=config.tolerate_gaps is True,
+    )
+    told = seen.reason_a is not None or seen.reason_b is not None
+    reason = DiffReason(a=seen.reason_a, b=seen.reason_b) if told else UNSET
+    context = DiffContext(api_version=settings.ARCHIVE_API_VERSION, reason=reason)
+    return AccountDiff(context=context, value=seen.value)
+
+
+def shape(encoding: str | None, part: DataSlice | None) -> Shape:
+    """Raises SliceOfParsed."""
+    return shape_of(encoding, None if part is None else (part.offset, part.length))

@@ -1,0 +1,168 @@
+"""Accounts at a position: one, or several at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.account_json import AccountEncoding, Loader
+from chain.parsed_accounts.token import is_account
+from chain.units import Slot
+from jsonrpc.wire import Encoded, encode
+from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
+from rewind.positions import END_OF_SLOT, Asked
+from rewind.results.accounts import AccountSnapshot
+from rewind.services import absence, placing
+from rewind.services.placing import Placed
+from rewind.services.shapes import Shape, account_of, snapshot
+from rewind.store.states import State, newest_state, newest_states
+from rewind.store.walking import written_later_in_slot
+
+_TOKEN_PROGRAMS = {
+    bytes(Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")),
+    bytes(Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")),
+}
+# What stands around the entries of an answer, and around each of them.
+_AROUND, _AROUND_EACH = 512, 32
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What there was of accounts at a position. `reasons` has a word for those that were not there
+    or that the archive does not follow.
+    """
+
+    placed: Placed
+    states: Mapping[bytes, State]
+    reasons: Mapping[bytes, str]
+
+    def state(self, pubkey: Pubkey) -> State | None:
+        """None for an account that was not there, or was closed."""
+        state = self.states.get(bytes(pubkey))
+        return None if state is None or state.lamports == 0 else state
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One account at a slot, and the word that goes with it."""
+
+    slot: Slot
+    value: AccountSnapshot | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTogether:
+    """Accounts at a slot in the order of the request, encoded already; `truncated` when the answer
+    was full and the rest are None for that.
+    """
+
+    slot: Slot
+    values: list[Encoded | None]
+    reasons: list[str | None]
+    truncated: bool
+
+
+def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: bool) -> Seen:
+    """Raises what `placing.place` does, WritesIncomplete and DataTooLong."""
+    held = hold([pubkey], asked, tolerate_gaps=tolerate_gaps)
+    return Seen(held.placed.slot, shown(pubkey, held, shape), held.reasons.get(bytes(pubkey)))
+
+
+def multiple_accounts(
+    pubkeys: Sequence[Pubkey],
+    asked: Asked,
+    shape: Shape,
+    *,
+    tolerate_gaps: bool,
+    most_accounts: int,
+    most_bytes: int,
+) -> SeenTogether:
+    """All at one position. Entries are placed while the answer has no more than `most_bytes`, the
+    first one whatever its size. Raises TooManyAccounts, NoAccounts, and what account_info does.
+    """
+    if len(pubkeys) > most_accounts:
+        raise TooManyAccounts(len(pubkeys), most_accounts)
+    if not pubkeys:
+        raise NoAccounts(most_accounts)
+    held = hold(pubkeys, asked, tolerate_gaps=tolerate_gaps)
+    load = _loader(held, shape)
+    left = most_bytes - _AROUND - _AROUND_EACH * len(pubkeys)
+    values: list[Encoded | None] = []
+    reasons: list[str | None] = []
+    is_first = True
+    for pubkey in pubkeys:
+        state = held.state(pubkey)
+        if state is not None:
+            text = encode(snapshot(pubkey, account_of(state), state.slot, shape, load))
+            left -= len(text)
+            if left < 0 and not is_first:
+                break
+            is_first = False
+        values.append(None if state is None else Encoded(text))
+        reasons.append(held.reasons.get(bytes(pubkey)))
+    lacking = len(pubkeys) - len(values)
+    return SeenTogether(
+        slot=held.placed.slot,
+        values=values + [None] * lacking,
+        reasons=reasons + ["truncated"] * lacking,
+        truncated=lacking > 0,
+    )
+
+
+def hold(pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: str = "") -> Held:
+    """What there was of the accounts. Raises what `placing.place` does, and WritesIncomplete."""
+    placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side)
+    keys = list(dict.fromkeys(map(bytes, pubkeys)))
+    states = _states(keys, placed)
+    if len(states) < len(keys):
+        placing.require_kept(placed, side)
+    if placed.is_coarse and placed.position.order < END_OF_SLOT and not tolerate_gaps:
+        for key in written_later_in_slot(keys, placed.position, placed.layout):
+            raise WritesIncomplete(placed.position.slot, Pubkey(key), side)
+    living = [key for key in keys if key in states and states[key].lamports]
+    reasons = dict.fromkeys(absence.stale_among(living, states, placed), absence.Absence.FILTERED)
+    if len(living) < len(keys):
+        reasons |= absence.absences(keys, states, placed)
+    return Held(placed, states, reasons)
+
+
+def shown(pubkey: Pubkey, held: Held, shape: Shape) -> AccountSnapshot | None:
+    """The account as it is asked for; None where there was none. Raises DataTooLong."""
+    state = held.state(pubkey)
+    if state is None:
+        return None
+    return snapshot(pubkey, account_of(state), state.slot, shape, _loader(held, shape))
+
+
+def _states(keys: list[bytes], placed: Placed) -> Mapping[bytes, State]:
+    if len(keys) > 1:
+        return newest_states(keys, placed.position, placed.layout)
+    state = newest_state(keys[0], placed.position, placed.layout)
+    return {} if state is None else {keys[0]: state}
+
+
+def _loader(held: Held, shape: Shape) -> Loader:
+    """What else a parsed account needs, its mint above all, at the same position."""
+    known: dict[bytes, State | None] = dict(held.states)
+    placed = held.placed
+    if shape.encoding is AccountEncoding.JSON_PARSED and len(known) > 1:
+        mints = _mints(held) - known.keys()
+        found = newest_states(list(mints), placed.position, placed.layout) if mints else {}
+        known |= {mint: found.get(mint) for mint in mints}
+
+    def load(key: Pubkey) -> Account | None:
+        raw = bytes(key)
+        if raw not in known:
+            known[raw] = newest_state(raw, placed.position, placed.layout)
+        state = known[raw]
+        return None if state is None or state.lamports == 0 else account_of(state)
+
+    return load
+
+
+def _mints(held: Held) -> set[bytes]:
+    """Of the token accounts: asked for at once, for each would be a statement of its own."""
+    tokens = [state.data for state in held.states.values() if state.owner in _TOKEN_PROGRAMS]
+    return {data[:32] for data in tokens if is_account(data)}

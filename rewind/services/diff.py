@@ -1,0 +1,51 @@
+"""An account at two positions, and what differs."""
+
+from dataclasses import dataclass
+
+from solders.pubkey import Pubkey
+
+from rewind.positions import Asked
+from rewind.results.accounts import AccountPair, Diff
+from rewind.services.accounts import hold, shown
+from rewind.services.shapes import Shape
+from rewind.store.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTwice:
+    """The account at both positions, and the word that goes with each side."""
+
+    value: AccountPair
+    reason_a: str | None
+    reason_b: str | None
+
+
+def account_diff(
+    pubkey: Pubkey, asked_a: Asked, asked_b: Asked, shape: Shape, *, tolerate_gaps: bool
+) -> SeenTwice:
+    """What is refused, and how, is what account_info refuses; side A is looked at first."""
+    a = hold([pubkey], asked_a, tolerate_gaps=tolerate_gaps, side="A")
+    b = hold([pubkey], asked_b, tolerate_gaps=tolerate_gaps, side="B")
+    state_a, state_b = a.state(pubkey), b.state(pubkey)
+    return SeenTwice(
+        value=AccountPair(
+            a=shown(pubkey, a, shape),
+            b=shown(pubkey, b, shape),
+            diff=_diff(state_a, state_b) if state_a and state_b else None,
+        ),
+        reason_a=a.reasons.get(bytes(pubkey)),
+        reason_b=b.reasons.get(bytes(pubkey)),
+    )
+
+
+def _diff(a: State, b: State) -> Diff:
+    data_a, data_b = a.data, b.data
+    return Diff(
+        lamports_delta=b.lamports - a.lamports,
+        owner_changed=a.owner != b.owner,
+        executable_changed=a.executable != b.executable,
+        rent_epoch_delta=b.rent_epoch - a.rent_epoch,
+        data_changed=data_a != data_b,
+        data_len_a=len(data_a),
+        data_len_b=len(data_b),
+    )

@@ -1,0 +1,112 @@
+"""An account's rows, newest first, one partition after the other, and large data apart."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from psycopg.errors import UndefinedTable
+
+from columns.packed_data import unpack
+from columns.raw_queries import fetch_all, fetch_one
+from rewind.models import AccountChange
+from rewind.positions import Position
+from rewind.store import layouts, partitions
+
+_U64 = 2**64
+_WRITE = AccountChange.Kind.WRITE.value
+# Packed data up to this comes with its row; what is larger is fetched when it is wanted.
+_LARGE = 8_192
+
+
+class Row(NamedTuple):
+    """An account as a write left it, or as it was found; `packed` is None where it is large."""
+
+    slot: int
+    position: int
+    kind: int
+    lamports: int
+    rent_epoch: int
+    executable: bool
+    owner: bytes
+    packed: bytes | None
+
+    @property
+    def is_write(self) -> bool:
+        return self.kind == _WRITE
+
+
+def rows_below(
+    pubkey: bytes, below: Position, first_slot: int, layout: int, *, at_once: int
+) -> Iterator[list[Row]]:
+    """The account's rows of any kind strictly before a position, down to the first slot; each time
+    at most `at_once`, and no more are read before they are asked for.
+    """
+    lowest = first_slot // layouts.SEGMENT_SLOTS
+    for segment in layouts.segments(below.slot, layout):
+        if segment.number < lowest:
+            return
+        is_read = False
+        while not is_read:
+            try:
+                found = fetch_all(_rows(segment), pubkey, *below, first_slot, at_once)
+            except UndefinedTable:
+                # A partition of the segment left the window; of the others nothing is lost.
+                layouts.forget()
+                yield from rows_below(pubkey, below, first_slot, layout, at_once=at_once)
+                return
+            rows = [_row(each) for each in found]
+            if rows:
+                yield rows
+                below = Position(rows[-1].slot, rows[-1].position)
+            is_read = len(rows) < at_once
+
+
+def data_of(pubkey: bytes, row: Row) -> bytes:
+    """The whole data of the account's row."""
+    packed = row.packed
+    if packed is None:
+        table = partitions.partition_of(row.slot).table
+        found = fetch_one(
+            f"SELECT data FROM {table} WHERE pubkey = $1 AND slot = $2 AND position = $3",
+            *(pubkey, row.slot, row.position),
+        )
+        assert found is not None, "rows of an account never change"
+        packed = found[0]
+    return unpack(packed)
+
+
+def written_later_in_slot(pubkeys: Sequence[bytes], position: Position, layout: int) -> set[bytes]:
+    """Those of the accounts that were written after the position and in its slot."""
+    table = partitions.partition_of(position.slot).table
+    segment = next(layouts.segments(position.slot, layout), None)
+    if not pubkeys or segment is None or table not in segment.tables:
+        return set()
+    rows = fetch_all(
+        f"SELECT pubkey FROM {table} WHERE pubkey = ANY($1) AND slot = $2 AND position > $3"
+        f" AND kind = {_WRITE}",
+        *(list(pubkeys), *position),
+    )
+    return {pubkey for (pubkey,) in rows}
+
+
+def _row(row: tuple[object, ...]) -> Row:
+    found = Row(*row)  # type: ignore[arg-type]
+    return found._replace(lamports=found.lamports % _U64, rent_epoch=found.rent_epoch % _U64)
+
+
+_COLUMNS = "slot, position, kind, lamports, rent_epoch, executable, owner_id"
+
+
+def _rows(segment: layouts.Segment) -> str:
+    """Each partition gives its rows in order, and none is looked into before those above it."""
+    parts = (
+        f"(SELECT {_COLUMNS}, CASE WHEN octet_length(data) <= {_LARGE} THEN data END AS packed"
+        f" FROM {table} WHERE pubkey = $1 AND (slot, position) < ($2, $3) AND slot >= $4"
+        " ORDER BY slot DESC, position DESC LIMIT $5)"
+        for table in segment.tables
+    )
+    # A lone part could not have a LIMIT of its own and another behind it.
+    return (
+        "SELECT c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable, o.pubkey,"
+        f" c.packed FROM (SELECT * FROM ({' UNION ALL '.join(parts)}) AS p LIMIT $5) AS c"
+        " JOIN rewind_owner o ON o.id = c.owner_id ORDER BY c.slot DESC, c.position DESC"
+    )
