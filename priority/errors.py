@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from jsonrpc.errors import RpcError
+from jsonrpc.errors import InvalidParams, RpcError
 
 
 class NodeError(RpcError):
@@ -99,3 +99,71 @@ class UpstreamAnswerTooLarge(UpstreamFailed):
 
     def __init__(self) -> None:
         super().__init__("The upstream node's answer is too large to be passed on: ask for less")
+
+
+class HeadMoved(RpcError):
+    """The chain went on whenever its state was being read: no two answers were of one slot."""
+
+    code = -32005
+    reason = "head_moved"
+
+    def __init__(self) -> None:
+        super().__init__("The chain moved on while its newest state was read: try again")
+
+
+class BundleEmpty(InvalidParams):
+    """A bundle without transactions."""
+
+    reason = "bundle_empty"
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__("bundle contains no transactions", found=0, maximum=maximum)
+
+
+class BundleTooLarge(InvalidParams):
+    """More transactions than a bundle may have."""
+
+    reason = "bundle_too_large"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"bundle size too large, max {maximum} transactions", found=found, maximum=maximum
+        )
+
+
+class ConfigsMismatch(InvalidParams):
+    """A list of which accounts to show that is not as long as the bundle."""
+
+    reason = "configs_mismatch"
+
+    def __init__(self, at: str, found: int, required: int) -> None:
+        super().__init__(
+            f"{at} must be equal in length to the number of transactions",
+            at=at,
+            found=found,
+            required=required,
+        )
+
+
+class TooManySnapshots(InvalidParams):
+    """More accounts to show of one transaction than it could have."""
+
+    reason = "too_many_snapshots"
+
+    def __init__(self, at: str, found: int, maximum: int) -> None:
+        super().__init__(
+            f"Too many accounts provided; max {maximum}", at=at, found=found, maximum=maximum
+        )
+
+
+class SnapshotsTooLarge(InvalidParams):
+    """The accounts to be shown hold more data than one answer may: ask for fewer of them."""
+
+    reason = "snapshots_too_large"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"The accounts to be shown have {found} bytes; at most {maximum} are answered",
+            found=found,
+            maximum=maximum,
+        )

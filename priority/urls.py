@@ -4,11 +4,11 @@ from typing import Any
 
 from gateway.endpoint import Page, RpcEndpoint, Terms
 from gateway.hosts import EVERY
-from priority.methods import health
+from priority.methods import bundles, health
 from priority.methods.table import methods
 
 # Importing a module of methods puts them into the table.
-__all__ = ["front_door", "health"]
+__all__ = ["bundles", "front_door", "health"]
 
 
 def front_door(page: Page) -> Any:

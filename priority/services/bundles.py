@@ -1,0 +1,165 @@
+"""Bundles tried: what each transaction would do after those before it. Nothing is sent anywhere."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from solders.account import Account
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from chain.commitment import Commitment
+from chain.units import Slot
+from priority.errors import HeadMoved
+from priority.services.head import read_head, recent_blockhashes
+from rewind.errors import EngineFailed, SimulationTimedOut, StateNotRecorded
+from rewind.positions import Asked
+from rewind.services.past import Past, past
+from rewind.services.running import run_on
+from simulator import addresses
+from simulator.client import simulate
+from simulator.errors import AccountsMissing, EngineFault, EngineTimeout
+from simulator.outcome import Outcome, refused
+from upstream.passage import Passage
+
+Accounts = dict[Pubkey, Account | None]
+# What a bundle's own writes may call for that nothing told before; each round is one more level.
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Transactions to try, and the accounts to be shown beside those that they need themselves.
+    With `any_blockhash` their blockhashes need not be recent.
+    """
+
+    transactions: Sequence[VersionedTransaction]
+    any_blockhash: bool
+    shown: frozenset[Pubkey]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a bundle: outcomes up to the first failure, and the accounts that it found.
+    `api_version` is the node's, None where it does not tell one or the past was asked.
+    """
+
+    slot: Slot
+    api_version: str | None
+    blockhash: Hash
+    last_valid_block_height: int | None
+    outcomes: list[Outcome]
+    found: Accounts
+
+    def states(self) -> Iterator[tuple[Outcome, Mapping[Pubkey, Account | None], Accounts]]:
+        """Each outcome with the accounts before it and those that it changed. What fails changes
+        nothing: the bundle would not land.
+        """
+        state = dict(self.found)
+        for outcome in self.outcomes:
+            written = {} if outcome.err is not None else dict(outcome.writes)
+            changed: Accounts = {
+                key: account if account.lamports else None for key, account in written.items()
+            }
+            yield outcome, state, changed
+            state.update(changed)
+
+
+def try_now(
+    bundle: Bundle, *, node: Passage, commitment: Commitment, timeout_seconds: int
+) -> Tried:
+    """On the newest state of the node. Raises UpstreamFailed, HeadMoved, EngineFailed,
+    SimulationTimedOut.
+    """
+    shown = set(bundle.shown)
+    for _ in range(_ROUNDS):
+        head = read_head(
+            bundle.transactions,
+            also=shown,
+            node=node,
+            seconds=timeout_seconds,
+            commitment=commitment,
+            any_blockhash=bundle.any_blockhash,
+        )
+        first = min(head.processed, default=len(bundle.transactions))
+        with _engine_words(timeout_seconds):
+            try:
+                outcomes = (
+                    simulate(
+                        bundle.transactions[:first],
+                        head.accounts,
+                        head.moment,
+                        verify=False,
+                        timeout_seconds=timeout_seconds,
+                    )
+                    if first
+                    else []
+                )
+            except AccountsMissing as missing:
+                shown.update(missing.keys)
+                continue
+        if head.processed and all(outcome.err is None for outcome in outcomes):
+            keys = list(bundle.transactions[first].message.account_keys)
+            outcomes.append(refused("AlreadyProcessed", keys))
+        return Tried(
+            slot=head.slot,
+            api_version=head.api_version,
+            blockhash=head.moment.previous_blockhash,
+            last_valid_block_height=head.last_valid_block_height,
+            outcomes=outcomes,
+            found=head.accounts,
+        )
+    raise HeadMoved
+
+
+def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds: int) -> Tried:
+    """On the archive's state at a position. Raises what `past` and Past.load raise, EngineFailed,
+    SimulationTimedOut.
+    """
+    then = past(asked, tolerate_gaps=tolerate_gaps)
+    recent = recent_blockhashes(then.sysvars.get(addresses.RECENT_BLOCKHASHES))
+    moment = then.moment
+    if not bundle.any_blockhash:
+        if not recent and not tolerate_gaps:
+            raise StateNotRecorded(then.slot, then.placed.earliest, [addresses.RECENT_BLOCKHASHES])
+        moment = replace(moment, blockhashes=frozenset(recent) if recent else None)
+    outcomes, found = _run_past(bundle, replace(then, moment=moment), timeout_seconds)
+    lacking = [key for key in bundle.shown if key not in found]
+    natives = [key for key in lacking if key in addresses.BUILTINS | addresses.SYSVARS]
+    if natives:
+        found.update(then.load_natives(natives))
+    others = [key for key in lacking if key not in natives]
+    if others:
+        found.update(then.load(others))
+    return Tried(
+        slot=then.slot,
+        api_version=None,
+        blockhash=moment.previous_blockhash,
+        last_valid_block_height=None,
+        outcomes=outcomes,
+        found=found,
+    )
+
+
+def _run_past(bundle: Bundle, then: Past, timeout_seconds: int) -> tuple[list[Outcome], Accounts]:
+    given: Accounts = {}
+    for _ in range(_ROUNDS):
+        with _engine_words(timeout_seconds):
+            try:
+                return run_on(
+                    then, bundle.transactions, given=given, timeout_seconds=timeout_seconds
+                )
+            except AccountsMissing as missing:
+                given.update(then.load(missing.keys))
+    raise EngineFailed("it asks for ever more accounts")
+
+
+@contextmanager
+def _engine_words(timeout_seconds: int) -> Iterator[None]:
+    try:
+        yield
+    except EngineTimeout:
+        raise SimulationTimedOut(timeout_seconds) from None
+    except EngineFault as fault:
+        raise EngineFailed(str(fault)) from None

@@ -1,0 +1,102 @@
+"""Code of programs, remembered: it is large, and the same in every simulation."""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import NamedTuple
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from simulator.addresses import LOADER_2, LOADER_3
+from simulator.programs import code_key
+
+# An upgradeable program's code begins with its kind, the slot it was deployed in and who may
+# upgrade it. All that follows is settled by that slot: nothing deploys twice in one slot.
+HEAD = 45
+_SETTLED = 12
+_PROGRAMDATA = (3).to_bytes(4, "little")
+# By then the slot's block is the only one there will ever be.
+_ROOTED_AFTER = 64
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_PROGRAMS = 4_096
+
+
+class _Code(NamedTuple):
+    account: Account
+    head: bytes
+    size: int
+
+
+_codes: OrderedDict[Pubkey, _Code] = OrderedDict()
+_behind: OrderedDict[Pubkey, Pubkey] = OrderedDict()
+_lock = Lock()
+
+
+def knows(key: Pubkey) -> bool:
+    """Whether its code is remembered, so that the head of the account is enough to read."""
+    return key in _codes
+
+
+def remember(key: Pubkey, account: Account, slot: int) -> None:
+    """Keeps what the account tells about code, if anything, as of the slot."""
+    owner = account.owner
+    if owner == LOADER_3:
+        behind = code_key(account)
+        if behind is not None:
+            with _lock:
+                _behind[key] = behind
+                _behind.move_to_end(key)
+                if len(_behind) > _MOST_PROGRAMS:
+                    _behind.popitem(last=False)
+            return
+    elif owner != LOADER_2 or not account.executable:
+        return
+    data = account.data
+    head = data[:HEAD]
+    if owner == LOADER_3 and (
+        head[:4] != _PROGRAMDATA or int.from_bytes(head[4:12], "little") + _ROOTED_AFTER > slot
+    ):
+        return
+    with _lock:
+        _codes[key] = _Code(account, head, len(data))
+        _codes.move_to_end(key)
+        while sum(code.size for code in _codes.values()) > _MOST_BYTES:
+            _codes.popitem(last=False)
+
+
+def restored(key: Pubkey, told: Account, size: int | None) -> Account | None:
+    """The whole account of which the head was told, and its size; None, and its code forgotten,
+    where that is no more what is remembered.
+    """
+    with _lock:
+        code = _codes.get(key)
+        if code is None:
+            return None
+        held, head, length = code
+        now = told.data
+        if (
+            told.owner != held.owner
+            or told.executable != held.executable
+            or size != length
+            or now[:_SETTLED] != head[:_SETTLED]
+            or (held.owner == LOADER_2 and now != head)
+        ):
+            del _codes[key]
+            return None
+        _codes.move_to_end(key)
+    if now == head and (told.lamports, told.rent_epoch) == (held.lamports, held.rent_epoch):
+        return held
+    data = now + held.data[HEAD:]
+    return Account(told.lamports, data, told.owner, told.executable, told.rent_epoch)
+
+
+def code_behind(program: Pubkey) -> Pubkey | None:
+    """Where an upgradeable program's code was found to lie: worth reading with the program."""
+    return _behind.get(program)
+
+
+def forget() -> None:
+    """Remembers nothing."""
+    with _lock:
+        _codes.clear()
+        _behind.clear()

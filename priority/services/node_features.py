@@ -1,0 +1,54 @@
+"""Which of the runtime's rules are on, as the upstream node tells."""
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from solders.account import Account
+from solders.litesvm import FeatureSet
+from solders.pubkey import Pubkey
+
+from chain.commitment import Commitment
+from priority.services.node_accounts import read_accounts
+from simulator.addresses import FEATURE
+from simulator.features import feature_set_of, known_features, mainnet_features
+from upstream.passage import Passage
+
+# Features come with epochs; the node may be given another chain.
+_REMEMBERED_SECONDS = 300.0
+
+
+class _Told(NamedTuple):
+    epoch: int
+    read_at: float
+    features: FeatureSet | None
+
+
+_told: dict[Passage, _Told] = {}
+
+
+def features_of(
+    node: Passage, *, epoch: int, seconds: int, commitment: Commitment
+) -> FeatureSet | None:
+    """The features that are on in the epoch; None for all that mainnet has, which is what a node
+    without a word of them runs too. Raises what read_accounts raises.
+    """
+    told, now = _told.get(node), time.monotonic()
+    if told is not None and told.epoch == epoch and now < told.read_at + _REMEMBERED_SECONDS:
+        return told.features
+    keys = sorted(known_features(), key=bytes)
+    reading = read_accounts(keys, node=node, seconds=seconds, commitment=commitment)
+    features = _features(reading.accounts)
+    _told[node] = _Told(epoch, now, features)
+    return features
+
+
+def _features(accounts: Mapping[Pubkey, Account | None]) -> FeatureSet | None:
+    active = {
+        key: int.from_bytes(account.data[1:9], "little")
+        for key, account in accounts.items()
+        if account is not None and account.owner == FEATURE and account.data[:1] == b"\x01"
+    }
+    if not active or active.keys() == mainnet_features().active.keys():
+        return None
+    return feature_set_of(active)

@@ -1,0 +1,100 @@
+"""Accounts before and after each transaction of a bundle, as the caller wants them shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from solders.account import Account
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from chain.account_json import AccountEncoding, account_json
+from chain.reserved import RESERVED_KEYS
+from priority.errors import SnapshotsTooLarge
+from priority.services.bundles import Tried
+from simulator.outcome import Outcome
+from simulator.parts import take_apart
+
+_ABSENT = Account(0, b"", Pubkey.default(), False, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Accounts to be shown of one transaction."""
+
+    addresses: Sequence[Pubkey]
+    encoding: AccountEncoding = AccountEncoding.BASE64
+
+
+# For each transaction: None for no accounts.
+Wishes = Sequence[Wanted | None]
+Shown = list[list[dict[str, Any] | None]]
+
+
+def snapshots(
+    tried: Tried, before: Wishes, after: Wishes, *, is_flat: bool, most_bytes: int
+) -> tuple[Shown, Shown]:
+    """The accounts before and after each transaction that ran; raises SnapshotsTooLarge.
+
+    Flat, data is a text alone and an absent account is null; else it is written as the block
+    engine's client reads it, which knows no null: an account without lamports.
+    """
+    pre: Shown = []
+    post: Shown = []
+    size = 0
+    for place, (_, state, changed) in enumerate(tried.states()):
+        now = {**state, **changed}
+        for wanted, accounts, told in (
+            (before[place], state, pre),
+            (after[place], now, post),
+        ):
+            addresses = () if wanted is None else wanted.addresses
+            size += sum(_size(accounts.get(key)) for key in addresses)
+            if size > most_bytes:
+                raise SnapshotsTooLarge(size, most_bytes)
+            encoding = AccountEncoding.BASE64 if wanted is None else wanted.encoding
+            told.append([_shown(key, accounts, encoding, is_flat) for key in addresses])
+    return pre, post
+
+
+def writable_accounts(transactions: Sequence[VersionedTransaction], tried: Tried) -> list[Wanted]:
+    """What each transaction may write; of those that did not run, nothing."""
+    written = [
+        Wanted(list(_writable(transaction, outcome)))
+        for transaction, outcome in zip(transactions, tried.outcomes, strict=False)
+    ]
+    return written + [Wanted(())] * (len(transactions) - len(written))
+
+
+def _writable(transaction: VersionedTransaction, outcome: Outcome) -> Iterator[Pubkey]:
+    parts = take_apart(transaction)
+    message = transaction.message
+    lookups = message.address_table_lookups if isinstance(message, MessageV0) else ()
+    loaded = sum(len(lookup.writable_indexes) for lookup in lookups)
+    for index, key in enumerate(outcome.keys):
+        is_static = index < parts.static_count
+        may = parts.is_writable(index) if is_static else index < parts.static_count + loaded
+        if may and str(key) not in RESERVED_KEYS:
+            yield key
+
+
+def _size(account: Account | None) -> int:
+    return 0 if account is None else len(account.data)
+
+
+def _shown(
+    key: Pubkey,
+    accounts: Mapping[Pubkey, Account | None],
+    encoding: AccountEncoding,
+    is_flat: bool,
+) -> dict[str, Any] | None:
+    account = accounts.get(key)
+    if account is None and is_flat:
+        return None
+    told = account_json(account or _ABSENT, encoding, load=accounts.get, pubkey=key)
+    if is_flat:
+        del told["space"]
+        if not isinstance(told["data"], dict):
+            told["data"] = told["data"][0]
+    return told
