@@ -168,6 +168,12 @@ class ArchiveState(models.Model):
     indexed_segments = models.IntegerField(
         default=0, help_text="Every segment below it has its rows in AccountSegment"
     )
+    indexed_slices = models.SmallIntegerField(
+        default=0, help_text="Of the segment that is being indexed: first bytes that are done"
+    )
+    kept_segments = models.IntegerField(
+        default=0, help_text="In every segment below it, writers keep AccountSegment themselves"
+    )
     audited_slot = SlotColumn(default=-1, help_text="Up to here the replay audit has looked")
     audited_position = models.IntegerField(
         default=END_OF_SLOT, help_text="In that slot up to this transaction"
@@ -273,6 +279,7 @@ class SimulationJob(models.Model):
     total = models.IntegerField(help_text="Simulations")
     done = models.IntegerField(default=0)
     failed = models.IntegerField(default=0, help_text="Of those done: answered with an error")
+    stored_bytes = models.BigIntegerField(default=0, help_text="Of results, unpacked")
     submitted_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -101,6 +101,22 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="archivestate",
+            name="indexed_slices",
+            field=models.SmallIntegerField(
+                default=0,
+                help_text="Of the segment that is being indexed: first bytes that are done",
+            ),
+        ),
+        migrations.AddField(
+            model_name="archivestate",
+            name="kept_segments",
+            field=models.IntegerField(
+                default=0,
+                help_text="In every segment below it, writers keep AccountSegment themselves",
+            ),
+        ),
+        migrations.AddField(
+            model_name="archivestate",
             name="layout",
             field=models.BigIntegerField(
                 default=0, help_text="Another number whenever a partition comes or goes"
@@ -206,6 +222,10 @@ class Migration(migrations.Migration):
                     models.IntegerField(
                         default=0, help_text="Of those done: answered with an error"
                     ),
+                ),
+                (
+                    "stored_bytes",
+                    models.BigIntegerField(default=0, help_text="Of results, unpacked"),
                 ),
                 ("submitted_at", models.DateTimeField()),
                 ("started_at", models.DateTimeField(null=True)),
