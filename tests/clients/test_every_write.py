@@ -65,7 +65,7 @@ def history() -> Iterator[History]:
         yield made(service)
 
 
-def made(service: Service) -> History:
+def made(service: Service, *, rounds: int = ROUNDS) -> History:
     localnet, pen = localnet_of(service), Pen(seed=3)
     until(lambda: localnet.answer("getHealth").get("result") == "ok", "localnet healthy")
     until(lambda: archived_to(service) >= 0, "a slot archived")
@@ -79,7 +79,7 @@ def made(service: Service) -> History:
     of_localnet(localnet, sending(opening))
     landed(localnet, [each.signature for each in opening])
     history.taken += opening
-    for number in range(ROUNDS):
+    for number in range(rounds):
         if number in (3, 7):
             localnet.call("setFaults", {"forkSlots": 2, "skipSlots": 1})
         play_round(history, mixture, pen, number)
@@ -87,6 +87,7 @@ def made(service: Service) -> History:
     until(lambda: archived_to(service) >= history.last, "all of it archived")
     (coverage,) = of_service(service, "/rewind", [("getRewindCoverage",)])
     history.first = coverage["earliestSlot"]
+    assert history.first == 0  # with the accounts that the chain started with
     slots = localnet.call("getBlocks", history.first, history.last)
     blocks = of_localnet(localnet, [("getBlock", slot, VERSION_0) for slot in slots])
     history.blocks = dict(zip(slots, blocks, strict=True))
