@@ -11,8 +11,9 @@ from historical.models import Gap as LedgerGap
 from ingest import handover
 from ingest.errors import WrongChain
 from ingest.follower_state import published
-from rewind.models import ArchivedSlot, ArchiveState
+from rewind.models import AccountChange, ArchivedSlot, ArchiveState
 from rewind.models import Gap as ArchiveGap
+from rewind.positions import START_OF_SLOT
 from tests.ingest.following import follower, wait, worker
 from tests.ingest.stored_chain import (
     archived_to,
@@ -38,6 +39,12 @@ def airdrops(localnet: Localnet, count: int) -> None:
         localnet.call("requestAirdrop", str(Keypair().pubkey()), 1_000_000_000)
 
 
+def genesis_archived(localnet: Localnet) -> None:
+    """Slot 0, larger than all others together, waits no more."""
+    with worker(), follower(localnet.geyser_url, localnet.url):
+        archived_to(0)
+
+
 def test_what_is_finalized_is_stored_with_every_write(localnet: Localnet) -> None:
     with worker(), follower(localnet.geyser_url, localnet.url) as following:
         airdrops(localnet, 20)
@@ -51,6 +58,19 @@ def test_what_is_finalized_is_stored_with_every_write(localnet: Localnet) -> Non
     assert no_open_gaps()
     is_localnets_chain(localnet)
     assert not ArchivedSlot.objects.exclude(granularity=Granularity.WRITE).exists()
+
+
+def test_what_a_chain_starts_with_is_stored_as_slot_0(localnet: Localnet) -> None:
+    # As where the follower comes up later than the chain, and further back than a replay can go.
+    localnet.wait_for_slot(160)
+    with worker(), follower(localnet.geyser_url, localnet.url):
+        archived_to(170)
+    assert no_open_gaps()
+    is_localnets_chain(localnet)
+    assert ArchivedSlot.objects.order_by("slot")[0].slot == Block.objects.order_by("slot")[0].slot
+    genesis = AccountChange.objects.filter(slot=0)
+    assert genesis.count() == len(localnet.call("getAccountWrites", 0)) > 250
+    assert set(genesis.values_list("position", flat=True)) == {START_OF_SLOT}
 
 
 def test_a_cut_stream_goes_on_where_it_was(localnet: Localnet) -> None:
@@ -89,9 +109,11 @@ def test_disorder_and_forks_leave_no_trace(localnet: Localnet) -> None:
 
 
 def test_slots_wait_while_no_worker_stores_them(localnet: Localnet) -> None:
+    genesis_archived(localnet)
+    stopped_at = newest_archived()
     with follower(localnet.geyser_url, localnet.url, limit_bytes=4_000) as following:
         wait(lambda: handover.count() > 2, "slots in Redis")
-        assert newest_archived() == -1
+        assert newest_archived() == stopped_at
         with worker():
             archived_to(localnet.call("getSlot") + 5)
         assert not following.failure
@@ -99,6 +121,7 @@ def test_slots_wait_while_no_worker_stores_them(localnet: Localnet) -> None:
 
 
 def test_a_full_outbox_does_not_hold_the_end_up(localnet: Localnet) -> None:
+    genesis_archived(localnet)
     with follower(localnet.geyser_url, localnet.url, limit_bytes=1_000):
         wait(lambda: handover.count() > 0, "a slot in Redis")
         localnet.wait_for_slot(localnet.call("getSlot") + 40)
