@@ -20,6 +20,10 @@ Parameter = int | bytes | Sequence[int] | Sequence[bytes]
 _INT8, _BYTEA, _INT8_ARRAY, _BYTEA_ARRAY = 20, 17, 1016, 1001
 _NOT_PREPARED = b"26000"  # invalid_sql_statement_name
 
+# Of each connection. The plan of a read through an epoch's partitions takes 200 kB of the server's
+# memory, and there are as many such texts as epochs.
+MOST_PREPARED = 64
+
 # Never used twice in a process: a name may live on where we forgot it, or be forgotten there.
 _numbers = itertools.count()
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes]] = WeakKeyDictionary()
@@ -52,16 +56,21 @@ def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     names = _prepared.get(raw)
     if names is None:
         names = _prepared[raw] = {}
-    name = names.get(sql)
+    name = names.pop(sql, None)
     values = [_binary(parameter) for parameter in parameters]
     formats = [1] * len(values)
     if name is not None:
+        names[sql] = name  # the last, for the first is the one that goes
         result = raw.pgconn.exec_prepared(name, values, formats, 1)
         if result.status == pq.ExecStatus.TUPLES_OK:
             return result
         if result.error_field(pq.DiagnosticField.SQLSTATE) != _NOT_PREPARED:
             raise _failure(raw, result)
+        del names[sql]
     # New on this connection, or a pooler gave us another server process.
+    if len(names) >= MOST_PREPARED:
+        # No error where the server does not know the name, unlike DEALLOCATE.
+        raw.pgconn.close_prepared(names.pop(next(iter(names))))
     name = names[sql] = b"tidemark_%d" % next(_numbers)
     prepared = raw.pgconn.prepare(name, sql.encode(), [_oid(each) for each in parameters])
     if prepared.status != pq.ExecStatus.COMMAND_OK:

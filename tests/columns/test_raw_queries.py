@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from columns.raw_queries import fetch_one
+from columns.raw_queries import MOST_PREPARED, fetch_all, fetch_one
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
@@ -43,3 +43,15 @@ def test_a_server_that_died_without_a_word_is_an_operational_error(transactional
         fetch_one("SELECT 1")
     connection.close()
     assert fetch_one("SELECT 1") == (1,)
+
+
+def test_a_connection_keeps_no_more_statements_than_it_may(transactional_db):
+    connection.close()
+    for round_ in range(2):
+        for number in range(MOST_PREPARED + 20):
+            assert fetch_one(f"SELECT {number}, $1", round_) == (number, round_)
+            assert fetch_one("SELECT 'often', $1", 7) == ("often", 7)
+        texts = [text for (text,) in fetch_all("SELECT statement FROM pg_prepared_statements")]
+        assert len(texts) == MOST_PREPARED
+        assert "SELECT 'often', $1" in texts
+        assert "SELECT 3, $1" not in texts
