@@ -1,0 +1,140 @@
+"""A worker's turn at a job: simulations one after the other, kept as they come."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from jsonrpc.errors import InternalError, RpcError
+from jsonrpc.wire import encode
+from rewind.job_errors import AnswerTooLarge, SimulationLost
+from rewind.models import SimulationJob
+from rewind.services.jobs.requests import Item, JobRequest, read_request
+from rewind.store import jobs as store
+
+log = logging.getLogger(__name__)
+
+# A cancelled job stops, and a caller sees progress, as soon as this.
+_KEPT_SECONDS = 0.5
+_KEPT_RESULTS = 100
+_KEPT_BYTES = 8_388_608
+# So often a simulation is begun that ends its worker each time.
+_MOST_TRIES = 3
+# What the results of one job may take before it is ended.
+MOST_STORED_BYTES = 536_870_912
+
+# The value of one simulation; raises RpcError.
+Simulate = Callable[[JobRequest, Item], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a turn lasts, when a worker that keeps nothing counts as gone (no simulation may
+    take so long), and what is kept for how long.
+    """
+
+    turn_seconds: float
+    gone_after: timedelta
+    most_bytes: int
+    keep_hours: int
+
+
+@dataclass(slots=True)
+class _Answers:
+    """Answers that are not kept yet."""
+
+    texts: list[bytes] = field(default_factory=list)
+    failed: int = 0
+    size: int = 0
+
+    def add(self, text: bytes, *, is_failure: bool) -> None:
+        self.texts.append(text)
+        self.failed += is_failure
+        self.size += len(text)
+
+
+def run(
+    job_id: UUID,
+    turn: int,
+    *,
+    simulate: Simulate,
+    terms: Terms,
+    now: Callable[[], datetime],
+) -> int | None:
+    """Takes that turn of the job, for its share of what its key has. The turn to take next; None
+    when there is none, or somebody else has this one.
+    """
+    job = store.claim(job_id, turn, now=now(), until=now() + terms.gone_after)
+    if job is None:
+        return None
+    ends_at = time.monotonic() + terms.turn_seconds / max(1, store.count_open(job.key_id))
+    try:
+        request = read_request(job.request)
+    except (KeyError, TypeError, ValueError):
+        log.exception("job %s cannot be read", job.pk)
+        _close(job, SimulationJob.State.FAILED, now(), terms, "the job cannot be read")
+        return None
+    while job.done < job.total:
+        answers = _some(job, request, simulate, terms.most_bytes, ends_at)
+        if not store.keep(
+            job, answers.texts, failed=answers.failed, until=now() + terms.gone_after
+        ):
+            return None
+        if job.stored_bytes > MOST_STORED_BYTES and job.done < job.total:
+            failure = f"its results take more than {MOST_STORED_BYTES} bytes"
+            _close(job, SimulationJob.State.FAILED, now(), terms, failure)
+            return None
+        if time.monotonic() >= ends_at and job.done < job.total:
+            return job.turn if store.hand_back(job, until=now() + terms.gone_after) else None
+    _close(job, SimulationJob.State.DONE, now(), terms)
+    return None
+
+
+def _close(
+    job: SimulationJob, state: SimulationJob.State, now: datetime, terms: Terms, why: str = ""
+) -> None:
+    jobs = SimulationJob.objects.filter(pk=job.pk, turn=job.turn)
+    store.close(jobs, state, now=now, keep_hours=terms.keep_hours, failure=why)
+
+
+def _some(
+    job: SimulationJob,
+    request: JobRequest,
+    simulate: Simulate,
+    most_bytes: int,
+    ends_at: float,
+) -> _Answers:
+    answers = _Answers()
+    # Where a worker ended before, each is kept at once: then it is known which one ends them.
+    is_careful = job.tries > 1
+    if job.tries > _MOST_TRIES:
+        log.error("job %s: simulation %d ends its workers", job.pk, job.done)
+        answers.add(encode({"error": SimulationLost().as_object()}), is_failure=True)
+        return answers
+    keep_at = min(time.monotonic() + _KEPT_SECONDS, ends_at)
+    for number in range(job.done, job.total):
+        try:
+            text = encode({"value": simulate(request, request.item(number))})
+            if len(text) > most_bytes:
+                raise AnswerTooLarge(len(text), most_bytes)
+            answers.add(text, is_failure=False)
+        except RpcError as error:
+            answers.add(encode({"error": error.as_object()}), is_failure=True)
+        except Exception:
+            if not connection.is_usable():
+                raise  # tells nothing of the simulation
+            log.exception("job %s: simulation %d failed", job.pk, number)
+            answers.add(encode({"error": InternalError().as_object()}), is_failure=True)
+        if (
+            is_careful
+            or time.monotonic() >= keep_at
+            or len(answers.texts) >= _KEPT_RESULTS
+            or answers.size >= _KEPT_BYTES
+        ):
+            break
+    return answers

@@ -1,0 +1,108 @@
+"""Queries of the replay audit: where it stands, what is next, and what it counted."""
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from typing import NamedTuple
+
+from django.db import connection
+
+from columns.raw_queries import fetch_all, fetch_one
+from rewind.models import ArchiveState
+from rewind.positions import Position
+
+
+class Count(NamedTuple):
+    """Transactions by what became of their replay."""
+
+    verified: int = 0
+    diverged: int = 0
+    unverified: int = 0
+
+    def plus(self, other: "Count") -> "Count":
+        return Count(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    @property
+    def replayed(self) -> int:
+        return self.verified + self.diverged
+
+
+# Slots that both the archive and the ledger have: nothing else can be replayed and compared.
+_BOTH = (
+    "FROM rewind_archivedslot a WHERE a.slot > $1"
+    " AND EXISTS (SELECT FROM historical_block b WHERE b.slot = a.slot)"
+)
+_NEXT = f"SELECT a.slot {_BOTH} ORDER BY a.slot LIMIT $2"
+_NEWEST = f"SELECT a.slot {_BOTH} ORDER BY a.slot DESC OFFSET $2 LIMIT 1"
+_COUNT = f"SELECT count(*) {_BOTH} AND a.slot <= $2"
+
+
+def audited_to() -> Position:
+    """The last place that the audit has looked at."""
+    ArchiveState.objects.get_or_create(pk=1)
+    row = ArchiveState.objects.values_list("audited_slot", "audited_position").get(pk=1)
+    return Position(*row)
+
+
+def advance(place: Position, to: Position) -> bool:
+    """False when somebody else has moved it since."""
+    state = ArchiveState.objects.filter(pk=1, audited_slot=place.slot, audited_position=place.order)
+    return state.update(audited_slot=to.slot, audited_position=to.order) == 1
+
+
+def slots_above(slot: int, limit: int) -> list[int]:
+    """The next slots to look at, lowest first."""
+    return [found for (found,) in fetch_all(_NEXT, slot, limit)]
+
+
+def slot_with_above(slot: int, most: int) -> int | None:
+    """The highest slot above `slot` that has `most` others above it; None when there are fewer."""
+    row = fetch_one(_NEWEST, slot, most)
+    return None if row is None else row[0]
+
+
+def slots_between(slot: int, last: int) -> int:
+    """How many there are above `slot`, up to `last`."""
+    row = fetch_one(_COUNT, slot, last)
+    assert row is not None
+    return int(row[0])
+
+
+# What is counted already and what is new, summed by reason.
+_SUMMED = """
+    SELECT coalesce(jsonb_object_agg(reason, number), '{}') FROM (
+        SELECT reason, sum(number::bigint) AS number FROM (
+            SELECT * FROM jsonb_each_text(day.reasons)
+            UNION ALL SELECT * FROM jsonb_each_text(excluded.reasons)
+        ) AS every (reason, number) GROUP BY reason
+    ) AS summed
+"""
+_ADD_DAY = f"""
+INSERT INTO rewind_auditedday AS day (day, verified, diverged, unverified, reasons, passed_over)
+VALUES (%s, %s, %s, %s, %s::jsonb, %s)
+ON CONFLICT (day) DO UPDATE SET verified = day.verified + excluded.verified,
+    diverged = day.diverged + excluded.diverged,
+    unverified = day.unverified + excluded.unverified,
+    passed_over = day.passed_over + excluded.passed_over, reasons = ({_SUMMED})
+"""
+_ADD_PROGRAMS = """
+INSERT INTO rewind_replaytally AS tally (day, program, verified, diverged, unverified)
+SELECT %s, * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bigint[])
+ON CONFLICT (day, program) DO UPDATE SET verified = tally.verified + excluded.verified,
+    diverged = tally.diverged + excluded.diverged,
+    unverified = tally.unverified + excluded.unverified
+"""
+
+
+def add_to_day(
+    day: date, count: Count, *, reasons: Mapping[str, int] | None = None, passed_over: int = 0
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_DAY, [day, *count, json.dumps(dict(reasons or {})), passed_over])
+
+
+def add_to_programs(day: date, counts: Mapping[bytes, Count]) -> None:
+    programs = sorted(counts)  # in one order for all, so that none wait in a ring
+    columns = [[counts[program][part] for program in programs] for part in range(3)]
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_PROGRAMS, [day, programs, *columns])

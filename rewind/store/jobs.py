@@ -1,0 +1,143 @@
+"""Queries of simulation jobs: claims, results as they come, and what is over."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from rewind.models import SimulationJob, SimulationResult
+
+State = SimulationJob.State
+OPEN = (State.QUEUED, State.RUNNING)
+# The first half of an advisory lock's name.
+_KEY_LOCK = 7_311
+
+
+def lock_key(key_id: int) -> None:
+    """Until the transaction ends nobody else hands in jobs of the key."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEY_LOCK, key_id % 2**31])
+
+
+def of_key(key_id: int) -> QuerySet[SimulationJob]:
+    return SimulationJob.objects.filter(key_id=key_id)
+
+
+def count_open(key_id: int) -> int:
+    return of_key(key_id).filter(state__in=OPEN).count()
+
+
+def claim(job_id: UUID, turn: int, *, now: datetime, until: datetime) -> SimulationJob | None:
+    """The job, which is the caller's until somebody claims it after him; None when that turn has
+    been taken, or there is nothing left to do.
+    """
+    claimed = SimulationJob.objects.filter(pk=job_id, turn=turn, state__in=OPEN).update(
+        turn=turn + 1,
+        tries=F("tries") + 1,
+        due_at=until,
+        state=State.RUNNING,
+        started_at=Coalesce("started_at", now),
+    )
+    return SimulationJob.objects.get(pk=job_id) if claimed else None
+
+
+def keep(
+    job: SimulationJob,
+    answers: Sequence[bytes],
+    *,
+    failed: int,
+    until: datetime,
+) -> bool:
+    """The next results, all of them, or none where the job is not the caller's any more."""
+    size = sum(map(len, answers))
+    with transaction.atomic():
+        mine = SimulationJob.objects.filter(
+            pk=job.pk, turn=job.turn, state=State.RUNNING, done=job.done
+        )
+        if not mine.update(
+            done=F("done") + len(answers),
+            failed=F("failed") + failed,
+            stored_bytes=F("stored_bytes") + size,
+            tries=0,
+            due_at=until,
+        ):
+            return False
+        SimulationResult.objects.bulk_create(
+            SimulationResult(job_id=job.pk, number=number, answer=answer)
+            for number, answer in enumerate(answers, start=job.done)
+        )
+    job.done += len(answers)
+    job.failed += failed
+    job.stored_bytes += size
+    job.tries = 0
+    return True
+
+
+def hand_back(job: SimulationJob, *, until: datetime) -> bool:
+    """The claim's turn may be taken by the next; whether it was still the caller's."""
+    mine = SimulationJob.objects.filter(pk=job.pk, turn=job.turn, state=State.RUNNING)
+    return mine.update(due_at=until) == 1
+
+
+def close(
+    jobs: QuerySet[SimulationJob],
+    state: State,
+    *,
+    now: datetime,
+    keep_hours: int,
+    failure: str = "",
+) -> int:
+    """How many of them were open, and are no more."""
+    return jobs.filter(state__in=OPEN).update(
+        state=state,
+        finished_at=now,
+        expires_at=now + timedelta(hours=keep_hours),
+        failure=failure,
+    )
+
+
+def results(job_id: UUID, start: int, limit: int) -> list[tuple[int, bytes]]:
+    """(number, answer), from the number `start` on."""
+    found = SimulationResult.objects.filter(job_id=job_id, number__gte=start)
+    rows = found.order_by("number").values_list("number", "answer")[:limit]
+    return [(number, bytes(answer)) for number, answer in rows]
+
+
+_CALL_AGAIN = """
+UPDATE rewind_simulationjob SET due_at = %s
+WHERE id IN (
+    SELECT id FROM rewind_simulationjob
+    WHERE state IN ('queued', 'running') AND due_at <= %s
+    ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED
+)
+RETURNING id, turn
+"""
+
+
+def take_idle(*, now: datetime, until: datetime, limit: int) -> list[tuple[UUID, int]]:
+    """(id, turn) of jobs that nobody is at; they count as called from now on."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CALL_AGAIN, [until, now, limit])
+        return list(cursor.fetchall())
+
+
+def expired(now: datetime) -> QuerySet[SimulationJob]:
+    """Jobs whose results are over, and still there."""
+    return SimulationJob.objects.filter(~Q(request={}), expires_at__lte=now)
+
+
+def delete_results(job: SimulationJob) -> None:
+    """Its results and what it asked for; that it was stays."""
+    with transaction.atomic():
+        SimulationResult.objects.filter(job_id=job.pk).delete()
+        SimulationJob.objects.filter(pk=job.pk).update(
+            request={}, stored_bytes=0, client_reference=None
+        )
+
+
+def delete_forgotten(before: datetime) -> int:
+    """Jobs that were over before then."""
+    return SimulationJob.objects.filter(expires_at__lt=before).delete()[0]

@@ -1,0 +1,88 @@
+"""Celery's doors to the archive."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+import redis
+from celery import shared_task
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
+
+from rewind.calls import call_job
+from rewind.methods.jobs import simulate
+from rewind.services import audit
+from rewind.services.jobs import care, running
+
+log = logging.getLogger(__name__)
+
+# The database or Redis is not there.
+_AWAY = (
+    redis.RedisError,
+    BrokerError,
+    OperationalError,
+    InterfaceError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    OSError,
+)
+# Below the period of its clock: whatever else the worker has to do gets its turn.
+_AUDIT_SECONDS = 4.0
+# The turn of a job: less for each, the more of them its key has open.
+_TURN_SECONDS = 3.0
+
+
+def _terms() -> running.Terms:
+    # A simulation may be two runs of the engine, and reads before them.
+    longest = 2 * settings.SIMULATION_TIMEOUT_SECONDS + 10
+    return running.Terms(
+        turn_seconds=_TURN_SECONDS,
+        gone_after=timedelta(seconds=longest),
+        most_bytes=settings.ARCHIVE_ANSWER_BYTES,
+        keep_hours=settings.SIMULATION_JOB_HOURS,
+    )
+
+
+@contextlib.contextmanager
+def _until_next_call(name: str) -> Iterator[None]:
+    """While the database or Redis is away a task ends with a line: it is called again anyway."""
+    try:
+        yield
+    except _AWAY as error:
+        connection.close()
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        log.warning("%s waits for the database or Redis: %s", name, reason)
+
+
+@shared_task
+def audit_replays() -> None:
+    with _until_next_call("audit_replays"):
+        audit.audit_next(
+            permille=settings.REPLAY_AUDIT_PERMILLE, now=timezone.now, seconds=_AUDIT_SECONDS
+        )
+
+
+@shared_task
+def run_simulation_job(job_id: str, turn: int) -> None:
+    """Some seconds of a job; then it stands in line again, behind those of others."""
+    with _until_next_call("run_simulation_job"):
+        next_turn = running.run(
+            UUID(job_id), turn, simulate=simulate, terms=_terms(), now=timezone.now
+        )
+        if next_turn is not None:
+            call_job(UUID(job_id), next_turn)
+
+
+@shared_task
+def resume_simulation_jobs() -> None:
+    """Jobs that nobody is at are called again, and results that are over are deleted."""
+    with _until_next_call("resume_simulation_jobs"):
+        gone_after = _terms().gone_after
+        for job_id, turn in care.idle_jobs(now=timezone.now(), gone_after=gone_after):
+            call_job(job_id, turn)
+        care.delete_expired(now=timezone.now())
