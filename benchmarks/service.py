@@ -97,10 +97,12 @@ def served(application: str, **environment: str) -> Iterator[tuple[str, int]]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def rpc_request(key: str, method: str, params: Sequence[Any]) -> bytes:
-    """A whole HTTP request for one call on the ledger."""
+def rpc_request(
+    key: str, method: str, params: Sequence[Any], *, path: str = "/historical"
+) -> bytes:
+    """A whole HTTP request for one call, on the ledger unless told otherwise."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    return _post(b"/historical", body, b"Authorization: " + key.encode() + b"\r\n")
+    return _post(path.encode(), body, b"Authorization: " + key.encode() + b"\r\n")
 
 
 def bare_request(number: int, like: bytes) -> bytes:

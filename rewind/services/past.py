@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from solders.account import Account
 from solders.hash import Hash
@@ -25,8 +26,7 @@ class Past:
     """A position, resolved and checked. `slot` is the one that a transaction runs in, `load_slot`
     that of the accounts it finds. `sysvars` are those of the slot's beginning, None where the
     archive has none or (`stale_sysvars`) none of that time. `empty` are accounts that are known
-    not to be there. `before` says that the position is (slot, index - 1), what the transaction of
-    that index read.
+    not to be there.
     """
 
     slot: Slot
@@ -97,7 +97,7 @@ def past(
         load_slot=placed.slot,
         moment=Moment(
             slot=query.slot,
-            previous_blockhash=_previous_blockhash(query.slot, sysvars),
+            previous_blockhash=_previous_blockhash(query, sysvars),
             features=features_at(query.slot, epoch=_epoch(query.slot, clock), layout=query.layout),
         ),
         sysvars=sysvars,
@@ -138,13 +138,28 @@ def _epoch(slot: Slot, clock: Account | None) -> int:
     return int.from_bytes(clock.data[16:24], "little")
 
 
-def _previous_blockhash(slot: Slot, sysvars: dict[Pubkey, Account | None]) -> Hash:
+def _previous_blockhash(query: Placed, sysvars: dict[Pubkey, Account | None]) -> Hash:
     """The parent's blockhash; of a slot without a block, that of the newest block before it."""
-    block = recorded.block_of(slot)
-    if block is not None:
-        return block.previous_blockhash
+    try:
+        return _of_ledger(query.slot, query.layout)
+    except _NotInLedger:
+        pass
     recent = sysvars[addresses.RECENT_BLOCKHASHES]
     if recent is not None and int.from_bytes(recent.data[:8], "little"):
         return Hash(recent.data[8:40])
-    below = store.blockhash_below(slot)
+    below = store.blockhash_below(query.slot)
     return Hash.default() if below is None else Hash(below)
+
+
+class _NotInLedger(Exception):
+    """The ledger has no block of the slot."""
+
+
+# What a block says of its parent never changes; that there is no block may. The layout stands for
+# the archive: another one may have another block in the slot.
+@lru_cache(maxsize=1_024)
+def _of_ledger(slot: Slot, layout: int) -> Hash:
+    block = recorded.block_of(slot)
+    if block is None:
+        raise _NotInLedger
+    return block.previous_blockhash

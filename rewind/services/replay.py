@@ -24,6 +24,8 @@ Status = Literal["verified", "diverged", "unverified"]
 FAITHFUL_FROM = 381_888_000
 OLDER_RULES = "engine_older_rules"
 _LONGEST_TEXT = 600
+_MOST_VERIFIED = 10_000
+_verified: set[tuple[bytes, int]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +54,22 @@ class Replayed:
 
     verdict: Verdict
     outcome: Outcome | None = None
-    past: Past | None = field(default=None, repr=False)
     accounts: Accounts = field(default_factory=dict, repr=False)
 
 
-def replay(recorded: RecordedTransaction, *, timeout_seconds: float = 10.0) -> Replayed:
+def replay(
+    recorded: RecordedTransaction, *, there: Past | None = None, timeout_seconds: float = 10.0
+) -> Replayed:
     """The transaction on the state that it read, compared with what the ledger says became of it
-    and with the accounts that the archive has right after it.
+    and with the accounts that the archive has right after it. `there` is its own place, from a
+    caller who has it already.
     """
     if recorded.meta is None:
         return _unverified("no_meta")
     try:
-        there = past(
-            Asked(slot=recorded.slot, index=recorded.index, after=False),
-            empty=frozenset(comparing.empty_before(recorded.transaction, recorded.meta)),
-        )
+        there = there or past(Asked(slot=recorded.slot, index=recorded.index, after=False))
+        empty = comparing.empty_before(recorded.transaction, recorded.meta)
+        there = replace(there, empty=frozenset(empty), tolerate_gaps=False)
         outcomes, accounts = run_on(there, [recorded.transaction], timeout_seconds=timeout_seconds)
     except RpcError as refusal:
         return _unverified(refusal.reason)
@@ -82,7 +85,24 @@ def replay(recorded: RecordedTransaction, *, timeout_seconds: float = 10.0) -> R
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
     reason = OLDER_RULES if differences and is_before_faithful_slots(recorded.slot) else None
     verdict = Verdict("diverged" if differences else "verified", differences, reason)
-    return Replayed(verdict, outcome, there, accounts)
+    return Replayed(verdict, outcome, accounts)
+
+
+def verdict_of(
+    recorded: RecordedTransaction, *, layout: int, timeout_seconds: float = 10.0
+) -> Verdict:
+    """The verdict of `replay`, which runs nothing again that was verified once: neither a record
+    nor a state that is known ever changes. `layout` is the archive's.
+    """
+    key = bytes(recorded.signature), layout
+    if key in _verified:
+        return Verdict("verified")
+    verdict = replay(recorded, timeout_seconds=timeout_seconds).verdict
+    if verdict.status == "verified":
+        if len(_verified) >= _MOST_VERIFIED:
+            _verified.clear()
+        _verified.add(key)
+    return verdict
 
 
 def is_before_faithful_slots(slot: Slot) -> bool:

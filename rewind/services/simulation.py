@@ -16,10 +16,10 @@ from rewind.services.overrides import Override, given_accounts
 from rewind.services.past import Past, past
 from rewind.services.replay import (
     OLDER_RULES,
-    Replayed,
     Verdict,
     is_before_faithful_slots,
     replay,
+    verdict_of,
 )
 from rewind.services.running import Accounts, run_on
 from simulator.errors import BadSysvar, EngineFault, EngineTimeout
@@ -54,14 +54,17 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         asking.asked, tolerate_gaps=asking.tolerate_gaps, pre_state_slot=asking.pre_state_slot
     )
     same = _same_in_ledger(asking.transaction)
+    verdict = None
     if same is not None and not asking.is_altered and _is_own_place(there, same):
-        replayed = replay(same, timeout_seconds=timeout_seconds)
+        # What was let through with a gap proves nothing, so that replay asks anew.
+        known = None if asking.tolerate_gaps else there
+        replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
+        verdict = replayed.verdict
         if replayed.outcome is not None:
-            return _answer(asking, there, replayed.outcome, replayed.accounts, replayed.verdict)
-    else:
-        replayed = None
+            return _answer(asking, there, replayed.outcome, replayed.accounts, verdict)
     outcome, accounts = _run(asking, there, timeout_seconds)
-    verdict = _verdict(there, same, replayed, timeout_seconds)
+    if verdict is None:
+        verdict = _verdict(there, same, timeout_seconds)
     return _answer(asking, there, outcome, accounts, verdict)
 
 
@@ -94,16 +97,11 @@ def _is_own_place(there: Past, same: RecordedTransaction) -> bool:
     return there.placed.position == Position.before(same.slot, same.index)
 
 
-def _verdict(
-    there: Past,
-    same: RecordedTransaction | None,
-    replayed: Replayed | None,
-    timeout_seconds: float,
-) -> Verdict:
-    if same is None:
-        older = is_before_faithful_slots(there.slot)
-        return Verdict("unverified", reason=OLDER_RULES if older else "not_in_ledger")
-    return (replayed or replay(same, timeout_seconds=timeout_seconds)).verdict
+def _verdict(there: Past, same: RecordedTransaction | None, timeout_seconds: float) -> Verdict:
+    if same is not None:
+        return verdict_of(same, layout=there.query.layout, timeout_seconds=timeout_seconds)
+    older = is_before_faithful_slots(there.slot)
+    return Verdict("unverified", reason=OLDER_RULES if older else "not_in_ledger")
 
 
 def _answer(
