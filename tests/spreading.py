@@ -48,7 +48,7 @@ def workers(config: pytest.Config) -> int:
     return 0 if few else WORKERS
 
 
-class InOrder(LoadScopeScheduling):  # type: ignore[misc]
+class InOrder(LoadScopeScheduling):
     """Hands whole files to the workers, in the order of the collection. A file's tests of another
     phase are another piece of work: none is done by a worker that is past that phase.
     """

@@ -1,0 +1,43 @@
+"""How the tests are spread: nothing is lost, nothing torn apart, nothing out of its turn."""
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from tests import spreading
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_what_is_named_is_there() -> None:
+    starts = [each for group in spreading._TOGETHER.values() for each in group]
+    for name in (*starts, *spreading._LONGEST):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_longest_of_each_phase_come_first_and_no_phase_is_met_twice(
+    request: pytest.FixtureRequest,
+) -> None:
+    # The order in which this very run has them.
+    items = request.session.items
+    phases = [spreading._phase(item) for item in items]
+    assert phases == sorted(phases)
+    for _, of_phase in groupby(items, key=spreading._phase):
+        ranks = [spreading._rank(item.nodeid) for item in of_phase]
+        assert ranks == sorted(ranks)
+
+
+def test_a_files_tests_of_a_phase_are_one_piece() -> None:
+    nodeids = [
+        "tests/historical/test_blocks.py::test_a",
+        "tests/historical/test_bounds.py::test_b",
+        "tests/access/test_keys.py::test_c",
+        "tests/access/test_keys.py::test_d[x::y]",
+        "tests/historical/test_blocks.py::test_e",
+    ]
+    pieces = dict(spreading._pieces(nodeids))
+    assert list(pieces) == nodeids
+    first, second, third, fourth, fifth = pieces.values()
+    assert first == second and third == fourth
+    assert len({first, third, fifth}) == 3
