@@ -1,4 +1,4 @@
-"""simulateHistoricalTransaction of token transfers through the whole stack, and the engine's part."""
+"""simulateHistoricalTransaction of token transfers through all of it, and the engine's part."""
 
 import statistics
 import tempfile
