@@ -52,3 +52,8 @@ def _features(accounts: Mapping[Pubkey, Account | None]) -> FeatureSet | None:
     if not active or active.keys() == mainnet_features().active.keys():
         return None
     return feature_set_of(active)
+
+
+def forget() -> None:
+    """Asks anew."""
+    _told.clear()
