@@ -1,6 +1,7 @@
 """An engine process: runs the jobs that come over its socket, one by one, until it is closed."""
 
 import os
+import resource
 import signal
 import socket
 import sys
@@ -25,8 +26,11 @@ from simulator.self_test import self_test
 _PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 
 
-def main(descriptor: int) -> None:
-    """Answers the self-test first, then every job in its turn."""
+def main(descriptor: int, memory_limit: int) -> None:
+    """Answers the self-test first, then every job in its turn. With more memory than the limit it
+    dies.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
     # Ctrl-C reaches the whole group of processes: this one ends when its socket does.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as connection:
@@ -38,6 +42,9 @@ def main(descriptor: int) -> None:
                 send(connection, _answer(engine, receive(connection)))
         except (EOFError, ConnectionError):
             return
+        except MemoryError:
+            # Nothing to be told with what is left: whoever waits sees that the process is gone.
+            os._exit(1)
         except Exception as fault:
             send(connection, Answer(None, fault, _memory()))
 
@@ -70,6 +77,8 @@ def run_job(engine: Engine, job: Job) -> list[Outcome]:
 def _answer(engine: Engine, job: Job) -> Answer:
     try:
         return Answer(run_job(engine, job), None, _memory())
+    except MemoryError:
+        raise
     except Exception as fault:
         return Answer(None, fault, _memory())
 
@@ -85,4 +94,4 @@ def _memory() -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

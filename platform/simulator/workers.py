@@ -23,12 +23,13 @@ class EngineProcess:
     that threads, daemons and whatever `__main__` is do not matter.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory_limit: int) -> None:
         mine, theirs = socket.socketpair()
         with theirs:
             descriptor = theirs.fileno()
+            arguments = [str(descriptor), str(memory_limit)]
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "simulator.engine_process", str(descriptor)],
+                [sys.executable, "-m", "simulator.engine_process", *arguments],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[descriptor],
                 env={**os.environ, "PYTHONPATH": _python_path(), "RUST_BACKTRACE": "0"},
@@ -101,7 +102,10 @@ class EngineProcess:
 
 
 class Workers:
-    """A pool of engine processes, for any number of threads."""
+    """A pool of engine processes, for any number of threads. One with more than `memory_each` is
+    replaced after its job; one that asks for more than `memory_limit` dies of it, and not the
+    machine.
+    """
 
     def __init__(
         self,
@@ -109,10 +113,12 @@ class Workers:
         processes: int | None = None,
         jobs_each: int = 20_000,
         memory_each: int = 1024 * 1024 * 1024,
+        memory_limit: int = 2 * 1024 * 1024 * 1024,
     ) -> None:
         self._limit = processes or len(os.sched_getaffinity(0))
         self._jobs_each = jobs_each
         self._memory_each = memory_each
+        self._memory_limit = memory_limit
         self._idle: deque[EngineProcess] = deque()
         self._busy: set[EngineProcess] = set()
         self._changed = Condition()
@@ -160,7 +166,7 @@ class Workers:
                         process.kill()
                         continue
                 elif len(self._busy) < self._limit:
-                    process = EngineProcess()
+                    process = EngineProcess(self._memory_limit)
                 elif self._changed.wait(max(deadline - time.monotonic(), 0)):
                     continue
                 else:
@@ -177,7 +183,7 @@ class Workers:
                 self._idle.append(process)
             elif not self._closed:
                 # At once, so that the next job does not wait for it from its very start.
-                self._idle.appendleft(EngineProcess())
+                self._idle.appendleft(EngineProcess(self._memory_limit))
             self._changed.notify()
         if process.broken:
             process.kill()

@@ -31,6 +31,7 @@ from tests.simulator.world import (
     pay,
     plain,
     v0,
+    writable,
 )
 
 PROGRAM = address(800)
@@ -185,6 +186,29 @@ def test_an_old_process_gives_way_to_a_new_one(limits: dict[str, int]) -> None:
         assert len(pool.pids()) == 1
     finally:
         pool.close()
+
+
+def test_a_process_that_asks_for_too_much_memory_dies_alone() -> None:
+    world = World()
+    heavy = World()
+    keys = [address(900 + each) for each in range(6)]
+    heavy.accounts.update({key: plain(100 * SOL, bytes(10 * 1024 * 1024)) for key in keys})
+    heavy.deploy(PROGRAM, elf.SUCCEEDS)
+    transaction = v0([call(PROGRAM, b"", [writable(key) for key in keys])])
+    pool = Workers(processes=1, memory_limit=200 * 1024 * 1024)
+    try:
+        light = job_of(world, pay(BOB.pubkey(), 1))
+        for _ in range(2):
+            with pytest.raises(EngineFault, match="died"):
+                pool.run(job_of(heavy, transaction), timeout_seconds=PATIENCE)
+            (outcome,) = pool.run(light, timeout_seconds=PATIENCE)
+            assert outcome.err is None
+            assert len(pool.pids()) == 1
+    finally:
+        pool.close()
+    # As many bytes as a transaction may load are no trouble with the limit that there is.
+    (outcome,) = client.engine_processes().run(job_of(heavy, transaction), timeout_seconds=PATIENCE)
+    assert outcome.err is None
 
 
 def test_many_threads_share_the_processes() -> None:
