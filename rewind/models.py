@@ -285,11 +285,13 @@ class SimulationJob(models.Model):
     finished_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True, help_text="When its results are deleted")
     failure = models.TextField(blank=True)
-    # Whose turn it is: a worker claims the job by counting it up, and what it writes holds while
-    # nobody has claimed it since.
+    # Counted up by a worker that begins a turn (it is odd then), by its end, and by whoever finds
+    # that the worker is gone: what a worker writes holds while nobody has counted on.
     turn = models.IntegerField(default=0)
     due_at = models.DateTimeField(help_text="When nobody is at it any more, and it is called again")
-    tries = models.SmallIntegerField(default=0, help_text="Turns since the last result")
+    tries = models.SmallIntegerField(
+        default=0, help_text="Workers that were gone since the last result"
+    )
 
     class Meta:
         ordering = ["-submitted_at"]

@@ -244,7 +244,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "tries",
-                    models.SmallIntegerField(default=0, help_text="Turns since the last result"),
+                    models.SmallIntegerField(
+                        default=0, help_text="Workers that were gone since the last result"
+                    ),
                 ),
             ],
             options={

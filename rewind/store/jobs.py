@@ -31,12 +31,13 @@ def count_open(key_id: int) -> int:
 
 
 def claim(job_id: UUID, turn: int, *, now: datetime, until: datetime) -> SimulationJob | None:
-    """The job, which is the caller's until somebody claims it after him; None when that turn has
-    been taken, or there is nothing left to do.
+    """The job, which is the caller's for this turn; None when somebody has taken the turn, or
+    there is nothing left to do.
     """
+    if turn % 2:
+        return None
     claimed = SimulationJob.objects.filter(pk=job_id, turn=turn, state__in=OPEN).update(
         turn=turn + 1,
-        tries=F("tries") + 1,
         due_at=until,
         state=State.RUNNING,
         started_at=Coalesce("started_at", now),
@@ -76,10 +77,10 @@ def keep(
     return True
 
 
-def hand_back(job: SimulationJob, *, until: datetime) -> bool:
-    """The claim's turn may be taken by the next; whether it was still the caller's."""
+def hand_back(job: SimulationJob, *, until: datetime) -> int | None:
+    """The next turn, which anybody may take; None where the job is not the caller's any more."""
     mine = SimulationJob.objects.filter(pk=job.pk, turn=job.turn, state=State.RUNNING)
-    return mine.update(due_at=until) == 1
+    return job.turn + 1 if mine.update(turn=job.turn + 1, due_at=until) else None
 
 
 def close(
@@ -107,7 +108,7 @@ def results(job_id: UUID, start: int, limit: int) -> list[tuple[int, bytes]]:
 
 
 _CALL_AGAIN = """
-UPDATE rewind_simulationjob SET due_at = %s
+UPDATE rewind_simulationjob SET due_at = %s, turn = turn + turn %% 2, tries = tries + turn %% 2
 WHERE id IN (
     SELECT id FROM rewind_simulationjob
     WHERE state IN ('queued', 'running') AND due_at <= %s
@@ -118,7 +119,9 @@ RETURNING id, turn
 
 
 def take_idle(*, now: datetime, until: datetime, limit: int) -> list[tuple[UUID, int]]:
-    """(id, turn) of jobs that nobody is at; they count as called from now on."""
+    """(id, turn) of jobs that nobody is at; they count as called from now on. Where a worker was at
+    it, what it still writes is void.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_CALL_AGAIN, [until, now, limit])
         return list(cursor.fetchall())

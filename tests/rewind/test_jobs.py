@@ -359,11 +359,11 @@ def test_a_cancelled_job_stops_and_keeps_what_it_has(archive: LittleChain, ask: 
     )
     row = SimulationJob.objects.get()
     turn = running.run(row.pk, 0, simulate=simulate, terms=short, now=timezone.now)
-    assert turn == 1
+    assert turn == 2
     cancelled = ask("cancelSimulationJob", job["jobId"])
     assert (cancelled["state"], cancelled["done"]) == ("cancelled", 1)
     assert cancelled["expiresAt"] is not None
-    tasks.run_simulation_job(job["jobId"], 1)
+    tasks.run_simulation_job(job["jobId"], 2)
     assert ask("cancelSimulationJob", job["jobId"]) == cancelled
     page = ask("getSimulationJobResults", job["jobId"])
     assert (len(page["results"]), page["next"], page["complete"]) == (1, None, True)

@@ -79,8 +79,10 @@ def run(
         log.exception("job %s cannot be read", job.pk)
         _close(job, SimulationJob.State.FAILED, now(), terms, "the job cannot be read")
         return None
+    # Where a worker ended before, each is kept at once: then it is known which one ends them.
+    at_once = 1 if job.tries else _KEPT_RESULTS
     while job.done < job.total:
-        answers = _some(job, request, simulate, terms.most_bytes, ends_at)
+        answers = _some(job, request, simulate, terms.most_bytes, ends_at, at_once)
         if not store.keep(
             job, answers.texts, failed=answers.failed, until=now() + terms.gone_after
         ):
@@ -90,7 +92,7 @@ def run(
             _close(job, SimulationJob.State.FAILED, now(), terms, failure)
             return None
         if time.monotonic() >= ends_at and job.done < job.total:
-            return job.turn if store.hand_back(job, until=now() + terms.gone_after) else None
+            return store.hand_back(job, until=now() + terms.gone_after)
     _close(job, SimulationJob.State.DONE, now(), terms)
     return None
 
@@ -108,11 +110,10 @@ def _some(
     simulate: Simulate,
     most_bytes: int,
     ends_at: float,
+    at_once: int,
 ) -> _Answers:
     answers = _Answers()
-    # Where a worker ended before, each is kept at once: then it is known which one ends them.
-    is_careful = job.tries > 1
-    if job.tries > _MOST_TRIES:
+    if job.tries >= _MOST_TRIES:
         log.error("job %s: simulation %d ends its workers", job.pk, job.done)
         answers.add(encode({"error": SimulationLost().as_object()}), is_failure=True)
         return answers
@@ -131,9 +132,8 @@ def _some(
             log.exception("job %s: simulation %d failed", job.pk, number)
             answers.add(encode({"error": InternalError().as_object()}), is_failure=True)
         if (
-            is_careful
+            len(answers.texts) >= at_once
             or time.monotonic() >= keep_at
-            or len(answers.texts) >= _KEPT_RESULTS
             or answers.size >= _KEPT_BYTES
         ):
             break
