@@ -30,6 +30,8 @@ CACHED_SYSVARS = (
     addresses.LAST_RESTART_SLOT,
     addresses.RECENT_BLOCKHASHES,
 )
+# Those that programs must name.
+_NAMED_SYSVARS = frozenset({addresses.SLOT_HISTORY, addresses.FEES})
 GONE = Account(0, b"", addresses.SYSTEM, False, 0)
 _LOG_BYTES = 10_000
 
@@ -45,6 +47,7 @@ class Machine:
         own += self.vm.get_program_accounts(addresses.SYSVAR_OWNER)
         self._own = dict(own)
         self._sysvars: dict[Pubkey, Account] = {}
+        self._named_sysvars: dict[Pubkey, Account] = {}
         self._staged: list[Pubkey] = []
         self.rent_minimum = self.vm.minimum_balance_for_rent_exemption
 
@@ -54,19 +57,11 @@ class Machine:
 
     def set_sysvars(self, load: Load, slot: int) -> None:
         """Sysvars as the caller has them; a clock of the slot where there is none."""
-        current = self._sysvars
         for key in CACHED_SYSVARS:
             account = load(key)
             if account is None:
                 account = _clock(slot) if key == addresses.CLOCK else self._own[key]
-            before = current.get(key)
-            if before is account or before == account:
-                continue
-            try:
-                self.vm.set_account(key, account)
-            except Exception as fault:  # the wheel does not export its class
-                raise BadSysvar(key, str(fault)) from None
-            current[key] = account
+            self._set_sysvar(self._sysvars, key, account)
 
     def stage(
         self, keys: Iterable[Pubkey], accounts: Iterable[Account | None], load: Load, slot: int
@@ -75,8 +70,9 @@ class Machine:
         vm, residents, own = self.vm, self.residents, self._own
         for key, account in zip(keys, accounts, strict=True):
             if key in own:
-                continue
-            if account is None:
+                if key in _NAMED_SYSVARS:
+                    self._set_sysvar(self._named_sysvars, key, account or own[key])
+            elif account is None:
                 residents.forget(key)
                 vm.set_account(key, GONE)
             elif not (
@@ -107,6 +103,16 @@ class Machine:
         budget.compute_unit_limit = units
         budget.heap_size = heap
         self.vm.set_compute_budget(budget)
+
+    def _set_sysvar(self, current: dict[Pubkey, Account], key: Pubkey, account: Account) -> None:
+        before = current.get(key)
+        if before is account or before == account:
+            return
+        try:
+            self.vm.set_account(key, account)
+        except Exception as fault:  # the wheel does not export its class
+            raise BadSysvar(key, str(fault)) from None
+        current[key] = account
 
     def _put(self, key: Pubkey, account: Account) -> None:
         # The VM takes the flag for a promise of code that it can load.

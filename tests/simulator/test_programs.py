@@ -7,6 +7,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.encodings import b64decode
 from chain.units import U64_MAX, Slot
 from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
@@ -195,6 +196,28 @@ def test_an_error_of_the_loader_is_the_callers_own() -> None:
     with pytest.raises(LookupError, match="not this one"):
         world.engine.execute(CALL, load=load, moment=world.moment)
     assert world.look(pay(PROGRAM, SOL)).err is None
+
+
+@pytest.mark.parametrize("key", [addresses.SLOT_HISTORY, addresses.FEES])
+def test_a_program_reads_a_sysvar_as_the_caller_has_it(key: Pubkey) -> None:
+    """Those that the VM does not look at by itself; each time anew."""
+    world = World()
+    data = bytes(world.accounts[key].data)
+    # In a program's input the data of the only account begins at 96.
+    reads = elf.op(0x07, 1, 0, 0, 96 + len(data) - 8) + elf.op(0xB7, 2, 0, 0, 8)
+    code = reads + elf.CALL + elf.RETURN_0 + elf.EXIT
+    world.deploy(PROGRAM, elf.elf(code, {2: b"sol_set_return_data"}))
+    transaction = v0([call(PROGRAM, b"", [readable(key)])])
+    own = world.accounts.pop(key)
+    for number in (None, 1, 2, 2, None):
+        changed = data if number is None else data[:-8] + number.to_bytes(8, "big")
+        world.accounts[key] = Account(own.lamports, changed, own.owner, False, U64_MAX)
+        if number is None:
+            del world.accounts[key]
+        outcome = world.look(transaction)
+        assert outcome.err is None
+        told = "" if outcome.return_data is None else outcome.return_data["data"][0]
+        assert b64decode(told).ljust(8, b"\0") == changed[-8:]
 
 
 def test_rules_follow_the_slot() -> None:
