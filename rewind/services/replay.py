@@ -23,6 +23,7 @@ Status = Literal["verified", "diverged", "unverified"]
 # Mainnet's first slot whose rules the engine still has, all of them (docs/decisions/replay.md).
 FAITHFUL_FROM = 381_888_000
 OLDER_RULES = "engine_older_rules"
+BEHIND_A_GAP = "behind_a_gap"
 _LONGEST_TEXT = 600
 _MOST_VERIFIED = 10_000
 _verified: set[tuple[bytes, int]] = set()
@@ -82,6 +83,8 @@ def replay(
         *comparing.meta_differences(recorded.meta, outcome.meta()),
         *_account_differences(recorded, there, outcome),
     ]
+    if found and _is_behind_a_gap(there, accounts):
+        return Replayed(Verdict("unverified", reason=BEHIND_A_GAP), outcome, accounts)
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
     reason = OLDER_RULES if differences and is_before_faithful_slots(recorded.slot) else None
     verdict = Verdict("diverged" if differences else "verified", differences, reason)
@@ -108,6 +111,22 @@ def verdict_of(
 def is_before_faithful_slots(slot: Slot) -> bool:
     """Whether the engine has not all of the slot's rules: a matter of mainnet's history."""
     return slot < FAITHFUL_FROM and store.chain_of_filters() == MAINNET_GENESIS_HASH
+
+
+def _is_behind_a_gap(there: Past, accounts: Accounts) -> bool:
+    """Whether an account that was found is older than slots that the archive lacks: it may have
+    been another.
+    """
+    gap = store.last_gap_below(there.slot)
+    if gap is None:
+        return False
+    placed = there.placed
+    states = newest_states([bytes(key) for key in accounts], placed.position, placed.layout)
+    return any(
+        (state := states.get(bytes(key))) is None or state.slot <= gap
+        for key in accounts
+        if key not in there.sysvars and key not in there.empty
+    )
 
 
 def _unverified(reason: str) -> Replayed:

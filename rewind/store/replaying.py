@@ -68,6 +68,16 @@ def first_gap_from(slot: int) -> int | None:
     return None if row is None else int(row[0])
 
 
+def last_gap_below(slot: int) -> int | None:
+    """The last slot below it that lies in an open gap."""
+    row = fetch_one(
+        "SELECT least(to_slot, $1 - 1) FROM rewind_gap"
+        " WHERE closed_at IS NULL AND from_slot < $1 ORDER BY from_slot DESC LIMIT 1",
+        slot,
+    )
+    return None if row is None else int(row[0])
+
+
 def blockhash_below(slot: int) -> bytes | None:
     """The blockhash of the newest archived slot below the slot."""
     row = fetch_one(

@@ -1,6 +1,6 @@
 """A chain made in this process: real transactions, run by the engine, block by block."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from solders.account import Account
@@ -26,17 +26,25 @@ BEGAN = UnixTimestamp(1_790_000_000)
 
 
 class LittleChain:
-    """Slot 0 has the accounts that it starts with, `payers` with 1,000 SOL each among them."""
+    """Slot 0 has the accounts that it starts with: the given ones, and `payers` with 1,000 SOL
+    each.
+    """
 
-    def __init__(self, folder: Path, *, payers: int = 2) -> None:
+    def __init__(
+        self, folder: Path, *, payers: int = 2, given: Mapping[Pubkey, Account] | None = None
+    ) -> None:
         self.payers = [Keypair.from_seed(bytes([number + 1]) * 32) for number in range(payers)]
-        given = {
+        wallets = {
             payer.pubkey(): Account(1_000 * SOL, b"", SYSTEM, False, U64_MAX)
             for payer in self.payers
         }
         self._storage = Storage(folder)
         chain = open_chain(
-            self._storage, epoch_slots=432_000, slot_seconds=0.4, now=BEGAN, given=given
+            self._storage,
+            epoch_slots=432_000,
+            slot_seconds=0.4,
+            now=BEGAN,
+            given={**wallets, **(given or {})},
         )
         genesis = self._storage.block(Slot(0))
         assert genesis is not None

@@ -1,0 +1,178 @@
+"""What a simulation says of its own truth: it is verified only where nothing at all differs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from chain.blocks import SlotRecord
+from historical.services.recorded import recorded
+from rewind.models import AccountChange
+from rewind.services import comparing
+from rewind.services.replay import replay
+from tests.conftest import Rpc
+from tests.rewind.little_chain import SOL, LittleChain
+from tests.rewind.simulating import call, own_place, simulated, stored, upgradeable
+from tests.simulator.elf import RETURNS_DATA
+
+TARGET, PROGRAM = Pubkey(bytes([77]) * 32), Pubkey(bytes([80]) * 32)
+database = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Iterator[LittleChain]:
+    made = LittleChain(tmp_path, given=upgradeable(PROGRAM, RETURNS_DATA, slot=0))
+    made.block(made.payment(TARGET, SOL))
+    returning = made.signed([call(PROGRAM)], made.payers[0])
+    made.block(made.payment(TARGET, SOL + 1), returning)
+    yield made
+    made.close()
+
+
+def with_meta(record: SlotRecord, index: int, **meta: Any) -> SlotRecord:
+    """The block, with the transaction's metadata told otherwise."""
+    entries = list(record.transactions)
+    entries[index] = replace(entries[index], meta={**(entries[index].meta or {}), **meta})
+    return replace(record, transactions=entries)
+
+
+TOLD_OTHERWISE = [
+    (0, "err", {"InstructionError": [0, {"Custom": 1}]}, "err"),
+    (0, "fee", 5_001, "fee"),
+    (0, "computeUnitsConsumed", 151, "computeUnitsConsumed"),
+    (0, "logMessages", ["Program log: another"], "logs"),
+    (0, "preBalances", [1, 2, 1], "preBalances"),
+    (0, "postBalances", [1, 2, 1], "postBalances"),
+    (
+        *(0, "innerInstructions"),
+        [{"index": 0, "instructions": [{"programIdIndex": 1, "accounts": [], "data": ""}]}],
+        "innerInstructions",
+    ),
+    (
+        *(0, "postTokenBalances"),
+        [
+            {
+                "accountIndex": 1,
+                "mint": str(TARGET),
+                "uiTokenAmount": {
+                    **{"amount": "1", "decimals": 0, "uiAmount": 1.0, "uiAmountString": "1"}
+                },
+            }
+        ],
+        "postTokenBalances",
+    ),
+    (
+        *(1, "returnData"),
+        {"programId": str(PROGRAM), "data": ["AAAA", "base64"]},
+        "returnData",
+    ),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+@pytest.mark.parametrize(("index", "name", "value", "field"), TOLD_OTHERWISE)
+def test_each_field_that_the_chain_tells_otherwise_is_named(
+    chain: LittleChain, rpc: Rpc, index: int, name: str, value: Any, field: str
+) -> None:
+    records = [*chain.records[:2], with_meta(chain.records[2], index, **{name: value})]
+    stored(records)
+    sent = chain.sent[1 + index]
+    found = simulated(rpc, sent, anchor=own_place(sent))
+    assert (found["fidelity"], found["fidelityFields"]) == ("diverged", [field])
+    assert found["fidelityReason"] is None
+    record = recorded(sent.signatures[0])
+    assert record is not None
+    (difference,) = replay(record).verdict.differences
+    assert difference.field == field and difference.expected != difference.found
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_an_account_that_the_archive_tells_otherwise_is_named(chain: LittleChain, rpc: Rpc) -> None:
+    stored(chain.records)
+    sent = chain.sent[1]
+    rows = AccountChange.objects.filter(pubkey=bytes(TARGET))
+    assert simulated(rpc, sent, anchor=own_place(sent))["fidelity"] == "verified"
+    rows.filter(slot=2).update(lamports=7)
+    value = simulated(rpc, sent, anchor=own_place(sent))
+    assert (value["fidelity"], value["fidelityFields"]) == ("diverged", ["accounts"])
+    rows.filter(slot=1).update(lamports=8)
+    value = simulated(rpc, sent, anchor=own_place(sent))
+    assert set(value["fidelityFields"]) >= {"preBalances", "postBalances", "accounts"}
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_where_it_is_run_says_nothing_of_how_true_it_is(chain: LittleChain, rpc: Rpc) -> None:
+    stored(chain.records)
+    for position in ({"slot": 0}, {"slot": 2}, {"slot": 2, "transactionIndex": 1}):
+        assert simulated(rpc, chain.sent[1], **position)["fidelity"] == "verified"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_what_cannot_be_told_has_a_reason(chain: LittleChain, rpc: Rpc) -> None:
+    entry = chain.records[2].transactions[0]
+    bare = replace(
+        chain.records[2],
+        transactions=[replace(entry, meta=None), *chain.records[2].transactions[1:]],
+    )
+    stored([*chain.records[:2], bare])
+    first, second, _ = chain.sent
+
+    def reason(transaction: VersionedTransaction, **config: Any) -> tuple[str, str | None]:
+        value = simulated(rpc, transaction, **config)
+        return value["fidelity"], value["fidelityReason"]
+
+    assert reason(first, slot=2) == ("verified", None)
+    assert reason(second, slot=2) == ("unverified", "no_meta")
+    assert reason(second, anchor=own_place(second)) == ("unverified", "no_meta")
+    assert reason(chain.payment(TARGET, 3 * SOL), slot=2) == ("unverified", "not_in_ledger")
+    # Somebody else's signature on another message is no proof of anything.
+    other = VersionedTransaction.populate(chain.payment(TARGET, 9).message, first.signatures)
+    assert reason(other, slot=2) == ("unverified", "not_in_ledger")
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+LOGS = st.lists(st.sampled_from(["a", "b", "Log truncated"]), max_size=5)
+
+
+@given(LOGS, LOGS)
+def test_logs_are_compared_up_to_where_one_was_cut(one: list[str], other: list[str]) -> None:
+    differ = bool(comparing.meta_differences({"logMessages": one}, {"logMessages": other}))
+    cut = min(
+        [logs.index("Log truncated") for logs in (one, other) if "Log truncated" in logs] or [9]
+    )
+    assert differ == (one[:cut] != other[:cut])
+
+
+def test_older_forms_of_metadata_are_the_same() -> None:
+    inner = {"programIdIndex": 1, "accounts": [0], "data": "3", "stackHeight": 2}
+    amount = {"amount": "5", "decimals": 1, "uiAmount": None, "uiAmountString": "0.5"}
+    balance = {"accountIndex": 1, "mint": "M", "uiTokenAmount": amount, "owner": "O"}
+    found = {
+        "err": {"InstructionError": [0, "BorshIoError"]},
+        "innerInstructions": [{"index": 0, "instructions": [inner]}],
+        "preTokenBalances": [{**balance, "programId": "P"}],
+    }
+    older = {
+        "err": {"InstructionError": [0, {"BorshIoError": "Unknown"}]},
+        "innerInstructions": [
+            {"index": 0, "instructions": [{**inner, "stackHeight": None}]},
+            {"index": 1, "instructions": []},
+        ],
+        "preTokenBalances": [{name: value for name, value in balance.items() if name != "owner"}],
+        "rewards": [],
+        "computeUnitsConsumed": None,
+    }
+    assert comparing.meta_differences(older, found) == []
+    other = {**older, "err": {"InstructionError": [0, "InvalidArgument"]}}
+    assert [name for name, *_ in comparing.meta_differences(other, found)] == ["err"]
