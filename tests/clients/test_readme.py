@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from solders.keypair import Keypair
 
+from .chain_doors import localnet_of, of_service, until
 from .conftest import Node
 from .service import ROOT, Service
 from .sources import MADE, made_block
@@ -17,9 +19,12 @@ from .sources import MADE, made_block
 EXPECTED = [str(MADE), made_block()["blockhash"], "1"]
 
 
-def snippet(language: str, service: Service, number: int = 0) -> str:
+def snippet(
+    language: str, service: Service, number: int = 0, *, section_name: str = "Use it"
+) -> str:
     """A snippet of the section in the language, with the service's address."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Use it\n")[1]
+    text_of_all = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text_of_all.split(f"\n## {section_name}\n")[1]
     section = section.split("\n## ")[0]
     found = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     text: str = found[number]
@@ -28,9 +33,13 @@ def snippet(language: str, service: Service, number: int = 0) -> str:
     return text.replace(readers_own, service.base_url)
 
 
-def run(service: Service, *command: str) -> str:
+def run(service: Service, *command: str, **environment: str) -> str:
     done = subprocess.run(
-        command, env={**os.environ, "KEY": service.key}, capture_output=True, text=True, timeout=60
+        command,
+        env={**os.environ, "KEY": service.key, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -67,3 +76,22 @@ def test_typescripts_snippet_prints_the_newest_block(
     script = tmp_path / "readme.mjs"
     script.write_text(snippet("ts", service), encoding="utf-8")
     assert node(script, KEY=service.key).split() == EXPECTED
+
+
+def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> None:
+    localnet = localnet_of(followed)
+    signature = localnet.call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
+    until(lambda: _is_stored(followed, signature), "the airdrop stored")
+    text = snippet("python", followed, section_name="The past")
+    before, after, outcome = run(
+        followed, sys.executable, "-c", text, SIGNATURE=signature
+    ).splitlines()
+    assert int(before) - int(after) == 5_005_000
+    err, units, fidelity = outcome.split()
+    assert (err, fidelity) == ("None", "verified") and int(units) > 0
+
+
+def _is_stored(service: Service, signature: str) -> bool:
+    options = {"maxSupportedTransactionVersion": 0}
+    (found,) = of_service(service, "/historical", [("getTransaction", signature, options)])
+    return found is not None
