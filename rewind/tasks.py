@@ -16,7 +16,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from rewind.calls import call_job
 from rewind.methods.jobs import simulate
-from rewind.services import audit
+from rewind.services import audit, segments
 from rewind.services.jobs import care, running
 
 log = logging.getLogger(__name__)
@@ -86,3 +86,12 @@ def resume_simulation_jobs() -> None:
         for job_id, turn in care.idle_jobs(now=timezone.now(), gone_after=gone_after):
             call_job(job_id, turn)
         care.delete_expired(now=timezone.now())
+
+
+@shared_task
+def index_segments() -> None:
+    """Some of a sealed segment; the rest when the clock calls again."""
+    with _until_next_call("index_segments"):
+        segment = segments.index_next()
+        if segment is not None:
+            log.info("segment %d is indexed", segment)

@@ -10,6 +10,8 @@ from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from access.admin import words
 from access.key_states import KeyState, condition
@@ -19,7 +21,9 @@ from access.services import usage_reports
 from historical.services import overview
 from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
+from rewind.admin.audit import rate
 from rewind.models import Gap
+from rewind.services.audit_overview import audited_today
 
 _LISTED = 5
 _OUTCOMES = 8
@@ -55,6 +59,9 @@ _LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Filtered owners", "owner", "filter_alt"),
             ("Filtered accounts", "filteredpubkey", "filter_list"),
             ("Baselines", "baseline", "photo_camera"),
+            ("Replay audit", "auditedday", "fact_check"),
+            ("Divergences", "divergence", "difference"),
+            ("Simulation jobs", "simulationjob", "science"),
         ),
     ),
     ("Tipping", "tipping", (("TTL classes", "ttlclass", "timelapse"),)),
@@ -107,7 +114,10 @@ def _chain() -> dict[str, Any]:
     lacking = (
         words.coloured(words.grouped(gaps), "warning") if gaps else words.coloured("0", "good")
     )
-    rows: list[tuple[str, Any]] = [("Open gaps of the archive", lacking)]
+    rows: list[tuple[str, Any]] = [
+        ("Open gaps of the archive", lacking),
+        ("Replayed today as the chain says", _replays()),
+    ]
     try:
         state = published()
     except redis.RedisError:
@@ -125,6 +135,17 @@ def _chain() -> dict[str, Any]:
         "hint": state.problem or "The newest stored slot, against the newest finalized one.",
         "rows": rows,
     }
+
+
+def _replays() -> SafeString | str:
+    """The audit's rate, and what it found that is still open."""
+    count, divergences = audited_today(timezone.now())
+    told = f"{rate(count)} of {words.grouped(count.replayed)}" if count.replayed else "none yet"
+    if not divergences:
+        return told
+    noun = "divergence" if divergences == 1 else "divergences"
+    word = words.coloured(f"{words.grouped(divergences)} open {noun}", "bad")
+    return format_html("{} {}", told, word)
 
 
 def _behind(finalized: int, newest: int | None) -> str:

@@ -54,8 +54,8 @@ def _shown(found: overview.ArchiveOverview) -> dict[str, Any]:
         "missing": words.grouped(found.missing),
         "unknown": words.grouped(found.unknown),
         "lacking": words.grouped(lacking) if lacking else "",
-        "percent": _percent(found.gap_percent),
-        "every_write": f"{words.grouped(fine)} ({_percent(100 * fine / max(1, found.archived))})",
+        "percent": percent_of(found.gap_percent),
+        "every_write": f"{words.grouped(fine)} ({percent_of(100 * fine / max(1, found.archived))})",
         "coarse": words.grouped(found.coarse) if found.coarse else "",
         "causes": [(in_words(cause), words.grouped(slots)) for cause, slots in found.causes],
         "gaps": [
@@ -99,7 +99,7 @@ def _cell(number: int, cell: overview.Cell) -> dict[str, Any]:
     }
 
 
-def _percent(share: float | None) -> str:
+def percent_of(share: float | None) -> str:
     if share is None:
         return "-"
     if 0 < share < 0.001:

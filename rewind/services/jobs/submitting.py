@@ -84,6 +84,12 @@ def cancel(key_id: int, job_id: str, *, now: datetime, keep_hours: int) -> Simul
     return jobs.get()
 
 
+def cancel_all(job_ids: Iterable[uuid.UUID], *, now: datetime, keep_hours: int) -> int:
+    """How many of these jobs, whosever they are, were open and are cancelled."""
+    jobs = SimulationJob.objects.filter(pk__in=list(job_ids))
+    return store.close(jobs, SimulationJob.State.CANCELLED, now=now, keep_hours=keep_hours)
+
+
 def _require_window(slots: Iterable[int]) -> None:
     wanted = list(slots)
     if not wanted:

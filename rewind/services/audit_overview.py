@@ -1,0 +1,110 @@
+"""The replay audit as a whole, for whoever looks after it."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import cast
+
+from django.db.models import Sum
+from solders.pubkey import Pubkey
+
+from rewind.models import AuditedDay, Divergence, ReplayTally
+from rewind.store import audits as store
+from rewind.store.audits import Count
+
+DAYS = 30
+_PROGRAMS = 25
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day's replays; `passed_over` are slots."""
+
+    day: date
+    count: Count
+    passed_over: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOverview:
+    """The last 30 days, today last, those without an audit too; sums by program (those that were
+    replayed most) and by reason. `audited_to` is None before the first slot. `newest` are open
+    divergences, of `open` in all.
+    """
+
+    days: list[Day]
+    total: Count
+    passed_over: int
+    programs: list[tuple[Pubkey, Count]]
+    more_programs: bool
+    reasons: list[tuple[str, int]]
+    audited_to: int | None
+    slots_behind: int
+    open: int
+    newest: list[Divergence]
+
+    @property
+    def today(self) -> Day:
+        return self.days[-1]
+
+
+def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOverview:
+    """`slots_behind` counts no further than `most_behind`."""
+    today = now.astimezone(UTC).date()
+    first = today - timedelta(days=DAYS - 1)
+    found = {each.day: each for each in AuditedDay.objects.filter(day__gte=first)}
+    days = [_day(first + timedelta(days=number), found) for number in range(DAYS)]
+    reasons: Counter[str] = Counter()
+    for each in found.values():
+        reasons.update(each.reasons)
+    total = Count()
+    for day in days:
+        total = total.plus(day.count)
+    programs = _programs(first)
+    slot = store.audited_to().slot
+    unresolved = Divergence.objects.filter(resolved_at__isnull=True)
+    return AuditOverview(
+        days=days,
+        total=total,
+        passed_over=sum(day.passed_over for day in days),
+        programs=programs[:_PROGRAMS],
+        more_programs=len(programs) > _PROGRAMS,
+        reasons=reasons.most_common(),
+        audited_to=None if slot < 0 else slot,
+        slots_behind=len(store.slots_above(slot, most_behind)),
+        open=unresolved.count(),
+        newest=list(unresolved[:_LISTED]),
+    )
+
+
+def audited_today(now: datetime) -> tuple[Count, int]:
+    """Today's replays, and how many divergences are open."""
+    day = AuditedDay.objects.filter(day=now.astimezone(UTC).date()).first()
+    count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
+    return count, Divergence.objects.filter(resolved_at__isnull=True).count()
+
+
+def _day(day: date, found: dict[date, AuditedDay]) -> Day:
+    row = found.get(day)
+    if row is None:
+        return Day(day, Count(), 0)
+    return Day(day, Count(row.verified, row.diverged, row.unverified), row.passed_over)
+
+
+def _programs(first: date) -> list[tuple[Pubkey, Count]]:
+    """One more than are shown."""
+    rows = (
+        ReplayTally.objects.filter(day__gte=first)
+        .values("program")
+        .annotate(
+            sum_verified=Sum("verified"),
+            sum_diverged=Sum("diverged"),
+            sum_unverified=Sum("unverified"),
+        )
+        .order_by("-sum_diverged", "-sum_verified", "-sum_unverified", "program")
+    )
+    return [
+        (cast(Pubkey, row["program"]), Count(row["sum_verified"], row["sum_diverged"], row["sum_unverified"]))
+        for row in rows[: _PROGRAMS + 1]
+    ]
