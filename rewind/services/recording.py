@@ -16,8 +16,9 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links
-from rewind.store import dropped, owners, partitions, writing
+from rewind.store import dropped, owners, partitions, segments, writing
 from rewind.store import slots as store
+from rewind.store.layouts import segment_of
 
 # A range with an end one above it must still fit a bigint.
 _HIGHEST_SLOT = 2**62
@@ -114,6 +115,7 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
         filtered_pubkeys=owners.filtered_pubkeys(),
         owner_ids=owners.ids_of(_owners(records)),
         staged_slots=frozenset(result.improved),
+        kept_segments=segments.kept(),
     )
     partitions.ensure(record.slot for record in records if record.account_writes)
     try:
@@ -127,6 +129,7 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
             changes.update(writing.turn_bases_into_writes())
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
+    segments.keep(batch.occurrences)
     dropped.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
@@ -153,9 +156,11 @@ class _Batch:
     filtered_pubkeys: set[bytes]
     owner_ids: dict[bytes, int]
     staged_slots: frozenset[Slot]
+    kept_segments: int
     staged: list[writing.NewChange] = field(default_factory=list)
     written: Counter[int] = field(default_factory=Counter)
     dropped: dict[bytes, tuple[Slot, Slot]] = field(default_factory=dict)
+    occurrences: segments.Occurrences = field(default_factory=segments.Occurrences)
     filtered: int = 0
 
     def filters(self) -> Hashable:
@@ -163,6 +168,7 @@ class _Batch:
 
     def new_rows(self, record: SlotRecord) -> Iterator[writing.NewChange]:
         slot, staged_slot = record.slot, record.slot in self.staged_slots
+        is_late = segment_of(slot) < self.kept_segments
         places = _places(record)
         # In the order of the index: pages filled at random cost more to find and to write.
         for pubkey, position in sorted(places):
@@ -174,6 +180,8 @@ class _Batch:
                 continue
             owner_id = self.owner_ids[write.owner]
             row = writing.NewChange(slot, position, owner_id, _WRITE, write)
+            if is_late:
+                self.occurrences.add(pubkey, slot)
             if staged_slot or position == positions.END_OF_SLOT:
                 self.staged.append(row)
             else:

@@ -6,9 +6,10 @@ from django.db import transaction
 
 from columns import gap_life
 from rewind.models import Gap
-from rewind.positions import Position
-from rewind.store import absence, carrying, dropped, partitions, writing
+from rewind.positions import CARRIED, Position
+from rewind.store import absence, carrying, dropped, partitions, segments, writing
 from rewind.store import slots as store
+from rewind.store.layouts import segment_of
 
 
 def prune(before_slot: int) -> list[partitions.Partition]:
@@ -29,11 +30,16 @@ def prune(before_slot: int) -> list[partitions.Partition]:
         gap_life.cut_below(Gap, first_kept)
         store.forget_below(first_kept)
     falling = [each for each in partitions.existing() if each.last < first_kept]
-    if falling:
-        _carry_over(falling[-1].last + 1)
+    if not falling:
+        return []
+    edge = falling[-1].last + 1
+    _carry_over(edge)
     # Last, for they hold what a run that was stopped has not carried yet; and the lowest first,
     # for a higher one may tell that what a lower one holds was closed.
-    return list(takewhile(partitions.drop, falling))
+    fallen = list(takewhile(partitions.drop, falling))
+    if fallen == falling and segment_of(falling[0].first) < segment_of(edge):
+        _forget_segments(segment_of(edge))
+    return fallen
 
 
 def _move_edge(first_kept: int) -> None:
@@ -53,8 +59,17 @@ def _carry_over(edge: int) -> None:
     with transaction.atomic():
         writing.lift_timeouts()
         partitions.ensure([edge])
-    for first_byte in range(256):
+    for number in range(segments.SLICES):
         with transaction.atomic():
             writing.lift_timeouts()
-            dropped.carry(first_byte, edge)
-            carrying.carry(first_byte, edge)
+            store.lock_for_writing([])
+            dropped.carry(number, edge)
+            carrying.carry(number, edge)
+            segments.keep_bases(edge, CARRIED, number)
+
+
+def _forget_segments(below: int) -> None:
+    for number in range(segments.SLICES):
+        with transaction.atomic():
+            writing.lift_timeouts()
+            segments.forget_below(below, number)

@@ -3,12 +3,15 @@
 from django.db import connection
 
 from rewind.positions import CARRIED
+from rewind.store.segments import slice_bounds
 
 
-def carry(first_byte: int, first_kept_slot: int) -> int:
-    """The newest state below the slot, of each account whose pubkey begins with the byte, is a row
-    of kind base at the slot's very beginning; how many rows are new. Closed accounts are left out.
+def carry(number: int, first_kept_slot: int) -> int:
+    """The newest state below the slot, of each account of the slice (rewind/store/segments.py), is
+    a row of kind base at the slot's very beginning; how many rows are new. Closed accounts are left
+    out.
     """
+    low, high = slice_bounds(number)
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO rewind_accountchange (slot, write_version, lamports, rent_epoch, position,"
@@ -19,11 +22,6 @@ def carry(first_byte: int, first_kept_slot: int) -> int:
             " AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
             " ORDER BY pubkey, slot DESC, position DESC) AS newest"
             " WHERE lamports <> 0 ON CONFLICT DO NOTHING",
-            {
-                "slot": first_kept_slot,
-                "position": CARRIED,
-                "from": bytes([first_byte]),
-                "to": None if first_byte == 255 else bytes([first_byte + 1]),
-            },
+            {"slot": first_kept_slot, "position": CARRIED, "from": low, "to": high},
         )
         return int(cursor.rowcount)

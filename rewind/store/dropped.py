@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping
 from django.db import connection, transaction
 
 from rewind.positions import CARRIED
+from rewind.store.segments import slice_bounds
 
 # A vote account is written in every slot, and noted once in so many of them. So long after its last
 # dropped write an account still counts as old, unless it is written again later than that.
@@ -43,11 +44,11 @@ def note(dropped: Mapping[bytes, tuple[int, int]], filters: Hashable) -> None:
     transaction.on_commit(lambda: _remember(new, filters))
 
 
-def carry(first_byte: int, edge: int) -> None:
-    """Before the states below the edge are carried there: of accounts whose pubkey begins with the
-    byte, those whose newest state is older than a dropped write stay old, others are no longer
-    noted.
+def carry(number: int, edge: int) -> None:
+    """Before the states below the edge are carried there: of the slice's accounts, those whose
+    newest state is older than a dropped write stay old, others are no longer noted.
     """
+    low, high = slice_bounds(number)
     with connection.cursor() as cursor:
         cursor.execute(
             "WITH noted AS MATERIALIZED (SELECT pubkey FROM rewind_droppedaccount"
@@ -61,12 +62,7 @@ def carry(first_byte: int, edge: int) -> None:
             " WHERE stored.pubkey = newest.pubkey AND newest.slot >= last_slot)"
             " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"
             " WHERE stored.pubkey = newest.pubkey AND newest.slot < last_slot",
-            {
-                "edge": edge,
-                "carried": CARRIED,
-                "from": bytes([first_byte]),
-                "to": None if first_byte == 255 else bytes([first_byte + 1]),
-            },
+            {"edge": edge, "carried": CARRIED, "from": low, "to": high},
         )
 
 

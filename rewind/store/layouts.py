@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rewind.store import partitions
+from columns.raw_queries import fetch_one
+from rewind.store.partitions import Partition
 
 # Slots whose partitions one statement reads: an epoch of mainnet's.
 SEGMENT_SLOTS = 432_000
@@ -13,18 +14,54 @@ class Segment(NamedTuple):
     """The partitions of a run of SEGMENT_SLOTS slots, newest first."""
 
     number: int
-    tables: tuple[str, ...]
+    partitions: tuple[Partition, ...]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return tuple(partition.table for partition in self.partitions)
 
 
-_known: tuple[int, list[Segment]] | None = None
+class Layout(NamedTuple):
+    """The segments that have a partition, newest first; slots below `first_kept` fell out of the
+    window, and which accounts are in a segment below `indexed` tells rewind/store/segments.py.
+    """
+
+    number: int
+    first_kept: int
+    indexed: int
+    segments: tuple[Segment, ...]
 
 
-def segments(slot: int, layout: int) -> Iterator[Segment]:
+_known: Layout | None = None
+
+_LAYOUT = """
+SELECT coalesce(layout, 0), coalesce(first_kept_slot, 0), coalesce(indexed_segments, 0), (
+    SELECT string_agg(relname, ' ') FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+    WHERE inhparent = 'rewind_accountchange'::regclass
+)
+FROM (SELECT) AS one LEFT JOIN rewind_archivestate ON true
+"""
+
+
+def segment_of(slot: int) -> int:
+    return slot // SEGMENT_SLOTS
+
+
+def layout(number: int) -> Layout:
+    """What is known when it is of that number, else what there is now."""
+    global _known
+    found = _known
+    if found is None or found.number != number:
+        found = _known = _read()
+    return found
+
+
+def segments(slot: int, number: int) -> Iterator[Segment]:
     """Segments with a partition, from that of the slot downwards; those of a layout that is not
     known yet are read first.
     """
-    number = slot // SEGMENT_SLOTS
-    return (segment for segment in _all(layout) if segment.number <= number)
+    highest = segment_of(slot)
+    return (segment for segment in layout(number).segments if segment.number <= highest)
 
 
 def forget() -> None:
@@ -33,15 +70,12 @@ def forget() -> None:
     _known = None
 
 
-def _all(layout: int) -> list[Segment]:
-    global _known
-    if _known is None or _known[0] != layout:
-        _known = layout, _read()
-    return _known[1]
-
-
-def _read() -> list[Segment]:
-    tables: dict[int, list[str]] = {}
-    for partition in reversed(partitions.existing()):
-        tables.setdefault(partition.first // SEGMENT_SLOTS, []).append(partition.table)
-    return [Segment(number, tuple(found)) for number, found in tables.items()]
+def _read() -> Layout:
+    row = fetch_one(_LAYOUT)
+    assert row is not None
+    number, first_kept, indexed, names = row
+    found: dict[int, list[Partition]] = {}
+    for partition in sorted(map(Partition.of_table, (names or "").split()), reverse=True):
+        found.setdefault(segment_of(partition.first), []).append(partition)
+    run = tuple(Segment(segment, tuple(partitions)) for segment, partitions in found.items())
+    return Layout(number, first_kept, indexed, run)

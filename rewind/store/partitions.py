@@ -28,6 +28,11 @@ class Partition(NamedTuple):
     def table(self) -> str:
         return f"rewind_changes_{self.first}_{self.last}"
 
+    @classmethod
+    def of_table(cls, name: str) -> "Partition":
+        first, last = name.split("_")[2:4]
+        return cls(int(first), int(last))
+
 
 def partition_of(slot: int) -> Partition:
     first = slot - slot % PARTITION_SLOTS
@@ -45,7 +50,7 @@ def ensure(slots: Iterable[int]) -> None:
         for partition in wanted:
             if partition not in there:
                 _make(partition)
-        _note_layout()
+        note_layout()
 
 
 def existing() -> list[Partition]:
@@ -56,7 +61,7 @@ def existing() -> list[Partition]:
             " WHERE inhparent = 'rewind_accountchange'::regclass"
         )
         names = [name for (name,) in cursor.fetchall()]
-    return sorted(Partition(*map(int, name.split("_")[2:4])) for name in names)
+    return sorted(map(Partition.of_table, names))
 
 
 def drop(partition: Partition) -> bool:
@@ -67,7 +72,7 @@ def drop(partition: Partition) -> bool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
             cursor.execute(f"DROP TABLE {partition.table}")
-            _note_layout()
+            note_layout()
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             return False
@@ -86,7 +91,7 @@ def _there(wanted: list[Partition]) -> set[Partition]:
     return {partition for partition in wanted if partition.table in names}
 
 
-def _note_layout() -> None:
+def note_layout() -> None:
     """Readers that know the partitions by heart look anew."""
     ArchiveState.objects.get_or_create(id=1)
     with connection.cursor() as cursor:

@@ -1,14 +1,29 @@
 """Accounts as they were: each account's newest row at or before a position."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple, TypeVar
 
+from django.db import connection
+from psycopg.errors import UndefinedTable
+
+from chain.units import Slot
 from columns.packed_data import unpack
 from columns.raw_queries import fetch_all, fetch_one
+from rewind.errors import SlotTooOld
 from rewind.positions import CARRIED, Position
-from rewind.store import layouts
+from rewind.store import layouts, segments
+from rewind.store.layouts import Layout, Segment
+from rewind.store.partitions import Partition, partition_of
+
+T = TypeVar("T")
 
 _U64 = 2**64
+# Of each kind: as many as a connection keeps prepared.
+_TEXTS = 64
+# Retention drops one partition after the other.
+_MOST_TRIES = 5
 
 
 class State(NamedTuple):
@@ -60,29 +75,122 @@ _STATE = (
 
 def newest_state(pubkey: bytes, position: Position, layout: int) -> State | None:
     """The account's newest row at or before the position; None where it has none. `layout` is the
-    archive's (rewind/store/placing.py).
+    archive's (rewind/store/placing.py). Raises SlotTooOld when the position just left the window.
     """
-    for segment in layouts.segments(position.slot, layout):
-        row = fetch_one(_single(segment), pubkey, *position)
-        if row is not None:
-            return _state(row)
-    return None
+    return _lasting(lambda: _newest(pubkey, position, layouts.layout(layout)))
 
 
 def newest_states(pubkeys: Sequence[bytes], position: Position, layout: int) -> dict[bytes, State]:
     """The newest row of each account at or before the position; those that have none are left
-    out.
+    out. Raises SlotTooOld when the position just left the window.
     """
-    found: dict[bytes, State] = {}
-    lacking = list(dict.fromkeys(pubkeys))
-    for segment in layouts.segments(position.slot, layout):
-        if not lacking:
+    return _lasting(lambda: _newest_of_each(pubkeys, position, layouts.layout(layout)))
+
+
+def _lasting(read: Callable[[], T]) -> T:
+    """What is read, though a partition that was known may leave the window meanwhile."""
+    for _ in range(_MOST_TRIES):
+        try:
+            return read()
+        except UndefinedTable:
+            layouts.forget()
+            if connection.in_atomic_block:  # which is lost with the error
+                raise
+    return read()
+
+
+def _newest(pubkey: bytes, position: Position, layout: Layout) -> State | None:
+    bound = _indexed_below(position, layout)
+    for segment in _down_to(bound, position, layout):
+        row = fetch_one(_single(segment.partitions), pubkey, *position)
+        if row is not None:
+            return _state(row)
+    while bound > _lowest(layout):
+        found = segments.newest_below(pubkey, bound)
+        if found is None:
             break
-        for row in fetch_all(_several(segment), lacking, *position):
-            state = _state(row)
-            found[state.pubkey] = state
-        lacking = [pubkey for pubkey in lacking if pubkey not in found]
-    return found
+        for partitions in filter(None, _partitions_of(found, layout)):
+            row = fetch_one(_single(partitions), pubkey, *position)
+            if row is not None:
+                return _state(row)
+        bound = found.segment
+    _check_window(position, layout)
+    return None
+
+
+def _newest_of_each(
+    pubkeys: Sequence[bytes], position: Position, layout: Layout
+) -> dict[bytes, State]:
+    states: dict[bytes, State] = {}
+    lacking = list(dict.fromkeys(pubkeys))
+
+    def read(partitions: tuple[Partition, ...], among: list[bytes]) -> None:
+        for row in fetch_all(_several(partitions), among, *position):
+            states[row[0]] = _state(row)
+
+    bound = _indexed_below(position, layout)
+    for segment in _down_to(bound, position, layout):
+        if lacking:
+            read(segment.partitions, lacking)
+            lacking = [pubkey for pubkey in lacking if pubkey not in states]
+    bounds = dict.fromkeys(lacking, bound) if bound > _lowest(layout) else {}
+    while bounds:
+        occurrences = segments.newest_of_each(bounds)
+        looking: dict[tuple[Partition, ...], list[bytes]] = {}
+        for turn in range(2):
+            looking.clear()
+            for pubkey, found in occurrences.items():
+                if pubkey not in states:
+                    partitions = _partitions_of(found, layout)[turn]
+                    looking.setdefault(partitions, []).append(pubkey)
+            for partitions, among in looking.items():
+                if partitions:
+                    read(partitions, among)
+        bounds = {
+            pubkey: found.segment
+            for pubkey, found in occurrences.items()
+            if pubkey not in states and found.segment > _lowest(layout)
+        }
+    if len(states) < len(set(pubkeys)):
+        _check_window(position, layout)
+    return states
+
+
+def _indexed_below(position: Position, layout: Layout) -> int:
+    """Segments below it are asked for in the index; the position's own is read in any case."""
+    return min(layouts.segment_of(position.slot), layout.indexed)
+
+
+def _down_to(bound: int, position: Position, layout: Layout) -> Iterator[Segment]:
+    """Segments from the position's own down to the bound, newest first."""
+    highest = layouts.segment_of(position.slot)
+    above = (segment for segment in layout.segments if segment.number <= highest)
+    return takewhile(lambda segment: segment.number >= bound, above)
+
+
+def _lowest(layout: Layout) -> int:
+    return layout.segments[-1].number if layout.segments else 0
+
+
+def _partitions_of(
+    found: segments.Occurrence, layout: Layout
+) -> tuple[tuple[Partition, ...], tuple[Partition, ...]]:
+    """Where the account is, and where else in the segment it may be: of a row that claims too much
+    only the segment is sure.
+    """
+    segment = next((each for each in layout.segments if each.number == found.segment), None)
+    if segment is None:
+        return (), ()
+    newest = partition_of(found.last_slot)
+    if newest not in segment.partitions:
+        return (), segment.partitions
+    return (newest,), segment.partitions
+
+
+def _check_window(position: Position, layout: Layout) -> None:
+    """What has no row may have had one, which fell out of the window after `place` had looked."""
+    if position.slot < layout.first_kept:
+        raise SlotTooOld(position.slot, Slot(layout.first_kept))
 
 
 def _state(row: tuple[object, ...]) -> State:
@@ -90,26 +198,30 @@ def _state(row: tuple[object, ...]) -> State:
     return state._replace(lamports=state.lamports % _U64, rent_epoch=state.rent_epoch % _U64)
 
 
-def _single(segment: layouts.Segment) -> str:
-    return f"SELECT {_STATE} FROM ({_newest(segment, '$1')}) AS c {_OWNER}"
+@lru_cache(maxsize=_TEXTS)
+def _single(partitions: tuple[Partition, ...]) -> str:
+    return f"SELECT {_STATE} FROM ({_union(partitions, '$1')}) AS c {_OWNER}"
 
 
-def _several(segment: layouts.Segment) -> str:
+@lru_cache(maxsize=_TEXTS)
+def _several(partitions: tuple[Partition, ...]) -> str:
     return (
         f"SELECT {_STATE} FROM unnest($1) AS k (pubkey),"
-        f" LATERAL ({_newest(segment, 'k.pubkey')}) AS c {_OWNER}"
+        f" LATERAL ({_union(partitions, 'k.pubkey')}) AS c {_OWNER}"
     )
 
 
 _OWNER = "JOIN rewind_owner o ON o.id = c.owner_id"
 
 
-def _newest(segment: layouts.Segment, key: str) -> str:
-    """The partitions are looked into one after the other, newest first, until one has a row."""
+def _union(partitions: tuple[Partition, ...], key: str) -> str:
+    """The partitions are looked into one after the other, newest first, until one has a row; those
+    that begin above the position are passed over.
+    """
     parts = (
-        f"(SELECT {_COLUMNS} FROM {table} WHERE pubkey = {key}"
-        " AND (slot, position) <= ($2, $3) ORDER BY slot DESC, position DESC LIMIT 1)"
-        for table in segment.tables
+        f"(SELECT {_COLUMNS} FROM {partition.table} WHERE $2 >= {partition.first}"
+        f" AND pubkey = {key} AND (slot, position) <= ($2, $3)"
+        " ORDER BY slot DESC, position DESC LIMIT 1)"
+        for partition in partitions
     )
-    # A lone part could not have a LIMIT of its own and another behind it.
-    return f"SELECT {_COLUMNS} FROM ({' UNION ALL '.join(parts)}) AS p LIMIT 1"
+    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS parts LIMIT 1"

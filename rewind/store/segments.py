@@ -1,0 +1,198 @@
+"""Which accounts occur in which segments of slots, so that a read leaves out all the others.
+
+A row may claim slots that hold the account no longer; none is missing in a segment that is indexed.
+"""
+
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import F, Value
+from django.db.models.functions import Greatest
+
+from columns.raw_queries import fetch_all, fetch_one
+from rewind.models import ArchiveState
+from rewind.store import layouts, partitions
+
+# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+_LOCK = 7_307
+# What goes through all accounts goes by so many parts of their pubkeys, a transaction each.
+SLICES = 256
+
+
+class Occurrence(NamedTuple):
+    """A segment that an account is in, and its highest slot there."""
+
+    segment: int
+    last_slot: int
+
+
+class Progress(NamedTuple):
+    """Segments below `indexed` are; of the next one, so many slices are; below `kept` writers see
+    to their own rows.
+    """
+
+    indexed: int
+    slices: int
+    kept: int
+
+
+class Occurrences:
+    """Where a writer writes: of each account and segment the lowest slot, the highest, and how
+    many rows.
+    """
+
+    def __init__(self) -> None:
+        self._added: dict[tuple[bytes, int], tuple[int, int, int]] = {}
+
+    def add(self, pubkey: bytes, slot: int) -> None:
+        key = pubkey, layouts.segment_of(slot)
+        first, last, changes = self._added.get(key, (slot, slot, 0))
+        self._added[key] = min(first, slot), max(last, slot), changes + 1
+
+    def rows(self) -> list[tuple[bytes, int, int, int, int]]:
+        """In one order for all, so that none wait in ring."""
+        return [(*key, *added) for key, added in sorted(self._added.items())]
+
+
+_NEWEST = (
+    "SELECT segment, last_slot FROM rewind_accountsegment"
+    " WHERE pubkey = {key} AND segment < {below} ORDER BY segment DESC LIMIT 1"
+)
+_ONE = _NEWEST.format(key="$1", below="$2")
+_SEVERAL = (
+    "SELECT k.pubkey, s.segment, s.last_slot FROM unnest($1, $2) AS k (pubkey, below),"
+    f" LATERAL ({_NEWEST.format(key='k.pubkey', below='k.below')}) AS s"
+)
+_KEEP = (
+    " ON CONFLICT (pubkey, segment) DO UPDATE SET"
+    " first_slot = least(stored.first_slot, excluded.first_slot),"
+    " last_slot = greatest(stored.last_slot, excluded.last_slot)"
+)
+_TABLE = "rewind_accountsegment AS stored (pubkey, segment, first_slot, last_slot, changes)"
+
+
+def newest_below(pubkey: bytes, segment: int) -> Occurrence | None:
+    """The newest indexed segment below that one that the account is in."""
+    row = fetch_one(_ONE, pubkey, segment)
+    return None if row is None else Occurrence(*row)
+
+
+def newest_of_each(below: dict[bytes, int]) -> dict[bytes, Occurrence]:
+    """The same of several accounts, each with its own segment."""
+    rows = fetch_all(_SEVERAL, list(below), list(below.values()))
+    return {pubkey: Occurrence(segment, slot) for pubkey, segment, slot in rows}
+
+
+def kept() -> int:
+    """Who writes rows of segments below it tells `keep` so, in the same transaction and under
+    slots.lock_for_writing.
+    """
+    found = ArchiveState.objects.values_list("kept_segments", flat=True).first()
+    return found or 0
+
+
+def keep(occurrences: Occurrences) -> None:
+    """What was written is found."""
+    rows = occurrences.rows()
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {_TABLE} SELECT * FROM unnest(%s::bytea[], %s::int[], %s::bigint[],"
+            f" %s::bigint[], %s::int[]){_KEEP}, changes = stored.changes + excluded.changes",
+            list(map(list, zip(*rows, strict=True))),
+        )
+
+
+def keep_bases(slot: int, position: int, number: int | None = None) -> None:
+    """The rows of kind base at that place are found, all or those of a slice."""
+    if layouts.segment_of(slot) >= kept():
+        return
+    low, high = (None, None) if number is None else slice_bounds(number)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, slot, slot, 1"
+            f" FROM {partitions.partition_of(slot).table}"
+            " WHERE slot = %(slot)s AND position = %(position)s AND kind = 1"
+            " AND (%(low)s::bytea IS NULL OR pubkey >= %(low)s)"
+            " AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
+            f" ORDER BY pubkey{_KEEP}",
+            {
+                "segment": layouts.segment_of(slot),
+                "slot": slot,
+                "position": position,
+                "low": low,
+                "high": high,
+            },
+        )
+
+
+def slice_bounds(number: int) -> tuple[bytes, bytes | None]:
+    """A slice's pubkeys are from the first on and, if there is a second, below that."""
+    low, high = number * 256 // SLICES, (number + 1) * 256 // SLICES
+    return bytes([low]), None if high == 256 else bytes([high])
+
+
+def progress() -> Progress:
+    found = ArchiveState.objects.values_list("indexed_segments", "indexed_slices", "kept_segments")
+    row = found.first()
+    return Progress(0, 0, 0) if row is None else Progress(*row)
+
+
+def keep_below(segment: int) -> None:
+    """From the transaction's end on writers see to their rows below the segment. No writer may be
+    at work: under slots.lock_window.
+    """
+    ArchiveState.objects.filter(id=1).update(
+        kept_segments=Greatest(F("kept_segments"), Value(segment))
+    )
+
+
+def claim_slice() -> bool:
+    """To the transaction's end nobody else indexes; False when somebody does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_LOCK])
+        (is_ours,) = cursor.fetchone()
+    return bool(is_ours)
+
+
+def index_slice(segment: int, number: int) -> None:
+    """The slice's accounts that are in the segment have their rows."""
+    low, high = slice_bounds(number)
+    first = segment * layouts.SEGMENT_SLOTS
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, min(slot), max(slot), count(*)"
+            " FROM rewind_accountchange WHERE slot >= %(first)s AND slot < %(end)s"
+            " AND pubkey >= %(low)s AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
+            f" GROUP BY pubkey ORDER BY pubkey{_KEEP},"
+            " changes = greatest(stored.changes, excluded.changes)",
+            {
+                "segment": segment,
+                "first": first,
+                "end": first + layouts.SEGMENT_SLOTS,
+                "low": low,
+                "high": high,
+            },
+        )
+
+
+def slice_done(segment: int, slices: int) -> None:
+    """So many slices of the segment are indexed; with the last one the segment is."""
+    state = ArchiveState.objects.filter(id=1)
+    if slices < SLICES:
+        state.update(indexed_segments=segment, indexed_slices=slices)
+        return
+    state.update(indexed_segments=segment + 1, indexed_slices=0)
+    partitions.note_layout()
+
+
+def forget_below(segment: int, number: int) -> None:
+    """Of the slice's accounts nothing is told of segments below that one."""
+    low, high = slice_bounds(number)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_accountsegment WHERE segment < %s AND pubkey >= %s"
+            " AND (%s::bytea IS NULL OR pubkey < %s)",
+            [segment, low, high, high],
+        )
