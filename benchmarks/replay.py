@@ -25,14 +25,14 @@ from simulator import addresses
 BLOCKS, TRANSFERS = 20, 50
 _BEGAN = UnixTimestamp(1_790_000_000)
 _SECONDS = 4.0
-_MINT = Pubkey(bytes([2]) * 32)
-_PAYERS = [Keypair.from_seed(number.to_bytes(32)) for number in range(1, TRANSFERS + 1)]
+MINT = Pubkey(bytes([2]) * 32)
+PAYERS = [Keypair.from_seed(number.to_bytes(32)) for number in range(1, TRANSFERS + 1)]
 
 
 def main() -> None:
     with database(), tempfile.TemporaryDirectory() as folder:
-        records = _chain(Path(folder))
-        _record(records)
+        records = chain_of_transfers(Path(folder))
+        record(records)
         transactions = [
             VersionedTransaction.from_bytes(entry.wire)
             for record in records[BLOCKS // 2 :]
@@ -95,7 +95,7 @@ def _raw(transactions: list[VersionedTransaction]) -> float:
     return statistics.median(times)
 
 
-def _record(records: list[SlotRecord]) -> None:
+def record(records: list[SlotRecord]) -> None:
     from historical.services.recording import record_blocks
     from rewind.services.recording import record_slots
 
@@ -104,7 +104,7 @@ def _record(records: list[SlotRecord]) -> None:
     record_slots(records, source="benchmark", now=now)
 
 
-def _chain(folder: Path) -> list[SlotRecord]:
+def chain_of_transfers(folder: Path) -> list[SlotRecord]:
     """Blocks of token transfers, run by the engine."""
     from localnet.bank import Ran
     from localnet.opening import open_chain
@@ -113,15 +113,17 @@ def _chain(folder: Path) -> list[SlotRecord]:
     from simulator.engine import Engine
 
     storage = Storage(folder)
-    chain = open_chain(storage, epoch_slots=432_000, slot_seconds=0.4, now=_BEGAN, given=_given())
+    chain = open_chain(
+        storage, epoch_slots=432_000, slot_seconds=0.4, now=_BEGAN, given=given_accounts()
+    )
     genesis = storage.block(Slot(0))
     assert genesis is not None
     records, bank, engine = [genesis], chain.root, Engine()
     for number in range(1, BLOCKS + 1):
         after = bank.child(Slot(number), now=UnixTimestamp(_BEGAN + number))
         after.begin()
-        for place, payer in enumerate(_PAYERS):
-            moved = _transfer(place, (place + number) % TRANSFERS, 1 + number)
+        for place, payer in enumerate(PAYERS):
+            moved = token_transfer(place, (place + number) % TRANSFERS, 1 + number)
             message = MessageV0.try_compile(payer.pubkey(), [moved], [], bank.blockhash)
             signed = VersionedTransaction(message, [payer])
             ran = after.run(engine, read_transaction(bytes(signed)))
@@ -133,12 +135,12 @@ def _chain(folder: Path) -> list[SlotRecord]:
     return records
 
 
-def _given() -> dict[Pubkey, Account]:
+def given_accounts() -> dict[Pubkey, Account]:
     mint = bytes(36) + (TRANSFERS * 10**9).to_bytes(8, "little") + b"\6\1" + bytes(36)
-    given = {_MINT: _plain(mint)}
-    for place, payer in enumerate(_PAYERS):
+    given = {MINT: _plain(mint)}
+    for place, payer in enumerate(PAYERS):
         given[payer.pubkey()] = _plain(b"")
-        holding = bytes(_MINT) + bytes(payer.pubkey()) + (10**9).to_bytes(8, "little")
+        holding = bytes(MINT) + bytes(payer.pubkey()) + (10**9).to_bytes(8, "little")
         given[_holding(place)] = _plain((holding + bytes(36) + b"\1").ljust(165, b"\0"))
     return given
 
@@ -147,12 +149,12 @@ def _holding(place: int) -> Pubkey:
     return Pubkey(b"token account".ljust(31, b"\0") + bytes([place]))
 
 
-def _transfer(source: int, target: int, amount: int) -> Instruction:
+def token_transfer(source: int, target: int, amount: int) -> Instruction:
     metas = [
         AccountMeta(_holding(source), is_signer=False, is_writable=True),
-        AccountMeta(_MINT, is_signer=False, is_writable=False),
+        AccountMeta(MINT, is_signer=False, is_writable=False),
         AccountMeta(_holding(target), is_signer=False, is_writable=True),
-        AccountMeta(_PAYERS[source].pubkey(), is_signer=True, is_writable=False),
+        AccountMeta(PAYERS[source].pubkey(), is_signer=True, is_writable=False),
     ]
     data = b"\x0c" + amount.to_bytes(8, "little") + b"\6"
     return Instruction(addresses.TOKEN, data, metas)
