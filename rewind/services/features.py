@@ -2,16 +2,18 @@
 
 import time
 from bisect import bisect_right
+from dataclasses import replace
 from typing import NamedTuple
 
 from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 
-from chain.units import Slot
 from rewind.positions import Position
 from rewind.services.filters import MAINNET_GENESIS_HASH
+from rewind.services.loading import states_at
+from rewind.services.placing import Placed
 from rewind.store import replaying as store
-from rewind.store.states import State, newest_states
+from rewind.store.states import State
 from simulator import addresses
 from simulator.features import (
     activation_slots,
@@ -27,15 +29,15 @@ _FEATURE = bytes(addresses.FEATURE)
 
 
 class _Archived(NamedTuple):
-    """The features that the archive tells of, ascending by activation slot, as of a slot and an
-    epoch. Of mainnet's only those that the engine's own table does not know.
+    """The features that the archive tells of, ascending by activation slot: up to a latest slot and
+    an epoch. Of mainnet's only those that the engine's own table does not know.
     """
 
     slots: list[int]
     keys: list[Pubkey]
     is_mainnet: bool
     layout: int
-    slot: int
+    latest: int
     epoch: int
     read_at: float
     sets: dict[tuple[int, int], FeatureSet]
@@ -44,11 +46,12 @@ class _Archived(NamedTuple):
 _archived: _Archived | None = None
 
 
-def features_at(slot: Slot, *, epoch: int, layout: int) -> FeatureSet:
-    """The features that were on in a slot of that epoch; do not change the set. `layout` is the
-    archive's.
+def features_at(placed: Placed, *, epoch: int) -> FeatureSet:
+    """The features that were on in the position's slot, which is of that epoch; do not change the
+    set.
     """
-    archived = _read(slot, epoch, layout)
+    slot = placed.slot
+    archived = _read(placed, epoch)
     count = bisect_right(archived.slots, slot)
     if archived.is_mainnet:
         if not count:
@@ -72,22 +75,23 @@ def forget() -> None:
     _archived = None
 
 
-def _read(slot: int, epoch: int, layout: int) -> _Archived:
-    """What is remembered, unless it is old or of an earlier epoch: features come with epochs."""
+def _read(placed: Placed, epoch: int) -> _Archived:
+    """What is remembered, unless it is old or from before the epoch: features come with epochs."""
     global _archived
     now, known = time.monotonic(), _archived
-    if known is not None and known.layout == layout:
-        if epoch <= known.epoch and now < known.read_at + _REMEMBERED_SECONDS:
+    if known is not None and known.layout == placed.layout:
+        is_told = placed.slot <= known.latest or epoch <= known.epoch
+        if is_told and now < known.read_at + _REMEMBERED_SECONDS:
             return known
-        slot, epoch = max((slot, epoch), (known.slot, known.epoch))
     is_mainnet = store.chain_of_filters() == MAINNET_GENESIS_HASH
     wanted = known_features() - activation_slots().keys() if is_mainnet else known_features()
-    states = newest_states([bytes(key) for key in wanted], Position.end_of(slot), layout)
+    at_the_end = replace(placed, position=Position.end_of(placed.latest))
+    states, _ = states_at([bytes(key) for key in wanted], at_the_end)
     told = sorted(
         (at, key) for key, state in states.items() if (at := _activated_at(state)) is not None
     )
     slots, keys = [at for at, _ in told], [Pubkey(key) for _, key in told]
-    _archived = _Archived(slots, keys, is_mainnet, layout, slot, epoch, now, {})
+    _archived = _Archived(slots, keys, is_mainnet, placed.layout, placed.latest, epoch, now, {})
     return _archived
 
 

@@ -1,15 +1,16 @@
 """Accounts at a position, for who runs transactions on them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from solders.account import Account
 from solders.pubkey import Pubkey
 
 from rewind.errors import FilteredAccountStale, StateNotRecorded, WritesIncomplete
 from rewind.positions import END_OF_SLOT
-from rewind.services import absence, origins
+from rewind.services import absence, origins, seeding
 from rewind.services.placing import Placed
 from rewind.store import replaying as store
+from rewind.store.placing import ground
 from rewind.store.states import State, newest_states
 
 
@@ -20,14 +21,13 @@ def accounts_at(
     WritesIncomplete and StateNotRecorded (which `tolerate_gaps` lifts) and FilteredAccountStale.
     """
     keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
-    states = newest_states(list(keys), placed.position, placed.layout)
+    states, unknown = states_at(list(keys), placed)
     stale = absence.stale_among(keys, states, placed)
     if not tolerate_gaps:
         _check_order(placed, [key for key in keys if key not in stale])
-        lacking = [key for key in keys if key not in states and key not in stale]
-        unknown = origins.unknown_among(lacking, placed, states) if lacking else []
-        if unknown:
-            told = [keys[key] for key in unknown]
+        lacking = [key for key in unknown if key not in stale]
+        if lacking:
+            told = [keys[key] for key in lacking]
             raise StateNotRecorded(placed.position.slot, placed.earliest, told)
     if stale:
         raise FilteredAccountStale([pubkey for key, pubkey in keys.items() if key in stale])
@@ -41,10 +41,26 @@ def recorded_accounts(
     for those. Beside them, which are no longer followed.
     """
     keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
-    states = newest_states(list(keys), placed.position, placed.layout)
+    states, _ = states_at(list(keys), placed)
     stale = absence.stale_among(keys, states, placed)
     found = {pubkey: account_of(states.get(key)) for key, pubkey in keys.items()}
     return found, frozenset(keys[key] for key in stale)
+
+
+def states_at(keys: Sequence[bytes], placed: Placed) -> tuple[dict[bytes, State], list[bytes]]:
+    """The accounts' states, and those of the accounts of which nobody can tell whether they were
+    there: neither the archive nor the ledger nor the node.
+    """
+    states = newest_states(keys, placed.position, placed.layout)
+    lacking = [key for key in keys if key not in states]
+    if not lacking:
+        return states, []
+    unknown = origins.unknown_among(lacking, placed, states)
+    if unknown and seeding.seed(unknown, placed):
+        layout = ground(placed.slot).layout  # a row may have come in a partition of its own
+        states.update(newest_states(unknown, placed.position, layout))
+        unknown = [key for key in unknown if key not in states]
+    return states, unknown
 
 
 def account_of(state: State | None) -> Account | None:

@@ -50,13 +50,18 @@ class Past:
         return self._at(self.query, keys)
 
     def load_natives(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
-        """Builtins and sysvars; None for those that the engine's own must stand in for."""
+        """Builtins and sysvars, None for those that the engine's own must stand in for; raises
+        FilteredAccountStale.
+        """
         stale = [key for key in keys if key in self.stale_sysvars]
         if stale:
             raise FilteredAccountStale(stale)
         known = {key: self.sysvars[key] for key in keys if key in self.sysvars}
         lacking = [key for key in keys if key not in known]
-        return {**known, **recorded_accounts(lacking, _at_start(self.query))[0]}
+        found, unfollowed = recorded_accounts(lacking, _at_start(self.query))
+        if unfollowed:
+            raise FilteredAccountStale(list(unfollowed))
+        return {**known, **found}
 
     def _at(self, placed: Placed, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         asked = [key for key in keys if key not in self.empty]
@@ -98,7 +103,7 @@ def past(
         moment=Moment(
             slot=query.slot,
             previous_blockhash=_previous_blockhash(query, sysvars),
-            features=features_at(query.slot, epoch=_epoch(query.slot, clock), layout=query.layout),
+            features=features_at(query, epoch=_epoch(query.slot, clock)),
         ),
         sysvars=sysvars,
         stale_sysvars=stale,

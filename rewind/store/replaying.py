@@ -58,6 +58,17 @@ def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> li
     return found
 
 
+def written_between(pubkeys: Sequence[bytes], first: int, last: int) -> list[bytes]:
+    """Those that have a row of any kind in these slots."""
+    rows = fetch_all(
+        "SELECT k.pubkey FROM unnest($1) AS k (pubkey) WHERE EXISTS ("
+        "SELECT FROM rewind_accountchange AS c WHERE c.pubkey = k.pubkey"
+        f" AND c.slot BETWEEN {first} AND {last})",
+        list(pubkeys),
+    )
+    return [pubkey for (pubkey,) in rows]
+
+
 def first_gap_from(slot: int) -> int | None:
     """The first slot at or above it that lies in an open gap."""
     row = fetch_one(

@@ -13,6 +13,12 @@ TABLES = (
 )
 
 
+@pytest.fixture(autouse=True)
+def no_node(settings: Any) -> None:
+    """Whatever listens where localnet would is not of these tests' chains."""
+    settings.UPSTREAM_RPC_URL = ""
+
+
 @pytest.fixture
 def record(db: None) -> Callable[..., Any]:
     """`record(slot, …)` puts records into the archive, in one transaction."""

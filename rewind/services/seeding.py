@@ -1,0 +1,177 @@
+"""Accounts without a record, asked of the node: what nobody has written since is what it was.
+
+The node's finalized account is of its context slot. Where the archive has every slot from the
+position up to that one, and no write of the account in any of them, the account was the same all
+the way. It is kept as a row of kind base at the very beginning of that run of slots. Slots that
+come meanwhile lie above the node's, so that no write of theirs can be missed.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import cache
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from solders.pubkey import Pubkey
+
+from chain.accounts import AccountWrite
+from chain.encodings import b64decode
+from rewind.models import AccountChange
+from rewind.positions import CARRIED
+from rewind.services.placing import Placed
+from rewind.store import absence, layouts, owners, partitions, placing, segments, slots, writing
+from rewind.store import replaying as store
+from upstream.node import Node, NodeError
+
+log = logging.getLogger(__name__)
+
+# What a node gives in one call; a simulation that lacks more is refused for the rest.
+_MOST_KEYS = 100
+_NODE_SECONDS = 1.0
+# For the archive to come up to the slot that the node answered for.
+_WAIT_SECONDS = 1.0
+_LOOK_SECONDS = 0.05
+# A node that failed is left in peace: who simulates would wait for it each time.
+_REST_SECONDS = 15.0
+
+_resting_until = 0.0
+_chains: dict[Node, str] = {}
+
+
+class _Account(msgspec.Struct, rename="camel"):
+    lamports: int
+    owner: str
+    data: tuple[str, str]
+    executable: bool
+    rent_epoch: int
+
+
+class _Context(msgspec.Struct):
+    slot: int
+
+
+class _Accounts(msgspec.Struct):
+    context: _Context
+    value: list[_Account | None]
+
+
+def seed(keys: Sequence[bytes], placed: Placed) -> bool:
+    """Those of the accounts whose state at the position the node can tell have a record now;
+    whether there is any. It takes two seconds at most, and a node that does not answer is no error.
+    """
+    global _resting_until
+    if not settings.UPSTREAM_RPC_URL or time.monotonic() < _resting_until:
+        return False
+    # Known to be in vain before anybody is asked.
+    if store.first_gap_from(placed.position.slot) is not None:
+        return False
+    asked = list(keys)[:_MOST_KEYS]
+    try:
+        if not _is_of_this_chain(_node(settings.UPSTREAM_RPC_URL)):
+            return False
+        told, slot = _ask(asked)
+    except (NodeError, msgspec.MsgspecError, ValueError) as fault:
+        log.warning("no accounts from the node: %s", fault)
+        _resting_until = time.monotonic() + _REST_SECONDS
+        return False
+    if slot < placed.position.slot or not _reaches(slot):
+        return False
+    return _keep(told, placed.position.slot, slot)
+
+
+def forget() -> None:
+    """The node is asked again, whatever it did before."""
+    global _resting_until
+    _resting_until = 0.0
+    _chains.clear()
+
+
+def _is_of_this_chain(node: Node) -> bool:
+    """A node of another chain knows nothing of these accounts. Its chain is asked for once."""
+    ours = store.chain_of_filters()
+    if not ours:
+        return False
+    theirs = _chains.get(node)
+    if theirs is None:
+        theirs = _chains[node] = node.genesis_hash()
+    return theirs == ours
+
+
+def _ask(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int]:
+    """The accounts, those of 0 lamports that are not there; and the slot at whose end they were."""
+    result = _node(settings.UPSTREAM_RPC_URL).call(
+        "getMultipleAccounts",
+        [str(Pubkey(key)) for key in keys],
+        {"encoding": "base64", "commitment": "finalized"},
+    )
+    found = msgspec.convert(result, _Accounts)
+    pairs = zip(keys, found.value, strict=True)
+    return [_write(key, account) for key, account in pairs], found.context.slot
+
+
+@cache
+def _node(url: str) -> Node:
+    return Node(url, timeout_seconds=_NODE_SECONDS)
+
+
+def _write(key: bytes, account: _Account | None) -> AccountWrite:
+    if account is None:
+        return AccountWrite(key, 0, bytes(32), b"", False, 0, 0, None)
+    return AccountWrite(
+        key,
+        account.lamports,
+        bytes(Pubkey.from_string(account.owner)),
+        b64decode(account.data[0]),
+        account.executable,
+        account.rent_epoch,
+        0,
+        None,
+    )
+
+
+def _reaches(slot: int) -> bool:
+    """Whether the archive has come up to the slot, after a moment's patience."""
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while True:
+        latest = placing.ground(slot).latest
+        if latest is not None and latest >= slot:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK_SECONDS)
+
+
+def _keep(told: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
+    """Rows for those of the accounts that nobody wrote from where nothing lacks up to `to_slot`."""
+    with transaction.atomic():
+        slots.lock_for_writing([])  # the window stays
+        bounds = slots.bounds()
+        gap = store.first_gap_from(from_slot)
+        if bounds is None or not bounds[0] <= from_slot <= to_slot <= bounds[1]:
+            return False
+        if gap is not None and gap <= to_slot:
+            return False
+        below = store.last_gap_below(from_slot)
+        first = bounds[0] if below is None else max(bounds[0], below + 1)
+        keys = [write.pubkey for write in told]
+        written = set(store.written_between(keys, first, to_slot))
+        written |= absence.filtered_among(keys, to_slot)
+        kept = [write for write in told if write.pubkey not in written]
+        if not kept:
+            return False
+        partitions.ensure([first])
+        ids = owners.ids_of({write.owner for write in kept})
+        base = AccountChange.Kind.BASE.value
+        occurrences = segments.Occurrences()
+        for write in kept:
+            occurrences.add(write.pubkey, first)
+        writing.stage()
+        writing.copy_staged(
+            writing.NewChange(first, CARRIED, ids[write.owner], base, write) for write in kept
+        )
+        writing.insert_staged()
+        if first // layouts.SEGMENT_SLOTS < segments.kept():
+            segments.keep(occurrences)
+    return True
