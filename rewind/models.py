@@ -255,7 +255,7 @@ class Divergence(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"divergence of {self.signature}"
+        return f"divergence of {str(self.signature)[:8]}…"
 
 
 class SimulationJob(models.Model):

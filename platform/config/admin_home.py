@@ -10,8 +10,6 @@ from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from access.admin import words
 from access.key_states import KeyState, condition
@@ -116,7 +114,7 @@ def _chain() -> dict[str, Any]:
     )
     rows: list[tuple[str, Any]] = [
         ("Open gaps of the archive", lacking),
-        ("Replayed today as the chain says", _replays()),
+        *_replays(),
     ]
     try:
         state = published()
@@ -137,15 +135,12 @@ def _chain() -> dict[str, Any]:
     }
 
 
-def _replays() -> SafeString | str:
-    """The audit's rate, and what it found that is still open."""
+def _replays() -> list[tuple[str, Any]]:
+    """How many of today's replays ended as the chain says, and which that did not are open."""
     count, divergences = audited_today(timezone.now())
     told = f"{rate(count)} of {words.grouped(count.replayed)}" if count.replayed else "none yet"
-    if not divergences:
-        return told
-    noun = "divergence" if divergences == 1 else "divergences"
-    word = words.coloured(f"{words.grouped(divergences)} open {noun}", "bad")
-    return format_html("{} {}", told, word)
+    word = words.coloured(words.grouped(divergences), "bad" if divergences else "good")
+    return [("Replays as the chain says", told), ("Open divergences", word)]
 
 
 def _behind(finalized: int, newest: int | None) -> str:

@@ -88,8 +88,8 @@ def test_the_page_tells_rates_programs_reasons_and_what_is_open(admin_client: An
     assert "1,234 slots passed over" in text
     assert "logs, accounts" in text
     home = text_of(admin_client, "/admin/")
-    assert 'title="">1 open divergence</span>' in home
-    assert "99.9% of 1,000" in home
+    assert "<dt>Replays as the chain says</dt><dd>99.9% of 1,000</dd>" in home
+    assert '<dt>Open divergences</dt><dd><span class="tm-word tm-bad" title="">1<' in home
 
 
 def test_an_audit_that_is_off_says_so(admin_client: Any, settings: Any) -> None:
