@@ -1,6 +1,7 @@
 """An account's rows, newest first, one partition after the other, and large data apart."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from psycopg.errors import UndefinedTable
@@ -10,6 +11,8 @@ from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import AccountChange
 from rewind.positions import Position
 from rewind.store import layouts, partitions
+from rewind.store.layouts import Layout, Segment
+from rewind.store.segments import newest_below
 
 _U64 = 2**64
 _WRITE = AccountChange.Kind.WRITE.value
@@ -40,10 +43,7 @@ def rows_below(
     """The account's rows of any kind strictly before a position, down to the first slot; each time
     at most `at_once`, and no more are read before they are asked for.
     """
-    lowest = first_slot // layouts.SEGMENT_SLOTS
-    for segment in layouts.segments(below.slot, layout):
-        if segment.number < lowest:
-            return
+    for segment in _segments(pubkey, below.slot, first_slot, layouts.layout(layout)):
         is_read = False
         while not is_read:
             try:
@@ -58,6 +58,25 @@ def rows_below(
                 yield rows
                 below = Position(rows[-1].slot, rows[-1].position)
             is_read = len(rows) < at_once
+
+
+def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iterator[Segment]:
+    """Where the account may have rows, newest first: the slot's own segment, those that are not in
+    the index yet, and those that the index names.
+    """
+    highest, lowest = layouts.segment_of(slot), layouts.segment_of(first_slot)
+    bound = min(highest, layout.indexed)
+    there = {each.number: each for each in layout.segments if lowest <= each.number <= highest}
+    yield from (segment for number, segment in there.items() if number >= bound)
+    if not there:
+        return
+    while bound > min(there):
+        found = newest_below(pubkey, bound)
+        if found is None:
+            return
+        bound = found.segment
+        if bound in there:
+            yield there[bound]
 
 
 def data_of(pubkey: bytes, row: Row) -> bytes:
@@ -96,7 +115,8 @@ def _row(row: tuple[object, ...]) -> Row:
 _COLUMNS = "slot, position, kind, lamports, rent_epoch, executable, owner_id"
 
 
-def _rows(segment: layouts.Segment) -> str:
+@lru_cache(maxsize=64)
+def _rows(segment: Segment) -> str:
     """Each partition gives its rows in order, and none is looked into before those above it."""
     parts = (
         f"(SELECT {_COLUMNS}, CASE WHEN octet_length(data) <= {_LARGE} THEN data END AS packed"
