@@ -14,6 +14,7 @@ from columns.raw_queries import fetch_all, fetch_one
 from rewind.errors import SlotTooOld
 from rewind.positions import CARRIED, Position
 from rewind.store import layouts, segments
+from rewind.store.large_data import packed_data
 from rewind.store.layouts import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
 
@@ -29,7 +30,7 @@ _MOST_TRIES = 5
 class State(NamedTuple):
     """An account as a write left it, where that stands, and what filters did to it: whether its
     owner's accounts are filtered, or it itself, and between which slots its writes were dropped.
-    A closed account has 0 lamports.
+    A closed account has 0 lamports. `packed` is None where it is large and came among others.
     """
 
     pubkey: bytes
@@ -41,13 +42,15 @@ class State(NamedTuple):
     executable: bool
     owner: bytes
     owner_filtered: bool
-    packed: bytes
+    packed: bytes | None
     pubkey_filtered: bool
     first_dropped: int | None
     last_dropped: int | None
 
     @property
     def data(self) -> bytes:
+        if self.packed is None:
+            return unpack(packed_data(self.pubkey, self.slot, self.position))
         return unpack(self.packed)
 
     def is_stale_at(self, slot: int) -> bool:
@@ -70,6 +73,13 @@ _STATE = (
     " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = c.pubkey),"
     " (SELECT first_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey),"
     " (SELECT last_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey)"
+)
+
+
+# A hundred accounts of the largest size would fill a process's memory.
+_LARGE = 1 << 20
+_STATE_OF_SEVERAL = _STATE.replace(
+    "c.data", f"CASE WHEN octet_length(c.data) <= {_LARGE} THEN c.data END"
 )
 
 
@@ -206,7 +216,7 @@ def _single(partitions: tuple[Partition, ...]) -> str:
 @lru_cache(maxsize=_TEXTS)
 def _several(partitions: tuple[Partition, ...]) -> str:
     return (
-        f"SELECT {_STATE} FROM unnest($1) AS k (pubkey),"
+        f"SELECT {_STATE_OF_SEVERAL} FROM unnest($1) AS k (pubkey),"
         f" LATERAL ({_union(partitions, 'k.pubkey')}) AS c {_OWNER}"
     )
 

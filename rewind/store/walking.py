@@ -7,10 +7,11 @@ from typing import NamedTuple
 from psycopg.errors import UndefinedTable
 
 from columns.packed_data import unpack
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import fetch_all
 from rewind.models import AccountChange
 from rewind.positions import Position
 from rewind.store import layouts, partitions
+from rewind.store.large_data import packed_data
 from rewind.store.layouts import Layout, Segment
 from rewind.store.segments import newest_below
 
@@ -80,16 +81,10 @@ def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iter
 
 
 def data_of(pubkey: bytes, row: Row) -> bytes:
-    """The whole data of the account's row."""
+    """The whole data of the account's row. Raises SlotTooOld when it just left the window."""
     packed = row.packed
     if packed is None:
-        table = partitions.partition_of(row.slot).table
-        found = fetch_one(
-            f"SELECT data FROM {table} WHERE pubkey = $1 AND slot = $2 AND position = $3",
-            *(pubkey, row.slot, row.position),
-        )
-        assert found is not None, "rows of an account never change"
-        packed = found[0]
+        packed = packed_data(pubkey, row.slot, row.position)
     return unpack(packed)
 
 

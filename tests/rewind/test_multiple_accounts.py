@@ -1,5 +1,7 @@
 """getMultipleAccounts: how many, and what happens when the answer is full."""
 
+import base64
+import hashlib
 import json
 from typing import Any
 
@@ -44,6 +46,22 @@ def test_a_full_answer_leaves_out_what_does_not_fit_and_all_behind_it(
     if cut < len(asked):
         behind = rpc(REWIND, METHOD, asked[cut:], config)["result"]["value"]
         assert behind == whole["value"][cut:]
+
+
+def test_large_accounts_come_too_and_only_those_that_fit(rpc: Rpc, record: Any) -> None:
+    # Nothing packs them.
+    data = {n: hashlib.shake_256(bytes([n])).digest(3_000_000) for n in range(1, 5)}
+    record(block(10, writes=[write(n, signature(10, 0), data=each) for n, each in data.items()]))
+    result = rpc(REWIND, METHOD, keys(1, 2, 3, 4), {"slot": 10})["result"]
+    assert result["truncatedByBytes"] is True
+    found = [None if each is None else each["data"][0] for each in result["value"]]
+    texts = [base64.b64encode(data[n]).decode() for n in (1, 2)]
+    assert found == [*texts, None, None]
+    part = {"slot": 10, "dataSlice": {"offset": 2_999_999, "length": 9}}
+    result = rpc(REWIND, METHOD, keys(1, 2, 3, 4), part)["result"]
+    assert [base64.b64decode(each["data"][0]) for each in result["value"]] == [
+        data[n][-1:] for n in (1, 2, 3, 4)
+    ]
 
 
 def test_the_number_of_accounts_has_an_end(rpc: Rpc, record: Any) -> None:
