@@ -80,6 +80,19 @@ class TooManyAccounts(InvalidParams):
         super().__init__(f"Too many inputs provided; max {maximum}", found=found, maximum=maximum)
 
 
+class AccountsTooLarge(InvalidParams):
+    """The accounts that are asked for hold more data than one answer tells."""
+
+    reason = "accounts_too_large"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"Invalid params: the accounts hold {found} bytes; at most {maximum} are told at once",
+            found=found,
+            maximum=maximum,
+        )
+
+
 class DataTooLong(InvalidParams):
     """More account data than is written in base58."""
 

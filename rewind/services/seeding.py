@@ -64,10 +64,14 @@ def seed(keys: Sequence[bytes], placed: Placed) -> bool:
     global _resting_until
     if not settings.UPSTREAM_RPC_URL or time.monotonic() < _resting_until:
         return False
+    from_slot = placed.position.slot
     # Known to be in vain before anybody is asked.
-    if store.first_gap_from(placed.position.slot) is not None:
+    if store.first_gap_from(from_slot) is not None:
         return False
-    asked = list(keys)[:_MOST_KEYS]
+    written = set(store.written_between(keys, from_slot, placed.latest))
+    asked = [key for key in keys if key not in written][:_MOST_KEYS]
+    if not asked:
+        return False
     try:
         if not _is_of_this_chain(_node(settings.UPSTREAM_RPC_URL)):
             return False
@@ -76,9 +80,9 @@ def seed(keys: Sequence[bytes], placed: Placed) -> bool:
         log.warning("no accounts from the node: %s", fault)
         _resting_until = time.monotonic() + _REST_SECONDS
         return False
-    if slot < placed.position.slot or not _reaches(slot):
+    if slot < from_slot or not _reaches(slot):
         return False
-    return _keep(told, placed.position.slot, slot)
+    return _keep(told, from_slot, slot)
 
 
 def forget() -> None:

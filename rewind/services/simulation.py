@@ -9,7 +9,7 @@ from solders.transaction import VersionedTransaction
 
 from chain.encodings import b64encode
 from historical.services.recorded import RecordedTransaction, recorded
-from rewind.errors import BadOverride, EngineFailed, SimulationTimedOut
+from rewind.errors import AccountsTooLarge, BadOverride, EngineFailed, SimulationTimedOut
 from rewind.positions import Asked, Position
 from rewind.results.simulation import AccountAfter, SimulatedTransaction
 from rewind.services.overrides import Override, given_accounts
@@ -24,6 +24,9 @@ from rewind.services.replay import (
 from rewind.services.running import Accounts, run_on
 from simulator.errors import BadSysvar, EngineFault, EngineTimeout
 from simulator.outcome import Outcome
+
+# As much as a transaction may load; only who names an account twice asks for more.
+_MOST_BYTES = 64 * 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,7 @@ def _answer(
     return SimulatedTransaction(
         err=outcome.err,
         logs=outcome.logs,
-        accounts=None
-        if asking.accounts is None
-        else [_after(key, outcome, accounts) for key in asking.accounts],
+        accounts=None if asking.accounts is None else _afterwards(asking, outcome, accounts),
         units_consumed=outcome.units_consumed,
         return_data=outcome.return_data,
         inner_instructions=outcome.inner_instructions if asking.inner_instructions else None,
@@ -126,13 +127,24 @@ def _answer(
     )
 
 
-def _after(key: Pubkey, outcome: Outcome, accounts: Accounts) -> AccountAfter | None:
-    """None for what the transaction did not load, and for all where it failed, as the standard node
-    answers.
+def _afterwards(asking: Asking, outcome: Outcome, accounts: Accounts) -> list[AccountAfter | None]:
+    """The accounts that are asked for, as they are when it has run: None for what it did not load,
+    and for all where it failed, as the standard node answers.
     """
-    if outcome.err is not None or key not in outcome.keys:
-        return None
-    account: Account | None = outcome.writes.get(key) or accounts.get(key)
+    asked = asking.accounts or ()
+    if outcome.err is not None:
+        return [None] * len(asked)
+    loaded = set(outcome.keys)
+    found = [
+        outcome.writes.get(key) or accounts.get(key) if key in loaded else None for key in asked
+    ]
+    size = sum(len(account.data) for account in found if account is not None)
+    if size > _MOST_BYTES:
+        raise AccountsTooLarge(size, _MOST_BYTES)
+    return [_after(account) for account in found]
+
+
+def _after(account: Account | None) -> AccountAfter | None:
     if account is None or account.lamports == 0:
         return None
     data = account.data
