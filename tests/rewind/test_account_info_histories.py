@@ -27,7 +27,7 @@ Named = tuple[dict[str, Any], int, int]
 
 KEYS = [text(key(account)) for account in ACCOUNTS]
 SETTINGS = settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
