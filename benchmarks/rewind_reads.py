@@ -6,7 +6,7 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -189,36 +189,50 @@ def _turns(
     name: str, address: tuple[str, int], requests: list[bytes], bare: Any, asked: list[Lookup]
 ) -> tuple[float, float]:
     """The service and the loop take turns, so that both meet the same neighbours."""
+
+    def alone(lookup: Lookup) -> None:
+        bare.execute(_BARE, lookup).fetchone()
+
     load.run(address, requests, connections=1, seconds=0.5)
-    _loop(bare, asked, 0.5)
+    for read in (alone, _in_process):
+        _loop(read, asked, 0.5)
     rounds = []
     for _ in range(_ROUNDS):
         ours = load.run(address, requests, connections=1, seconds=_SECONDS)
-        rounds.append(((ours.p50, ours.p99), _loop(bare, asked, _SECONDS)))
-    p50, p99, bare_p50, bare_p99, ratio, ratio_p99 = (
-        statistics.median(figure(*each) for each in rounds)
-        for figure in (
-            lambda ours, theirs: ours[0], lambda ours, theirs: ours[1],
-            lambda ours, theirs: theirs[0], lambda ours, theirs: theirs[1],
-            lambda ours, theirs: ours[0] / theirs[0], lambda ours, theirs: ours[1] / theirs[1],
-        )
-    )  # fmt: skip
+        here = _loop(_in_process, asked, _SECONDS / 2)
+        theirs = _loop(alone, asked, _SECONDS)
+        ratios = ours.p50 / theirs[0], ours.p99 / theirs[1], here[0] / theirs[0]
+        rounds.append((ours.p50, ours.p99, *here, *theirs, *ratios))
+    told = [statistics.median(column) for column in zip(*rounds, strict=True)]
+    times = [f"{each * 1e3:.3f}" for each in told[:6]]
     print(
-        f"{name}: p50 {p50 * 1e3:.3f} ms p99 {p99 * 1e3:.3f} ms; psycopg alone p50"
-        f" {bare_p50 * 1e3:.3f} ms p99 {bare_p99 * 1e3:.3f} ms; ratio {ratio:.2f} and"
-        f" {ratio_p99:.2f}",
+        f"{name}: p50 {times[0]} ms p99 {times[1]} ms, of which the reads take p50 {times[2]} ms"
+        f" p99 {times[3]} ms; psycopg alone p50 {times[4]} ms p99 {times[5]} ms; ratio of p50"
+        f" {told[6]:.2f}, of p99 {told[7]:.2f}, of the reads' p50 {told[8]:.2f}",
         flush=True,
     )
-    return p50, p99
+    return told[0], told[1]
 
 
-def _loop(bare: Any, asked: list[Lookup], seconds: float) -> tuple[float, float]:
+def _in_process(lookup: Lookup) -> None:
+    """All that the service asks of the database for it, without HTTP, key and limit."""
+    from solders.pubkey import Pubkey
+
+    from rewind.positions import Asked
+    from rewind.services.accounts import hold
+
+    hold([Pubkey(lookup[0])], Asked(slot=lookup[1]), tolerate_gaps=False)
+
+
+def _loop(
+    read: Callable[[Lookup], None], asked: list[Lookup], seconds: float
+) -> tuple[float, float]:
     """p50 and p99 of the look-ups one after the other."""
     taken: list[float] = []
     end = time.perf_counter() + seconds
     for lookup in _round_and_round(asked):
         begun = time.perf_counter()
-        bare.execute(_BARE, lookup).fetchone()
+        read(lookup)
         now = time.perf_counter()
         taken.append(now - begun)
         if now >= end:
