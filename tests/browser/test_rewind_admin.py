@@ -93,7 +93,7 @@ def fill(now: datetime) -> dict[str, Any]:
     basic = Tier.objects.get_or_create(name="basic", defaults={"rank": 10})[0]
     named = customer_by_name("Northern Lights Validators and Archive Services")
     keys = [issue_key(named, tier=basic, name=name).key.pk for name in ("back test", "n" * 100)]
-    request = {
+    request: dict[str, Any] = {
         "signatures": ["5" * 88] * 40,
         "texts": None,
         "encoding": "base64",
