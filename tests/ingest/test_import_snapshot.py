@@ -58,6 +58,9 @@ def test_only_the_accounts_of_an_owner_come_in(db, snapshot):
     assert not AccountChange.objects.exists()
     run(snapshot, "--owner", str(Pubkey.from_bytes(OWNER)))
     assert AccountChange.objects.count() == 1
+    assert not Baseline.objects.filter(whole=True).exists()
+    run(snapshot)
+    assert Baseline.objects.get(slot=100).whole
 
 
 def test_account_files_need_their_slot(db, tmp_path):

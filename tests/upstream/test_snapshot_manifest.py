@@ -166,6 +166,23 @@ def test_an_incremental_archive_may_lack_the_storages_below_its_own(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("content", "is_whole"),
+    [
+        (archive(STORAGES, told=manifest(LIVE)), True),
+        (archive(STORAGES, lengths={"89.6": 272}), False),
+        (archive(STORAGES, told=b"a manifest"), False),
+    ],
+)
+def test_an_archive_is_whole_when_all_came_that_its_manifest_names(tmp_path, content, is_whole):
+    path = tmp_path / "snapshot.tar"
+    path.write_bytes(content)
+    with Snapshot(path) as snapshot:
+        assert not snapshot.is_whole
+        assert list(snapshot)
+        assert snapshot.is_whole is is_whole
+
+
+@pytest.mark.parametrize(
     ("content", "reason"),
     [
         (archive(STORAGES, lengths={"91.2": 8}), "accounts/91.2: the archive lacks it, and 1 stor"),

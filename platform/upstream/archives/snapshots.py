@@ -71,8 +71,8 @@ class Snapshot:
 
     @property
     def is_whole(self) -> bool:
-        """Once all has been read: every storage that the manifest names was there. Of an
-        incremental archive, and where the manifest cannot be followed, it is False.
+        """All has been read, and every storage that the manifest names was there: no incremental
+        archive. Where the manifest cannot be followed nobody can tell, and it is False.
         """
         return self._lengths == {}
 
