@@ -65,6 +65,7 @@ def audit_replays() -> None:
         audit.audit_next(
             permille=settings.REPLAY_AUDIT_PERMILLE, now=timezone.now, seconds=_AUDIT_SECONDS
         )
+        audit.forget_programs(now=timezone.now())
 
 
 @shared_task

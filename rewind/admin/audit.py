@@ -177,7 +177,7 @@ class DivergenceAdmin(ReadOnlyAdmin):
     ordering = ("-found_at", "-pk")
     search_fields = ("slot",)  # looked for in get_search_results
     search_help_text = "A slot or a transaction's signature"
-    actions = ["replay_again"]
+    actions = ["replay_again", "dismiss"]
     change_form_outer_after_template = "admin/rewind/divergence/differences.html"
     readonly_fields = ("whole_signature", "block", "called", "outcome", "found", "tried")
     fieldsets = ((None, {"fields": readonly_fields}),)
@@ -214,6 +214,13 @@ class DivergenceAdmin(ReadOnlyAdmin):
             self._replay(request, pk)
         if len(chosen) > _REPLAYED_AT_ONCE:
             messages.warning(request, f"The first {_REPLAYED_AT_ONCE} were replayed.")
+
+    @admin.action(description="Dismiss", permissions=["replay"])
+    def dismiss(self, request: HttpRequest, queryset: QuerySet[Divergence]) -> None:
+        chosen = list(queryset.values_list("pk", flat=True))
+        dismissed = audit.dismiss(chosen, now=timezone.now())
+        noun = "divergence is" if dismissed == 1 else "divergences are"
+        messages.success(request, f"{dismissed} {noun} dismissed.")
 
     def replay_this_again(self, request: HttpRequest, pk: int) -> HttpResponse:
         if request.method != "POST":
@@ -291,6 +298,8 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state", ordering="resolved_at")
     def outcome(self, entry: Divergence) -> SafeString:
+        if entry.resolved_at is not None and entry.reason == audit.DISMISSED:
+            return words.coloured("dismissed", "quiet", words.plain(entry.resolved_at))
         if entry.resolved_at is not None:
             return words.coloured("resolved", "good", words.plain(entry.resolved_at))
         told = f"the last replay told nothing: {in_words(entry.reason)}" if entry.reason else ""

@@ -3,9 +3,9 @@
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -25,6 +25,11 @@ log = logging.getLogger(__name__)
 
 # Slots that may wait: 20 minutes of mainnet. What is older is passed over, and counted.
 MOST_BEHIND = 3_000
+# So many divergences are open at most: more of them say nothing new, and are only counted.
+MOST_OPEN = 10_000
+# How long it is known which programs were replayed on a day.
+_REMEMBERED = timedelta(days=90)
+DISMISSED = "dismissed"
 # What is kept at once: a run that is killed does no more than this again.
 _KEPT_REPLAYS = 25
 _KEPT_SLOTS = 256
@@ -122,6 +127,17 @@ def replay_again(divergence_id: int, *, now: datetime) -> Verdict | None:
     return verdict
 
 
+def dismiss(divergence_ids: Iterable[int], *, now: datetime) -> int:
+    """Closes entries that nobody can replay any more, or that are understood; how many."""
+    chosen = Divergence.objects.filter(pk__in=list(divergence_ids), resolved_at__isnull=True)
+    return chosen.update(resolved_at=now, reason=DISMISSED)
+
+
+def forget_programs(*, now: datetime) -> None:
+    """Tallies of programs go after some months; those of days stay."""
+    store.delete_tallies_before((now - _REMEMBERED).astimezone(UTC).date())
+
+
 def _pass_over(place: Position, most_behind: int, now: datetime) -> Position | None:
     """Where to begin: not further behind than may be. None when another moved it."""
     last = store.slot_with_above(place.slot, most_behind)
@@ -181,7 +197,7 @@ def _keep(found: _Found, place: Position, to: Position, now: datetime) -> bool:
         if any(found.count):
             store.add_to_day(day, found.count, reasons=found.reasons)
             store.add_to_programs(day, found.programs)
-        new = [each for each in found.divergences if _open(*each, now)]
+        new = _open_all(found.divergences, now)
     for recorded, verdict in new:
         fields = ", ".join(_told(verdict)["fields"])
         log.error(
@@ -191,6 +207,20 @@ def _keep(found: _Found, place: Position, to: Position, now: datetime) -> bool:
             fields,
         )
     return True
+
+
+def _open_all(
+    divergences: list[tuple[RecordedTransaction, Verdict]], now: datetime
+) -> list[tuple[RecordedTransaction, Verdict]]:
+    """Those that have no entry yet get one, as far as there is room; these."""
+    if not divergences:
+        return []
+    room = MOST_OPEN - Divergence.objects.filter(resolved_at__isnull=True).count()
+    if room < len(divergences):
+        log.error(
+            "too many divergences are open: %d have no entry", len(divergences) - max(room, 0)
+        )
+    return [each for each in divergences[: max(room, 0)] if _open(*each, now)]
 
 
 def _open(recorded: RecordedTransaction, verdict: Verdict, now: datetime) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from columns.raw_queries import fetch_all, fetch_one
-from rewind.models import ArchiveState
+from rewind.models import ArchiveState, ReplayTally
 from rewind.positions import Position
 
 
@@ -106,3 +106,7 @@ def add_to_programs(day: date, counts: Mapping[bytes, Count]) -> None:
     columns = [[counts[program][part] for program in programs] for part in range(3)]
     with connection.cursor() as cursor:
         cursor.execute(_ADD_PROGRAMS, [day, programs, *columns])
+
+
+def delete_tallies_before(day: date) -> None:
+    ReplayTally.objects.filter(day__lt=day).delete()

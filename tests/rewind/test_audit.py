@@ -171,6 +171,44 @@ def test_a_transaction_that_diverges_twice_has_one_entry_and_one_line(
 
 
 @pytest.mark.django_db
+def test_where_too_many_are_open_others_are_only_counted(
+    chain: LittleChain, empty_ledger: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    signatures = stored(chain, blocks=1, each=3)
+    for signature in signatures:
+        spoil(signature, chain)
+    Divergence.objects.bulk_create(
+        Divergence(
+            slot=1,
+            position=0,
+            signature=Signature(number.to_bytes(64)),
+            programs=[],
+            fields=[],
+            differences=[],
+            found_at=NOW,
+            tried_at=NOW,
+        )
+        for number in range(audit.MOST_OPEN - 1)
+    )
+    with caplog.at_level(logging.ERROR):
+        assert run() == Count(diverged=3)
+    assert Divergence.objects.count() == audit.MOST_OPEN
+    assert AuditedDay.objects.get().diverged == 3
+    assert "2 have no entry" in caplog.text
+
+
+@pytest.mark.django_db
+def test_tallies_of_programs_are_forgotten_and_those_of_days_stay(settings: Any) -> None:
+    settings.REPLAY_AUDIT_PERMILLE = 0
+    for day in (date(2020, 1, 1), datetime.now(UTC).date()):
+        store.add_to_day(day, Count(1))
+        store.add_to_programs(day, {bytes(32): Count(1)})
+    tasks.audit_replays()
+    assert AuditedDay.objects.count() == 2
+    assert ReplayTally.objects.get().day != date(2020, 1, 1)
+
+
+@pytest.mark.django_db
 def test_what_cannot_be_replayed_is_counted_by_its_reason(
     chain: LittleChain, empty_ledger: None
 ) -> None:

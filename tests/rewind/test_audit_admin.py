@@ -154,6 +154,12 @@ def test_what_the_ledger_has_no_more_is_said(admin_client: Any) -> None:
     entry = diverged()
     answer = admin_client.post(f"{DIVERGENCES}{entry.pk}/replay/", follow=True)
     assert "is in the ledger no more" in answer.content.decode()
+    order = {"action": "dismiss", "_selected_action": [entry.pk]}
+    for told in ("1 divergence is dismissed", "0 divergences are dismissed"):
+        answer = admin_client.post(DIVERGENCES, order, follow=True)
+        assert told in answer.content.decode()
+    assert ">dismissed</span>" in text_of(admin_client, DIVERGENCES, state="resolved")
+    assert "logs, accounts" not in text_of(admin_client, DIVERGENCES, state="open")
 
 
 def test_who_may_only_look_cannot_order_a_replay(client: Any, django_user_model: Any) -> None:
