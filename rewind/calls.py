@@ -5,7 +5,10 @@ from uuid import UUID
 
 from celery import Celery
 
+from access.redis_client import client
+
 QUEUE = "simulations"
+_MOST_WAITING = 1_000
 
 
 @cache
@@ -22,3 +25,10 @@ def call_job(job_id: UUID, turn: int) -> None:
     _app().send_task(
         "rewind.tasks.run_simulation_job", (str(job_id), turn), queue=QUEUE, retry=False
     )
+
+
+def is_crowded() -> bool:
+    """Whether so many calls wait that no more should come: while no worker runs, jobs would be
+    called again and again.
+    """
+    return int(client().llen(QUEUE)) > _MOST_WAITING

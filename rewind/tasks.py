@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from rewind.calls import call_job
+from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
 from rewind.services import audit, segments
 from rewind.services.jobs import care, running
@@ -84,7 +84,8 @@ def resume_simulation_jobs() -> None:
     """Jobs that nobody is at are called again, and results that are over are deleted."""
     with _until_next_call("resume_simulation_jobs"):
         gone_after = _terms().gone_after
-        for job_id, turn in care.idle_jobs(now=timezone.now(), gone_after=gone_after):
+        idle = () if is_crowded() else care.idle_jobs(now=timezone.now(), gone_after=gone_after)
+        for job_id, turn in idle:
             call_job(job_id, turn)
         care.delete_expired(now=timezone.now())
 

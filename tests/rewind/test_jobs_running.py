@@ -343,6 +343,11 @@ def test_a_job_is_called_as_it_comes_and_again_where_nobody_took_it(
     assert queued() == 1
     tasks.resume_simulation_jobs()
     assert queued() == 1
+    # Where no worker comes, calls do not heap up.
+    redis_client().rpush("simulations", *["{}"] * 1_000)
+    SimulationJob.objects.update(due_at=timezone.now())
+    tasks.resume_simulation_jobs()
+    assert queued() == 1_001
 
 
 @pytest.mark.django_db
