@@ -50,6 +50,18 @@ def native_keys(
     return {key for key in named if key in _NATIVE}
 
 
+def mint_keys(
+    transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
+) -> set[Pubkey]:
+    """The mints of the transactions' token accounts that no transaction names: only the outcome's
+    token balances are told from them.
+    """
+    named = {key for transaction in transactions for key in _keys(transaction, accounts)}
+    held = (accounts.get(key) for key in named)
+    mints = {held_mint(account) for account in held if account is not None}
+    return {mint for mint in mints if mint is not None} - named
+
+
 def _keys(
     transaction: VersionedTransaction, accounts: Mapping[Pubkey, Account | None]
 ) -> Iterator[Pubkey]:

@@ -11,6 +11,7 @@ from solders.transaction import VersionedTransaction
 Meta = dict[str, Any]
 Differing = tuple[str, Any, Any]
 
+TOKEN_BALANCES = frozenset({"preTokenBalances", "postTokenBalances"})
 _CUT = "Log truncated"
 
 

@@ -49,6 +49,12 @@ class Past:
         """The same of lookup tables, which are always those of the slot it runs in."""
         return self._at(self.query, keys)
 
+    def load_mints(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
+        """Mints that no transaction loads, for their decimals, which never change: as far as they
+        are known.
+        """
+        return recorded_accounts(keys, self.placed)[0]
+
     def load_natives(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         """Builtins and sysvars, None for those that the engine's own must stand in for; raises
         FilteredAccountStale.

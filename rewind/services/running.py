@@ -9,7 +9,7 @@ from solders.transaction import VersionedTransaction
 
 from rewind.services.past import Past
 from simulator.client import simulate
-from simulator.needs import native_keys, needed_keys
+from simulator.needs import mint_keys, native_keys, needed_keys
 from simulator.outcome import Outcome
 
 Accounts = dict[Pubkey, Account | None]
@@ -35,12 +35,14 @@ def run_on(
         for lookup in transaction.message.address_table_lookups
     }
     while lacking := needed_keys(transactions, accounts):
-        wanted_tables = [key for key in lacking if key in tables]
-        if wanted_tables:
-            accounts.update(past.load_tables(wanted_tables))
-        others = [key for key in lacking if key not in tables]
-        if others:
-            accounts.update(past.load(others))
+        mints = mint_keys(transactions, accounts).intersection(lacking)
+        for load, keys in (
+            (past.load_tables, [key for key in lacking if key in tables]),
+            (past.load_mints, [key for key in lacking if key in mints and key not in tables]),
+            (past.load, [key for key in lacking if key not in mints and key not in tables]),
+        ):
+            if keys:
+                accounts.update(load(keys))
     natives = native_keys(transactions, accounts) - given.keys()
     if natives:
         accounts.update(past.load_natives(natives))

@@ -12,9 +12,12 @@ from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.clock import Clock
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
+from spl.token.constants import TOKEN_PROGRAM_ID
+from spl.token.instructions import get_associated_token_address
 
 from chain.encodings import b58encode, b64encode
 from chain.units import U64_MAX
@@ -31,6 +34,7 @@ from simulator.features import (
     known_features,
     mainnet_features,
 )
+from tests.clients.minted import Minted
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import (
@@ -146,6 +150,31 @@ def test_what_a_table_or_a_program_brings_along_is_touched_too(
     filters.filter_account(code_of(PROGRAM), filtered=False)
     assert refused(rpc, reads, slot=3)["code"] == -32017
     assert err(rpc, calls, slot=3) is None
+
+
+def test_a_mint_that_nobody_loads_need_not_be_known(
+    archived: LittleChain, rpc: Rpc, tmp_path: Path
+) -> None:
+    payer, mint = archived.payers[0], Keypair.from_seed(bytes([90]) * 32)
+    minted = Minted(TOKEN_PROGRAM_ID, mint.pubkey(), payer, archived.payers)
+    owners = [each.pubkey() for each in archived.payers]
+    given = [minted.account(payer, owner) for owner in owners]
+    made = [*minted.create(), *given, minted.mint_to(owners[0], 100)]
+    archived.block(archived.signed(made, payer, mint))
+    # Transfer, which unlike TransferChecked does not name the mint.
+    held = [get_associated_token_address(owner, mint.pubkey()) for owner in owners]
+    metas = [AccountMeta(key, False, True) for key in held]
+    metas.append(AccountMeta(owners[0], True, False))
+    moves = Instruction(TOKEN_PROGRAM_ID, b"\3" + (5).to_bytes(8, "little"), metas)
+    moved = archived.signed([moves], payer)
+    archived.block(moved)
+    stored(archived.records[-2:])
+    value = simulated(rpc, moved, anchor=own_place(moved))
+    assert (value["err"], value["fidelity"]) == (None, "verified")
+    filters.filter_account(mint.pubkey(), filtered=True)
+    assert simulated(rpc, moved, anchor=own_place(moved))["fidelity"] == "verified"
+    AccountChange.objects.filter(pubkey=bytes(mint.pubkey())).delete()
+    assert simulated(rpc, moved, anchor=own_place(moved))["fidelity"] == "verified"
 
 
 # --- the moment -----------------------------------------------------------------------------------
