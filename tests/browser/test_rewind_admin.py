@@ -124,7 +124,7 @@ def fill(now: datetime) -> dict[str, Any]:
             started_at=now - timedelta(minutes=40) if done else None,
             finished_at=None if state in ("running", "queued") else now,
             expires_at=None if state in ("running", "queued") else now + timedelta(hours=72),
-            failure="its results take more than 536870912 bytes" if state == "failed" else "",
+            failure="its results take more than 2147483648 bytes" if state == "failed" else "",
             turn=2 * number + 1,
             due_at=now + timedelta(days=1),
         ).pk

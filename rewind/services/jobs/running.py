@@ -25,8 +25,8 @@ _KEPT_RESULTS = 100
 _KEPT_BYTES = 8_388_608
 # So often a simulation is begun that ends its worker each time.
 _MOST_TRIES = 3
-# What the results of one job may take before it is ended.
-MOST_STORED_BYTES = 536_870_912
+# What the results of one job may take, unpacked, before it is ended: 20 kB each of 100,000.
+MOST_STORED_BYTES = 2_147_483_648
 
 # The value of one simulation; raises RpcError.
 Simulate = Callable[[JobRequest, Item], Any]
