@@ -10,8 +10,7 @@ from chain.accounts import AccountWrite
 from chain.units import I64_MAX, Slot
 from rewind.errors import BadBaseline
 from rewind.models import Baseline
-from rewind.positions import END_OF_SLOT
-from rewind.store import owners, partitions, segments, snapshots, writing
+from rewind.store import owners, partitions, snapshots, writing
 from rewind.store import slots as store
 
 
@@ -89,7 +88,6 @@ def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedB
             )
         accounts, gone = snapshots.counts()
         new = snapshots.insert_bases(slot)
-        segments.keep_bases(slot, END_OF_SLOT)
         told = {"accounts": accounts - gone, "whole": whole}
         Baseline.objects.update_or_create(
             slot=slot,

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from columns import gap_life
 from rewind.models import Gap
-from rewind.positions import CARRIED, Position
+from rewind.positions import Position
 from rewind.store import absence, carrying, dropped, partitions, segments, writing
 from rewind.store import slots as store
 from rewind.store.layouts import segment_of
@@ -65,7 +65,6 @@ def _carry_over(edge: int) -> None:
             store.lock_for_writing([])
             dropped.carry(number, edge)
             carrying.carry(number, edge)
-            segments.keep_bases(edge, CARRIED, number)
 
 
 def _forget_segments(below: int) -> None:

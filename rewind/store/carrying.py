@@ -3,7 +3,7 @@
 from django.db import connection
 
 from rewind.positions import CARRIED
-from rewind.store.segments import slice_bounds
+from rewind.store.segments import KEEP_NEW, kept_terms, slice_bounds
 
 
 def carry(number: int, first_kept_slot: int) -> int:
@@ -14,14 +14,15 @@ def carry(number: int, first_kept_slot: int) -> int:
     low, high = slice_bounds(number)
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO rewind_accountchange (slot, write_version, lamports, rent_epoch, position,"
-            " owner_id, kind, executable, pubkey, data)"
+            "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
+            " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
             " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s, owner_id, 1,"
             " executable, pubkey, data FROM (SELECT DISTINCT ON (pubkey) *"
             " FROM rewind_accountchange WHERE slot < %(slot)s AND pubkey >= %(from)s"
             " AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
             " ORDER BY pubkey, slot DESC, position DESC) AS newest"
-            " WHERE lamports <> 0 ON CONFLICT DO NOTHING",
-            {"slot": first_kept_slot, "position": CARRIED, "from": low, "to": high},
+            " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+            {"position": CARRIED, "from": low, "to": high, **kept_terms(first_kept_slot)},
         )
-        return int(cursor.rowcount)
+        (carried,) = cursor.fetchone()
+        return int(carried)

@@ -70,6 +70,13 @@ _KEEP = (
 )
 _TABLE = "rewind_accountsegment AS stored (pubkey, segment, first_slot, last_slot, changes)"
 
+# The end of a statement that begins `WITH new AS (INSERT … RETURNING pubkey)`, rows of one slot:
+# they are found. Its value is how many they are.
+KEEP_NEW = (
+    f", found AS (INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, %(slot)s, %(slot)s, 1 FROM new"
+    f" WHERE %(is_kept)s ORDER BY pubkey{_KEEP}) SELECT count(*) FROM new"
+)
+
 
 def newest_below(pubkey: bytes, segment: int) -> Occurrence | None:
     """The newest indexed segment below that one that the account is in."""
@@ -104,27 +111,10 @@ def keep(occurrences: Occurrences) -> None:
         )
 
 
-def keep_bases(slot: int, position: int, number: int | None = None) -> None:
-    """The rows of kind base at that place are found, all or those of a slice."""
-    if layouts.segment_of(slot) >= kept():
-        return
-    low, high = (None, None) if number is None else slice_bounds(number)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, slot, slot, 1"
-            f" FROM {partitions.partition_of(slot).table}"
-            " WHERE slot = %(slot)s AND position = %(position)s AND kind = 1"
-            " AND (%(low)s::bytea IS NULL OR pubkey >= %(low)s)"
-            " AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
-            f" ORDER BY pubkey{_KEEP}",
-            {
-                "segment": layouts.segment_of(slot),
-                "slot": slot,
-                "position": position,
-                "low": low,
-                "high": high,
-            },
-        )
+def kept_terms(slot: int) -> dict[str, int | bool]:
+    """What KEEP_NEW asks for."""
+    segment = layouts.segment_of(slot)
+    return {"slot": slot, "segment": segment, "is_kept": segment < kept()}
 
 
 def slice_bounds(number: int) -> tuple[bytes, bytes | None]:

@@ -14,6 +14,7 @@ from django.db import connection
 from chain.accounts import AccountWrite
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
+from rewind.store.segments import KEEP_NEW, kept_terms
 from rewind.store.writing import NotAU64, copy_rows
 
 _COLUMNS = (
@@ -56,16 +57,18 @@ def insert_bases(slot: int) -> int:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO rewind_accountchange (slot, write_version, lamports, rent_epoch, position,"
-            " owner_id, kind, executable, pubkey, data)"
-            " SELECT %s, write_version, lamports, rent_epoch, %s, rewind_owner.id, 1, executable,"
-            " newest.pubkey, data FROM (SELECT DISTINCT ON (pubkey) * FROM rewind_snapshot"
+            "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
+            " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
+            " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s, rewind_owner.id,"
+            " 1, executable, newest.pubkey, data"
+            " FROM (SELECT DISTINCT ON (pubkey) * FROM rewind_snapshot"
             " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
             " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
-            " WHERE wanted AND lamports <> 0 ON CONFLICT DO NOTHING",
-            [slot, END_OF_SLOT],
+            " WHERE wanted AND lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+            {"position": END_OF_SLOT, **kept_terms(slot)},
         )
-        return int(cursor.rowcount)
+        (new,) = cursor.fetchone()
+        return int(new)
 
 
 def counts() -> tuple[int, int]:

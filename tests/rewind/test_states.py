@@ -80,7 +80,7 @@ steps = st.one_of(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(steps, min_size=8, max_size=30))
 def test_a_state_is_the_newest_row_whatever_came_in_which_order(db, small, history):
