@@ -1,6 +1,6 @@
 """Accounts at a position, for who runs transactions on them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 
 from solders.account import Account
 from solders.pubkey import Pubkey
@@ -15,22 +15,34 @@ from rewind.store.states import State, newest_states
 
 
 def accounts_at(
-    pubkeys: Collection[Pubkey], placed: Placed, *, tolerate_gaps: bool = False
+    pubkeys: Collection[Pubkey],
+    placed: Placed,
+    *,
+    tolerate_gaps: bool = False,
+    empty: Set[Pubkey] = frozenset(),
 ) -> dict[Pubkey, Account | None]:
     """Every account of the pubkeys, None for those that were not there. Raises, in this order,
     WritesIncomplete and StateNotRecorded (which `tolerate_gaps` lifts) and FilteredAccountStale.
+
+    Of the `empty` ones it is known that they were not there: they need no record, but if the
+    archive has one, that stands.
     """
     keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
-    states, unknown = states_at(list(keys), placed)
-    stale = absence.stale_among(keys, states, placed)
+    states, unknown = states_at(list(keys), placed, empty={bytes(each) for each in empty})
+    checked = [
+        key
+        for key, pubkey in keys.items()
+        if pubkey not in empty or (key in states and states[key].lamports)
+    ]
+    stale = absence.stale_among(checked, states, placed)
     if not tolerate_gaps:
-        _check_order(placed, [key for key in keys if key not in stale])
+        _check_order(placed, [key for key in checked if key not in stale])
         lacking = [key for key in unknown if key not in stale]
         if lacking:
             told = [keys[key] for key in lacking]
             raise StateNotRecorded(placed.position.slot, placed.earliest, told)
     if stale:
-        raise FilteredAccountStale([pubkey for key, pubkey in keys.items() if key in stale])
+        raise FilteredAccountStale([keys[key] for key in checked if key in stale])
     return {pubkey: account_of(states.get(key)) for key, pubkey in keys.items()}
 
 
@@ -47,12 +59,14 @@ def recorded_accounts(
     return found, frozenset(keys[key] for key in stale)
 
 
-def states_at(keys: Sequence[bytes], placed: Placed) -> tuple[dict[bytes, State], list[bytes]]:
+def states_at(
+    keys: Sequence[bytes], placed: Placed, *, empty: Set[bytes] = frozenset()
+) -> tuple[dict[bytes, State], list[bytes]]:
     """The accounts' states, and those of the accounts of which nobody can tell whether they were
-    there: neither the archive nor the ledger nor the node.
+    there: neither the archive nor the ledger nor the node. Of the `empty` ones nobody is asked.
     """
     states = newest_states(keys, placed.position, placed.layout)
-    lacking = [key for key in keys if key not in states]
+    lacking = [key for key in keys if key not in states and key not in empty]
     if not lacking:
         return states, []
     unknown = origins.unknown_among(lacking, placed, states)

@@ -70,18 +70,10 @@ class Past:
         return {**known, **found}
 
     def _at(self, placed: Placed, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
-        asked = [key for key in keys if key not in self.empty]
-        found = accounts_at(asked, placed, tolerate_gaps=self.tolerate_gaps)
-        return {key: found.get(key) for key in keys}
+        return accounts_at(keys, placed, tolerate_gaps=self.tolerate_gaps, empty=self.empty)
 
 
-def past(
-    asked: Asked,
-    *,
-    tolerate_gaps: bool = False,
-    pre_state_slot: int | None = None,
-    empty: frozenset[Pubkey] = frozenset(),
-) -> Past:
+def past(asked: Asked, *, tolerate_gaps: bool = False, pre_state_slot: int | None = None) -> Past:
     """The position that a caller asks for. Raises PreStateTooNew, what `place` raises, and
     StateNotRecorded where nothing tells the time of the slot.
 
@@ -116,7 +108,6 @@ def past(
         placed=placed,
         query=query,
         tolerate_gaps=tolerate_gaps,
-        empty=empty,
     )
 
 

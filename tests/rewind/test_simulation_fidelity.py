@@ -14,7 +14,7 @@ from solders.transaction import VersionedTransaction
 from chain.blocks import SlotRecord
 from historical.services.recorded import recorded
 from rewind.models import AccountChange
-from rewind.services import comparing
+from rewind.services import comparing, filters
 from rewind.services.replay import replay
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
@@ -138,6 +138,46 @@ def test_what_cannot_be_told_has_a_reason(chain: LittleChain, rpc: Rpc) -> None:
     # Somebody else's signature on another message is no proof of anything.
     other = VersionedTransaction.populate(chain.payment(TARGET, 9).message, first.signatures)
     assert reason(other, slot=2) == ("unverified", "not_in_ledger")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_what_was_not_there_by_the_chains_own_word_needs_no_record(
+    chain: LittleChain, rpc: Rpc
+) -> None:
+    stored(chain.records[:1])
+    sent = chain.sent[0]
+    filters.filter_account(TARGET, filtered=True)  # which is made by the transaction
+    stored(chain.records[1:])
+    assert simulated(rpc, sent, anchor=own_place(sent))["fidelity"] == "verified"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_a_record_stands_against_the_chains_own_word(chain: LittleChain, rpc: Rpc) -> None:
+    stored(chain.records)
+    sent = chain.sent[0]
+    row = AccountChange.objects.filter(slot=0).first()
+    assert row is not None
+    AccountChange.objects.create(
+        **{
+            name: getattr(row, name) for name in ("slot", "write_version", "rent_epoch", "owner_id")
+        },
+        **{"position": -1, "kind": 0, "executable": False, "pubkey": TARGET, "data": b""},
+        lamports=7,
+    )
+    value = simulated(rpc, sent, anchor=own_place(sent))
+    assert (value["fidelity"], "preBalances" in value["fidelityFields"]) == ("diverged", True)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_mainnets_slots_of_old_rules_say_so(chain: LittleChain, rpc: Rpc) -> None:
+    stored(chain.records)
+    sent = chain.payment(TARGET, 3 * SOL)
+    assert simulated(rpc, sent, slot=2)["fidelityReason"] == "not_in_ledger"
+    filters.apply_defaults(filters.MAINNET_GENESIS_HASH)
+    assert simulated(rpc, sent, slot=2)["fidelityReason"] == "engine_older_rules"
 
 
 # --- comparing ------------------------------------------------------------------------------------
