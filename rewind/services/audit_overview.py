@@ -105,6 +105,9 @@ def _programs(first: date) -> list[tuple[Pubkey, Count]]:
         .order_by("-sum_diverged", "-sum_verified", "-sum_unverified", "program")
     )
     return [
-        (cast(Pubkey, row["program"]), Count(row["sum_verified"], row["sum_diverged"], row["sum_unverified"]))
+        (
+            cast(Pubkey, row["program"]),
+            Count(row["sum_verified"], row["sum_diverged"], row["sum_unverified"]),
+        )
         for row in rows[: _PROGRAMS + 1]
     ]
