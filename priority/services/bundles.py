@@ -12,7 +12,7 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot
 from priority.errors import HeadMoved
-from priority.services.head import read_head, recent_blockhashes
+from priority.services.head import mints_of, read_head, recent_blockhashes
 from rewind.errors import EngineFailed, SimulationTimedOut, StateNotRecorded
 from rewind.positions import Asked
 from rewind.services.past import Past, past
@@ -132,6 +132,9 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
     others = [key for key in lacking if key not in natives]
     if others:
         found.update(then.load(others))
+    mints = [key for key in mints_of(bundle.shown, found) if key not in found]
+    if mints:
+        found.update(then.load_mints(mints))
     return Tried(
         slot=then.slot,
         api_version=None,

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -24,6 +24,7 @@ from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.moment import Moment
 from simulator.needs import native_keys, needed_keys
+from simulator.token_balances import held_mint
 from upstream.passage import Passage
 
 # Each reads once, and a slot is long against a read: more are for a node that lags or is far away.
@@ -89,6 +90,7 @@ def read_head(
     told: Encoded | None = None
     for _ in range(_ROUNDS):
         keys.update(dict.fromkeys(_wanted(transactions, accounts)))
+        keys.update(dict.fromkeys(mints_of(also, accounts)))
         lacking = [key for key in keys if key not in accounts]
         if not lacking and slot is not None:
             break
@@ -146,6 +148,13 @@ def recent_blockhashes(sysvar: Account | None) -> list[Hash]:
     count = int.from_bytes(data[:8], "little")
     starts = range(8, min(8 + _BLOCKHASH_ENTRY * count, len(data) - 31), _BLOCKHASH_ENTRY)
     return [Hash(data[start : start + 32]) for start in starts]
+
+
+def mints_of(pubkeys: Collection[Pubkey], accounts: Mapping[Pubkey, Account | None]) -> set[Pubkey]:
+    """The mints of those that are token accounts: without them none is shown parsed."""
+    held = (accounts.get(key) for key in pubkeys)
+    mints = {held_mint(account) for account in held if account is not None}
+    return {mint for mint in mints if mint is not None}
 
 
 def _wanted(

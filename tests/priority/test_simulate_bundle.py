@@ -201,6 +201,11 @@ def test_accounts_are_shown_as_asked_for_in_order(
     }
     assert same["data"] == [real["data"], "base64"] and same["space"] == 82
     assert second["postExecutionAccounts"][1]["data"] == his_own["data"]
+    # A token account is parsed by its mint, whether or not a transaction names either.
+    alone = [signed(chain, [pay(alice, newcomer.pubkey(), SOL)], alice)]
+    named = [{"addresses": [str(held)], "encoding": "jsonParsed"}]
+    (shown,) = flat(post, alone, preExecutionAccountsConfigs=named)["preExecutionAccounts"]
+    assert shown["data"]["parsed"]["info"]["tokenAmount"]["amount"] == "1000"
     compressed = [{"addresses": [str(held)], "encoding": "base64+zstd"}] * 2
     (_, zstd) = nested(post, bundle, postExecutionAccountsConfigs=compressed)["value"][
         "transactionResults"
