@@ -35,8 +35,9 @@ def committed(transactional_db: None) -> Iterator[None]:
     """What is written is committed, seen by other threads, and gone after the test."""
     from django.db import connection
 
-    from rewind.store import partitions
+    from rewind.store import dropped, partitions
 
+    dropped.forget()
     yield
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(f'rewind_{name}' for name in TABLES)}")

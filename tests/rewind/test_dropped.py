@@ -16,7 +16,6 @@ from tests.rewind.samples import PROGRAM, block, key, signature, write
 
 @pytest.fixture
 def filtered(committed):
-    dropped.forget()
     filters.filter_owner(Pubkey(PROGRAM), filtered=True)
 
 
