@@ -3,6 +3,7 @@
 from typing import Literal
 
 from django.conf import settings
+from msgspec import UNSET
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
@@ -32,7 +33,9 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
 
 @methods.add("getAccountChanges")
 def get_account_changes(call: Call, pubkey: Pubkey, config: ChangesConfig) -> AccountChanges:
-    """Every write to the account in the range, newest first, one page at a time."""
+    """Every write to the account in the range, newest first, one page at a time; `context.reason`
+    says where writes were not archived.
+    """
     asking = changes.Asking(
         from_slot=config.from_slot,
         to_slot=config.to_slot,
@@ -41,9 +44,10 @@ def get_account_changes(call: Call, pubkey: Pubkey, config: ChangesConfig) -> Ac
         cursor=config.before,
         anchor=None if config.anchor is None else anchored(config.anchor),
     )
-    page = changes.account_changes(pubkey, asking, most_bytes=settings.ARCHIVE_ANSWER_BYTES)
-    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=config.to_slot)
-    return AccountChanges(context=context, value=page)
+    seen = changes.account_changes(pubkey, asking, most_bytes=settings.ARCHIVE_ANSWER_BYTES)
+    reason = UNSET if seen.reason is None else seen.reason
+    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=config.to_slot, reason=reason)
+    return AccountChanges(context=context, value=seen.page)
 
 
 def _shape(config: ChangesConfig) -> Shape | None:

@@ -8,8 +8,8 @@ from jsonrpc.wire import Encoded, Result
 
 
 class Context(Result, frozen=True, kw_only=True):
-    """`slot` is the position's. `reason` says why a value is null, or that it is an account which
-    the archive does not follow; it is left out where there is nothing to say.
+    """`slot` is the position's. `reason` says why a value is null, or that the archive does not, or
+    did not, follow the account; it is left out where there is nothing to say.
     """
 
     api_version: str

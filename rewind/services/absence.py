@@ -4,9 +4,11 @@ import enum
 from collections.abc import Collection, Mapping
 
 from rewind.models import AccountChange
+from rewind.positions import CARRIED, Position
 from rewind.services.placing import Placed
 from rewind.store import absence as store
 from rewind.store.states import State
+from rewind.store.walking import newest_row
 
 
 class Absence(enum.StrEnum):
@@ -72,6 +74,24 @@ def stale_among(
     if without_a_row:
         found |= store.filtered_among(without_a_row, slot)
     return found
+
+
+def lacks_writes(pubkey: bytes, from_slot: int, to_slot: int, *, layout: int) -> bool:
+    """Whether a filter drops the account's writes, or dropped one in these slots, or one below them
+    so late that the state which the first of these slots' writes changed is not known.
+    """
+    told = store.filters_of(pubkey)
+    is_dropped = told.first_dropped is not None and told.first_dropped <= to_slot
+    if told.is_filtered or (is_dropped and told.last_dropped >= from_slot):
+        return True
+    if told.filtered_owners:
+        newest = newest_row(pubkey, Position(to_slot + 1, CARRIED), layout)
+        if newest is not None and newest.lamports and newest.owner in told.filtered_owners:
+            return True
+    if not is_dropped:
+        return False
+    found = newest_row(pubkey, Position.start_of(from_slot), layout)
+    return found is None or told.last_dropped > found.known_to
 
 
 def _lacking(pubkeys: Collection[bytes], states: Mapping[bytes, State]) -> list[bytes]:

@@ -17,7 +17,7 @@ from rewind.errors import BadCursor, BadLimit, EmptyRange, TwoStarts
 from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
 from rewind.results.changes import AccountChange, ChangesPage
 from rewind.results.coverage import GapEntry
-from rewind.services import placing
+from rewind.services import absence, placing
 from rewind.services.shapes import Shape, written_data
 from rewind.store.coverage import gaps_between
 from rewind.store.states import State, newest_state
@@ -31,6 +31,14 @@ _ROWS_AT_ONCE = 256
 # What stands around the entries of an answer.
 _AROUND = 1_024
 _HIGHEST_SLOT = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChanges:
+    """A page of changes, and the word that goes with it where some may lack."""
+
+    page: ChangesPage
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class _Cursor(msgspec.Struct, forbid_unknown_fields=True):
 _read_cursor = msgspec.json.Decoder(_Cursor).decode
 
 
-def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> ChangesPage:
+def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenChanges:
     """Raises EmptyRange, BadLimit, TwoStarts, BadCursor, SlotTooNew, SlotTooOld, and what an anchor
     may (never a gap: gaps are told instead). The answer has no more than `most_bytes`, but for the
     first entry, which comes whatever its size.
@@ -84,10 +92,14 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> Chang
     page.fill(rows_below(key, start, first, layout, at_once=min(most + 1, _ROWS_AT_ONCE)))
     if page.waiting is not None:
         page.settle(newest_state(key, Position(first, CARRIED - 1), layout))
+    is_partial = absence.lacks_writes(key, first, last, layout=layout)
     # What left the archive meanwhile was perhaps not read.
     placing.layout_of_range(first, last)
-    return ChangesPage(
-        changes=page.entries, next=page.next, truncated_by_bytes=page.is_full, gaps=gaps
+    return SeenChanges(
+        ChangesPage(
+            changes=page.entries, next=page.next, truncated_by_bytes=page.is_full, gaps=gaps
+        ),
+        absence.Absence.FILTERED if is_partial else None,
     )
 
 

@@ -51,6 +51,25 @@ LATERAL (
 ) AS beginning
 """
 
+
+class Filters(NamedTuple):
+    """What filters say of an account: one of its own, between which slots they dropped its writes,
+    and the owners whose accounts are not followed.
+    """
+
+    is_filtered: bool
+    first_dropped: int | None
+    last_dropped: int
+    filtered_owners: frozenset[bytes]
+
+
+_FILTERS = """
+SELECT EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1), first_slot,
+    coalesce(last_slot, -1),
+    (SELECT coalesce(string_agg(pubkey, ''), '') FROM rewind_owner WHERE filtered)
+FROM (SELECT) AS one LEFT JOIN rewind_droppedaccount ON pubkey = $1
+"""
+
 _FILTERED = """
 SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
 UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
@@ -65,3 +84,11 @@ def wholeness(position: Position) -> Wholeness:
 def filtered_among(pubkeys: list[bytes], slot: int) -> set[bytes]:
     """Those that have a filter of their own, or of which a write was dropped up to the slot."""
     return {pubkey for (pubkey,) in fetch_all(_FILTERED, pubkeys, slot)}
+
+
+def filters_of(pubkey: bytes) -> Filters:
+    row = fetch_one(_FILTERS, pubkey)
+    assert row is not None
+    is_filtered, first, last, owners = row
+    each_owner = frozenset(owners[at : at + 32] for at in range(0, len(owners), 32))
+    return Filters(is_filtered, first, last, each_owner)

@@ -9,7 +9,7 @@ from psycopg.errors import UndefinedTable
 from columns.packed_data import unpack
 from columns.raw_queries import fetch_all
 from rewind.models import AccountChange
-from rewind.positions import Position
+from rewind.positions import CARRIED, Position
 from rewind.store import layouts, partitions
 from rewind.store.large_data import packed_data
 from rewind.store.layouts import Layout, Segment
@@ -36,6 +36,13 @@ class Row(NamedTuple):
     @property
     def is_write(self) -> bool:
         return self.kind == _WRITE
+
+    @property
+    def known_to(self) -> int:
+        """The slot up to which nothing came after it: what was carried over is of any slot below
+        the one that it stands in.
+        """
+        return self.slot - 1 if self.position == CARRIED else self.slot
 
 
 def rows_below(
@@ -78,6 +85,12 @@ def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iter
         bound = found.segment
         if bound in there:
             yield there[bound]
+
+
+def newest_row(pubkey: bytes, below: Position, layout: int) -> Row | None:
+    """The account's newest row of any kind strictly before a position."""
+    rows = next(rows_below(pubkey, below, 0, layout, at_once=1), None)
+    return rows[0] if rows else None
 
 
 def data_of(pubkey: bytes, row: Row) -> bytes:

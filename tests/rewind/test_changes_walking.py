@@ -89,7 +89,7 @@ def test_a_range_that_leaves_the_window_meanwhile_is_refused(committed: None, sm
     record(range(24, 72), every=5)
     asking = changes.Asking(from_slot=30, to_slot=71)
     pubkey: Any = AccountChange.objects.filter(pubkey=key(2)).first()
-    assert len(changes.account_changes(pubkey.pubkey, asking, most_bytes=10**6).changes) == 42
+    assert len(changes.account_changes(pubkey.pubkey, asking, most_bytes=10**6).page.changes) == 42
     prune(40)
     with pytest.raises(SlotTooOld):
         changes.account_changes(pubkey.pubkey, asking, most_bytes=10**6)
