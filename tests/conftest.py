@@ -89,6 +89,14 @@ def fixtures() -> Path:
     return FIXTURES
 
 
+@pytest.fixture(autouse=True)
+def _partitions_of_this_test() -> None:
+    """What a test that was rolled back had made is not there any more."""
+    from rewind.store import layouts
+
+    layouts.forget()
+
+
 @pytest.fixture
 def empty_redis() -> Iterator[None]:
     """Nothing in this worker's Redis database, before and after the test."""

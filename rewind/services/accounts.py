@@ -11,11 +11,13 @@ from chain.parsed_accounts.token import is_account
 from chain.units import Slot
 from jsonrpc.wire import Encoded, encode
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
-from rewind.positions import END_OF_SLOT, Asked
+from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.results.accounts import AccountSnapshot
 from rewind.services import absence, placing
 from rewind.services.placing import Placed
 from rewind.services.shapes import Shape, account_of, snapshot
+from rewind.store import first_look
+from rewind.store.placing import Ground
 from rewind.store.states import State, newest_state, newest_states
 from rewind.store.walking import written_later_in_slot
 
@@ -113,9 +115,8 @@ def multiple_accounts(
 
 def hold(pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: str = "") -> Held:
     """What there was of the accounts. Raises what `placing.place` does, and WritesIncomplete."""
-    placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side)
     keys = list(dict.fromkeys(map(bytes, pubkeys)))
-    states = _states(keys, placed)
+    placed, states = _placed(keys, asked, tolerate_gaps=tolerate_gaps, side=side)
     if len(states) < len(keys):
         placing.require_kept(placed, side)
     if placed.is_coarse and placed.position.order < END_OF_SLOT and not tolerate_gaps:
@@ -136,11 +137,23 @@ def shown(pubkey: Pubkey, held: Held, shape: Shape) -> AccountSnapshot | None:
     return snapshot(pubkey, account_of(state), state.slot, shape, _loader(held, shape))
 
 
-def _states(keys: list[bytes], placed: Placed) -> Mapping[bytes, State]:
+def _placed(
+    keys: list[bytes], asked: Asked, *, tolerate_gaps: bool, side: str
+) -> tuple[Placed, Mapping[bytes, State]]:
     if len(keys) > 1:
-        return newest_states(keys, placed.position, placed.layout)
-    state = newest_state(keys[0], placed.position, placed.layout)
-    return {} if state is None else {keys[0]: state}
+        placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side)
+        return placed, newest_states(keys, placed.position, placed.layout)
+    (key,) = keys
+    states: dict[bytes, State] = {}
+
+    def look(position: Position) -> Ground:
+        ground, state = first_look.look(key, position)
+        if state is not None:
+            states[key] = state
+        return ground
+
+    placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side, look=look)
+    return placed, states
 
 
 def _loader(held: Held, shape: Shape) -> Loader:

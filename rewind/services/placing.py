@@ -1,5 +1,6 @@
 """Where a position lies, and whether the archive can speak of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from chain.units import Slot
@@ -13,6 +14,10 @@ from rewind.errors import (
 )
 from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.store import placing as store
+from rewind.store.placing import Ground
+
+# What the wire may name and no table holds.
+_HIGHEST_SLOT = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +34,20 @@ class Placed:
     layout: int
 
 
-def place(asked: Asked, *, tolerate_gaps: bool = False, side: str = "") -> Placed:
+def _ground(position: Position) -> Ground:
+    return store.ground(position.slot)
+
+
+def place(
+    asked: Asked,
+    *,
+    tolerate_gaps: bool = False,
+    side: str = "",
+    look: Callable[[Position], Ground] = _ground,
+) -> Placed:
     """Raises, in this order, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange and
-    SlotInArchiveGap (which `tolerate_gaps` lifts). `side` is what errors call the position.
+    SlotInArchiveGap (which `tolerate_gaps` lifts). `side` is what errors call the position; `look`
+    is for who reads more of it at once.
     """
     slot, index = asked.slot, asked.index
     if asked.signature is not None:
@@ -40,14 +56,15 @@ def place(asked: Asked, *, tolerate_gaps: bool = False, side: str = "") -> Place
             raise UnknownSignature(asked.signature, side)
         slot, index = found
     assert slot is not None
-    ground = store.ground(min(slot, 2**62))
+    position = _position(min(slot, _HIGHEST_SLOT), index, after=asked.after)
+    ground = look(position)
     if ground.latest is None or ground.earliest is None or slot > ground.latest:
         raise SlotTooNew(slot, None if ground.latest is None else Slot(ground.latest), side)
     if slot < ground.earliest:
         raise SlotTooOld(slot, Slot(ground.earliest), side)
     if index is not None and asked.signature is None:
         is_skipped = ground.granularity is None and ground.gap_status is None
-        index = _checked_index(Slot(slot), index, is_skipped=is_skipped)
+        _check_index(Slot(slot), index, is_skipped=is_skipped)
     if ground.gap_status is not None and not tolerate_gaps:
         assert ground.gap_first is not None and ground.gap_last is not None
         raise SlotInArchiveGap(
@@ -55,7 +72,7 @@ def place(asked: Asked, *, tolerate_gaps: bool = False, side: str = "") -> Place
         )
     return Placed(
         slot=Slot(slot),
-        position=_position(slot, index, after=asked.after),
+        position=position,
         earliest=Slot(ground.earliest),
         latest=Slot(ground.latest),
         is_coarse=bool(ground.granularity),
@@ -67,7 +84,7 @@ def layout_of_range(from_slot: int, to_slot: int) -> int:
     """What the store needs to read a range of slots that lies in the archive; raises SlotTooNew of
     its end, then SlotTooOld of its beginning.
     """
-    ground = store.ground(min(to_slot, 2**62))
+    ground = store.ground(min(to_slot, _HIGHEST_SLOT))
     if ground.latest is None or ground.earliest is None or to_slot > ground.latest:
         raise SlotTooNew(to_slot, None if ground.latest is None else Slot(ground.latest))
     if from_slot < ground.earliest:
@@ -85,14 +102,14 @@ def require_kept(placed: Placed, side: str = "") -> None:
 def _position(slot: int, index: int | None, *, after: bool) -> Position:
     if index is None:
         return Position.end_of(slot)
+    # No block has so many; the end of the slot comes after all of them.
+    index = min(index, END_OF_SLOT - 1)
     return Position(slot, index) if after else Position.before(slot, index)
 
 
-def _checked_index(slot: Slot, index: int, *, is_skipped: bool) -> int:
+def _check_index(slot: Slot, index: int, *, is_skipped: bool) -> None:
     """Whether there is such a transaction; where the ledger lacks the block nobody can tell."""
     block = None if is_skipped else recorded.block_of(slot)
     transactions = 0 if is_skipped else None if block is None else block.transactions
     if transactions is not None and index >= transactions:
         raise IndexOutOfRange(slot, index, transactions)
-    # No block has so many; the end of the slot comes after all of them.
-    return min(index, END_OF_SLOT - 1)

@@ -56,6 +56,11 @@ def layout(number: int) -> Layout:
     return found
 
 
+def known() -> Layout | None:
+    """The layout as it was when last read; None before that."""
+    return _known
+
+
 def segments(slot: int, number: int) -> Iterator[Segment]:
     """Segments with a partition, from that of the slot downwards; those of a layout that is not
     known yet are read first.

@@ -19,13 +19,14 @@ class Ground(NamedTuple):
     granularity: int | None
 
 
-_GROUND = """
+# Of the slot $1.
+GROUND = """
 SELECT
     (SELECT slot FROM rewind_archivedslot WHERE slot >= coalesce(first_kept_slot, 0)
-        ORDER BY slot LIMIT 1),
-    (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1),
-    coalesce(layout, 0), gap.from_slot, gap.to_slot, gap.status,
-    (SELECT granularity FROM rewind_archivedslot WHERE slot = $1)
+        ORDER BY slot LIMIT 1) AS earliest,
+    (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1) AS latest,
+    coalesce(layout, 0) AS layout, gap.from_slot, gap.to_slot, gap.status,
+    (SELECT granularity FROM rewind_archivedslot WHERE slot = $1) AS granularity
 FROM (SELECT) AS one
 LEFT JOIN rewind_archivestate ON true
 LEFT JOIN LATERAL (
@@ -36,6 +37,6 @@ LEFT JOIN LATERAL (
 
 
 def ground(slot: int) -> Ground:
-    row = fetch_one(_GROUND, slot)
+    row = fetch_one(GROUND, slot)
     assert row is not None
     return Ground(*row)

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _U64 = 2**64
 # Of each kind: as many as a connection keeps prepared.
-_TEXTS = 64
+TEXTS = 64
 # Retention drops one partition after the other.
 _MOST_TRIES = 5
 
@@ -69,10 +69,10 @@ class State(NamedTuple):
 _COLUMNS = "pubkey, slot, position, kind, lamports, rent_epoch, executable, owner_id, data"
 _STATE = (
     "c.pubkey, c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable,"
-    " o.pubkey, o.filtered, c.data,"
-    " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = c.pubkey),"
-    " (SELECT first_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey),"
-    " (SELECT last_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey)"
+    " o.pubkey AS owner, o.filtered, c.data,"
+    " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = c.pubkey) AS pubkey_filtered,"
+    " (SELECT first_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey) AS first_dropped,"
+    " (SELECT last_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey) AS last_dropped"
 )
 
 
@@ -112,17 +112,17 @@ def _lasting(read: Callable[[], T]) -> T:
 def _newest(pubkey: bytes, position: Position, layout: Layout) -> State | None:
     bound = _indexed_below(position, layout)
     for segment in _down_to(bound, position, layout):
-        row = fetch_one(_single(segment.partitions), pubkey, *position)
+        row = fetch_one(single(segment.partitions), pubkey, *position)
         if row is not None:
-            return _state(row)
+            return state_of(row)
     while bound > _lowest(layout):
         found = segments.newest_below(pubkey, bound)
         if found is None:
             break
         for partitions in filter(None, _partitions_of(found, layout)):
-            row = fetch_one(_single(partitions), pubkey, *position)
+            row = fetch_one(single(partitions), pubkey, *position)
             if row is not None:
-                return _state(row)
+                return state_of(row)
         bound = found.segment
     _check_window(position, layout)
     return None
@@ -136,7 +136,7 @@ def _newest_of_each(
 
     def read(partitions: tuple[Partition, ...], among: list[bytes]) -> None:
         for row in fetch_all(_several(partitions), among, *position):
-            states[row[0]] = _state(row)
+            states[row[0]] = state_of(row)
 
     bound = _indexed_below(position, layout)
     for segment in _down_to(bound, position, layout):
@@ -203,17 +203,19 @@ def _check_window(position: Position, layout: Layout) -> None:
         raise SlotTooOld(position.slot, Slot(layout.first_kept))
 
 
-def _state(row: tuple[object, ...]) -> State:
+def state_of(row: tuple[object, ...]) -> State:
+    """What a row of `single` says."""
     state = State(*row)  # type: ignore[arg-type]
     return state._replace(lamports=state.lamports % _U64, rent_epoch=state.rent_epoch % _U64)
 
 
-@lru_cache(maxsize=_TEXTS)
-def _single(partitions: tuple[Partition, ...]) -> str:
+@lru_cache(maxsize=TEXTS)
+def single(partitions: tuple[Partition, ...]) -> str:
+    """The newest row of the account $1 in these partitions at or before the position ($2, $3)."""
     return f"SELECT {_STATE} FROM ({_union(partitions, '$1')}) AS c {_OWNER}"
 
 
-@lru_cache(maxsize=_TEXTS)
+@lru_cache(maxsize=TEXTS)
 def _several(partitions: tuple[Partition, ...]) -> str:
     return (
         f"SELECT {_STATE_OF_SEVERAL} FROM unnest($1) AS k (pubkey),"

@@ -58,7 +58,7 @@ def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_ro
         if is_analyzed:
             cursor.execute("ANALYZE rewind_accountchange")
         for sql, keys in (
-            (states._single(layouts.layout(layout()).segments[0].partitions), "bytea"),
+            (states.single(layouts.layout(layout()).segments[0].partitions), "bytea"),
             (states._several(layouts.layout(layout()).segments[0].partitions), "bytea[]"),
         ):
             cursor.execute(f"PREPARE read ({keys}, bigint, bigint) AS {sql}")
