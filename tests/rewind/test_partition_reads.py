@@ -16,7 +16,7 @@ from rewind.services import segments
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
-from rewind.store import layouts, slots, states
+from rewind.store import first_look, layouts, placing, slots, states
 from rewind.store import segments as store
 from rewind.store.layouts import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
@@ -30,9 +30,13 @@ def layout() -> int:
 
 
 def lamports_at(account: int, slot: int) -> int | None:
-    """By both reads, which agree."""
+    """By all reads, which agree."""
     position = Position.end_of(slot)
+    # First, while what it knows of the partitions may be old.
+    ground, looked_at = first_look.look(key(account), position)
+    assert ground == placing.ground(slot)
     one = newest_state(key(account), position, layout())
+    assert looked_at == one
     assert newest_states([key(account)], position, layout()).get(key(account)) == one
     return None if one is None else one.lamports
 

@@ -14,7 +14,7 @@ from rewind.services import segments
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
-from rewind.store import layouts, partitions
+from rewind.store import first_look, layouts, partitions
 from rewind.store import segments as store
 from rewind.store.states import newest_state, newest_states
 from tests.rewind.conftest import NOW
@@ -65,6 +65,7 @@ def check(model: Model) -> None:
             several = newest_states([key(n) for n in ACCOUNTS], position, layout)
             for n in ACCOUNTS:
                 one = newest_state(key(n), position, layout)
+                assert first_look.look(key(n), position)[1] == one
                 assert one == several.get(key(n)), (n, position)
                 assert (one.lamports or None if one else None) == expected[n], (n, position)
 
