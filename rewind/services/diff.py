@@ -4,11 +4,18 @@ from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
+from jsonrpc.errors import InvalidParams, RpcError
+from rewind.errors import SlotInArchiveGap, SlotTooNew, SlotTooOld, UnknownSignature
 from rewind.positions import Asked
 from rewind.results.accounts import AccountPair, Diff
-from rewind.services.accounts import hold, shown
+from rewind.services.accounts import Held, hold, shown
 from rewind.services.shapes import Shape
 from rewind.store.states import State
+
+_ORDER = [
+    each.code
+    for each in (InvalidParams, SlotTooNew, SlotTooOld, UnknownSignature, SlotInArchiveGap)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +30,8 @@ class SeenTwice:
 def account_diff(
     pubkey: Pubkey, asked_a: Asked, asked_b: Asked, shape: Shape, *, tolerate_gaps: bool
 ) -> SeenTwice:
-    """What is refused, and how, is what account_info refuses; side A is looked at first."""
-    a = hold([pubkey], asked_a, tolerate_gaps=tolerate_gaps, side="A")
-    b = hold([pubkey], asked_b, tolerate_gaps=tolerate_gaps, side="B")
+    """What is refused, and how, is what account_info refuses."""
+    a, b = _hold_both(pubkey, {"A": asked_a, "B": asked_b}, tolerate_gaps=tolerate_gaps)
     state_a, state_b = a.state(pubkey), b.state(pubkey)
     return SeenTwice(
         value=AccountPair(
@@ -36,6 +42,20 @@ def account_diff(
         reason_a=a.reasons.get(bytes(pubkey)),
         reason_b=b.reasons.get(bytes(pubkey)),
     )
+
+
+def _hold_both(pubkey: Pubkey, sides: dict[str, Asked], *, tolerate_gaps: bool) -> list[Held]:
+    """Of two refusals that one is raised which the interface puts first, side A's of two alike."""
+    held: list[Held] = []
+    refusals: list[RpcError] = []
+    for side, asked in sides.items():
+        try:
+            held.append(hold([pubkey], asked, tolerate_gaps=tolerate_gaps, side=side))
+        except RpcError as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise min(refusals, key=lambda refusal: _ORDER.index(refusal.code))
+    return held
 
 
 def _diff(a: State, b: State) -> Diff:

@@ -59,7 +59,14 @@ def test_a_side_that_is_not_there_says_why(rpc: Rpc, changed: None) -> None:
 @pytest.mark.parametrize(
     ("config", "code", "reason", "side"),
     [
-        ({"slotA": 9, "slotB": 99}, -32015, "slot_too_old", "A"),
+        ({"slotA": 9, "slotB": 10}, -32015, "slot_too_old", "A"),
+        ({"slotA": 98, "slotB": 99}, -32014, "slot_too_new", "A"),
+        # Whichever side it is, what the interface looks at first is told.
+        ({"slotA": 9, "slotB": 99}, -32014, "slot_too_new", "B"),
+        ({"slotA": 14, "slotB": 99}, -32014, "slot_too_new", "B"),
+        ({"anchorA": {"signature": "1" * 64}, "slotB": 9}, -32015, "slot_too_old", "B"),
+        ({"slotA": 14, "anchorB": {"signature": "1" * 64}}, -32016, "unknown_signature", "B"),
+        ({"slotA": 13, "slotB": 14}, -32018, "slot_in_archive_gap", "A"),
         ({"slotA": 10, "slotB": 99}, -32014, "slot_too_new", "B"),
         ({"slotA": 10, "slotB": 14}, -32018, "slot_in_archive_gap", "B"),
         ({"slotA": 13, "slotB": 13}, -32018, "slot_in_archive_gap", "A"),
