@@ -9,9 +9,9 @@ from rewind.errors import FilteredAccountStale, StateNotRecorded, WritesIncomple
 from rewind.positions import END_OF_SLOT
 from rewind.services import absence, origins, seeding
 from rewind.services.placing import Placed
-from rewind.store import replaying as store
 from rewind.store.placing import ground
 from rewind.store.states import State, newest_states
+from rewind.store.walking import written_later_in_slot
 
 
 def accounts_at(
@@ -91,5 +91,5 @@ def _check_order(placed: Placed, keys: list[bytes]) -> None:
     slot, order = placed.position
     if not placed.is_coarse or order >= END_OF_SLOT:
         return
-    for key in store.written_later_in_slot(keys, placed.position):
+    for key in written_later_in_slot(keys, placed.position, placed.layout):
         raise WritesIncomplete(slot, Pubkey(key))

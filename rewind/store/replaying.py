@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from columns.raw_queries import fetch_all, fetch_one
-from rewind.positions import END_OF_SLOT, Position
-from rewind.store import partitions
+from rewind.positions import Position
 
 # How far ahead an account's next write is looked for at first: 4 days of mainnet's.
 _NEAR_SLOTS = 864_000
@@ -18,20 +17,6 @@ class Later(NamedTuple):
     slot: int
     position: int
     is_fine: bool
-
-
-def written_later_in_slot(pubkeys: Sequence[bytes], position: Position) -> list[bytes]:
-    """Those that were written in the position's slot, but after it."""
-    if not pubkeys:
-        return []
-    slot, order = position
-    table = partitions.partition_of(slot).table
-    rows = fetch_all(
-        f"SELECT DISTINCT pubkey FROM {table}"
-        " WHERE pubkey = ANY($1) AND slot = $2 AND position > $3 AND position < $4",
-        *(list(pubkeys), slot, order, END_OF_SLOT + 1),
-    )
-    return [pubkey for (pubkey,) in rows]
 
 
 def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> list[Later]:

@@ -17,6 +17,7 @@ from rewind.services import filters
 from tests.clients.minted import Minted
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
+from tests.rewind.samples import block
 from tests.rewind.simulating import answer, own_place, refused, simulated, stored
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
@@ -329,3 +330,31 @@ def test_between_transactions_a_coarse_slot_tells_little(chain: LittleChain, rpc
     value = simulated(rpc, sent, slot=5)
     assert (value["fidelity"], value["fidelityReason"]) == ("unverified", "writes_incomplete")
     assert simulated(rpc, chain.sent[0], slot=2)["fidelity"] == "verified"
+
+
+def test_what_was_found_at_a_coarse_slots_end_is_no_later_write(
+    chain: LittleChain, rpc: Rpc
+) -> None:
+    from rewind.services.baseline import record_baseline
+    from tests.rewind.conftest import NOW
+
+    writes = chain.records[2].account_writes or []
+    found = [write for write in writes if write.pubkey == bytes(TARGET.pubkey())]
+    coarse = replace(
+        chain.records[3],
+        granularity=Granularity.SLOT,
+        account_writes=[],
+    )
+    stored([*chain.records[:3], coarse])
+    record_baseline(found[-1:], coarse.slot, source="one account", now=NOW)
+    place = {"slot": coarse.slot, "transactionIndex": 0}
+    assert after(rpc, chain.payment(TARGET.pubkey(), 1), TARGET.pubkey(), **place) == [3 * SOL + 1]
+
+
+def test_a_coarse_slot_may_have_no_row_where_it_lies(archived: LittleChain, rpc: Rpc) -> None:
+    from rewind.store.partitions import PARTITION_SLOTS
+
+    far = block(PARTITION_SLOTS, archived.records[-1].slot, granularity=Granularity.SLOT)
+    stored([far], ledger=False)
+    place = {"slot": PARTITION_SLOTS, "transactionIndex": 0}
+    assert after(rpc, archived.payment(OTHER, 1), OTHER, **place) == [SOL + 1]
