@@ -100,7 +100,17 @@ def simulate_bundle(
     """What the bundle would do, on the newest state or a past one; nothing is sent."""
     if config is None:
         return _flat(bundle)
-    return _nested(bundle.encoded_transactions, config)
+    return _nested(bundle.encoded_transactions, _united(config, bundle))
+
+
+def _united(config: BundleConfig, bundle: FlatBundle) -> BundleConfig:
+    """What the second object leaves open the first may say, as it may alone: a position that
+    nobody reads would be answered with another state.
+    """
+    told = {name: getattr(config, name) for name in BundleConfig.__struct_fields__}
+    return BundleConfig(
+        **{name: getattr(bundle, name) if value is None else value for name, value in told.items()}
+    )
 
 
 def _flat(bundle: FlatBundle) -> SimulatedBundle:

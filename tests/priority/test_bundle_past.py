@@ -90,6 +90,20 @@ def test_the_nested_form_names_the_position_in_its_config(post: Post, chain: Lit
         assert told["replacementBlockhash"] is None
 
 
+def test_what_the_second_object_leaves_open_the_first_may_say(
+    post: Post, chain: LittleChain
+) -> None:
+    sent = [there(chain, 7)]
+    here = {"slot": 2, "replaceRecentBlockhash": True}
+    for config in ({}, {"slot": None}, {"skipSigVerify": True}):
+        value = answer(post, asking(sent, **here), config)["result"]
+        assert value["context"]["slot"] == 2
+        assert value["value"]["summary"] == "succeeded"
+    assert answer(post, asking(sent, **here), {"slot": 1})["result"]["context"]["slot"] == 1
+    error = answer(post, asking(sent, **here), {"anchor": own_place(chain.sent[0])})["error"]
+    assert error["data"]["reason"] == "bad_position"
+
+
 def test_what_really_followed_is_what_a_simulation_before_it_says(
     post: Post, chain: LittleChain
 ) -> None:
