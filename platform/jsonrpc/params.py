@@ -124,17 +124,29 @@ def _in_the_nodes_words(text: str, value: Any, kind: Any, position: int) -> Inva
     assert match is not None
     text, path = match["text"], match["path"] or ""
     place: Any = value
-    where = f"[{position}]{path}"
+    where = f"[{position}]"
     for index, name in _STEP.findall(path):
         kind = _step_into(kind, name, index)
         if index == "...":
-            place = _Missing.MISSING
-        elif place is not _Missing.MISSING:
+            name = _unread_member(place, kind)
+        where += f".{name[:64]}" if name else f"[{index}]"
+        if place is not _Missing.MISSING:
             try:
                 place = place[name] if name else place[int(index)]
-            except (KeyError, IndexError, TypeError):
+            except (KeyError, IndexError, TypeError, ValueError):
                 place = _Missing.MISSING
     return InvalidParams(_words(text, place, kind), at=where)
+
+
+def _unread_member(place: Any, kind: Any) -> str:
+    """Which member of a map is none of the kind: msgspec tells of maps only that one is not."""
+    members: dict[str, Any] = place if isinstance(place, dict) else {}
+    for name, member in members.items():
+        try:
+            msgspec.convert(member, kind, dec_hook=read_noun)
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            return name
+    return ""
 
 
 def _words(text: str, place: Any, kind: Any) -> str:

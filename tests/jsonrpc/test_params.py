@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
+from jsonrpc.errors import InvalidParams
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64
 
@@ -111,6 +112,26 @@ def test_null_means_absent_where_a_param_may_be_absent() -> None:
 
 def test_unknown_fields_of_a_config_are_ignored() -> None:
     assert answer(request("list", KEY, {"limit": 5, "speed": "high"}))["result"] == [KEY, 5]
+
+
+def test_the_member_of_a_map_that_cannot_be_read_is_named() -> None:
+    table = MethodTable()
+
+    @table.add("weigh")
+    def weigh(call: Any, weights: dict[str, U64]) -> None: ...
+
+    method = table.get("weigh")
+    assert method is not None
+    for raw, at in (
+        (b'[{"one":1,"two":-2}]', "[0].two"),
+        (b'[{"' + b"x" * 999 + b'":-2}]', "[0]." + "x" * 64),
+    ):
+        with pytest.raises(InvalidParams) as refused:
+            method.params.read(raw)
+        assert refused.value.data["at"] == at
+        assert str(refused.value) == "Invalid params: invalid value: integer `-2`, expected u64"
+    with pytest.raises(InvalidParams):
+        method.params.read(b'[{"":-2}]')
 
 
 def test_a_limit_outside_its_range_is_refused() -> None:
