@@ -37,7 +37,7 @@ Reference = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Step = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class JobPosition(Config, frozen=True, kw_only=True):
+class JobPosition(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The end of a slot, right after its transaction of that index, or an anchor."""
 
     slot: U64 | None = None
@@ -46,7 +46,7 @@ class JobPosition(Config, frozen=True, kw_only=True):
     pre_state_slot: U64 | None = None
 
 
-class SlotRange(Config, frozen=True, kw_only=True):
+class SlotRange(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The ends of these slots; both inclusive."""
 
     from_slot: U64
@@ -54,9 +54,10 @@ class SlotRange(Config, frozen=True, kw_only=True):
     step: Step | None = None
 
 
-class JobSpec(Config, frozen=True, kw_only=True):
+class JobSpec(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`transactions` (texts) or `signatures` (of the ledger), each at each of `positions` or
-    `slotRange`; signatures without either each right before itself.
+    `slotRange`; signatures without either each right before itself. A misspelled member would be
+    another job.
     """
 
     transactions: list[str] | None = None

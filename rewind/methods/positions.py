@@ -10,8 +10,10 @@ from rewind.errors import BadPosition
 from rewind.positions import Asked
 
 
-class Anchor(Config, frozen=True, kw_only=True):
-    """A transaction, by its signature or by its slot and index; the state before or after it."""
+class Anchor(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A transaction, by its signature or by its slot and index; the state before or after it. A
+    misspelled `position` would be the other state.
+    """
 
     signature: Signature | None = None
     slot: U64 | None = None

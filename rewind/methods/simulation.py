@@ -30,13 +30,20 @@ class AccountsConfig(Config, frozen=True, kw_only=True):
     addresses: list[Pubkey]
 
 
-class OverrideConfig(Config, frozen=True, kw_only=True):
-    """`data` is base64, or `[text, encoding]`."""
+class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`data` is base64, or `[text, encoding]`.
+
+    A misspelled member would be an answer without what was asked. What a read tells of an account
+    may be handed back whole: its last three members are taken and change nothing.
+    """
 
     lamports: U64 | None = None
     owner: Pubkey | None = None
     data: str | tuple[str, Literal["base64", "base58"]] | None = None
     executable: bool | None = None
+    rent_epoch: U64 | None = None
+    space: U64 | None = None
+    rewind_slot: U64 | None = None
 
 
 class SimulationConfig(PositionConfig, frozen=True, kw_only=True):

@@ -311,6 +311,31 @@ def test_an_override_makes_an_account_that_was_not_there(archived: LittleChain, 
     ]
 
 
+def test_an_account_that_was_read_may_be_handed_back_as_an_override(
+    archived: LittleChain, rpc: Rpc
+) -> None:
+    payer = str(archived.payers[0].pubkey())
+    seen = rpc("/rewind", "getAccountInfo", payer, {"slot": 3})["result"]["value"]
+    assert {"rentEpoch", "space", "rewindSlot"} <= set(seen)
+    pays = archived.payment(TARGET, 2_000 * SOL)
+    richer = {**seen, "lamports": 3_000 * SOL}
+    assert err(rpc, pays, slot=3, overrides={payer: richer}) is None
+
+
+def test_a_misspelled_member_of_an_override_is_named(archived: LittleChain, rpc: Rpc) -> None:
+    pays = archived.payment(TARGET, SOL)
+    payer, other = (str(each.pubkey()) for each in archived.payers[:2])
+    for bad, word in (
+        ({"lamport": 1}, "Invalid params: unknown field `lamport`"),
+        ({"lamports": -1}, "Invalid params: invalid value: integer `-1`, expected u64"),
+        ({"owner": "x"}, "Invalid param: WrongSize"),
+        (7, "Invalid params: invalid type: integer `7`, expected an object"),
+    ):
+        error = refused(rpc, pays, slot=3, overrides={other: {"lamports": 1}, payer: bad})
+        assert error["message"] == word
+        assert error["data"]["at"].startswith(f"[1].overrides.{payer}")
+
+
 def test_accounts_may_be_loaded_from_other_slots(archived: LittleChain, rpc: Rpc) -> None:
     sent = archived.payment(TARGET, SOL)
     wanted = {"encoding": "base64", "addresses": [str(TARGET)]}
