@@ -13,6 +13,7 @@ from rewind.errors import (
     UnknownSignature,
 )
 from rewind.positions import END_OF_SLOT, Asked, Position
+from rewind.store import gaps as gap_store
 from rewind.store import placing as store
 from rewind.store.placing import Ground
 
@@ -67,9 +68,9 @@ def place(
         _check_index(Slot(slot), index, is_skipped=is_skipped)
     if ground.gap_status is not None and not tolerate_gaps:
         assert ground.gap_first is not None and ground.gap_last is not None
-        raise SlotInArchiveGap(
-            slot, Slot(ground.gap_first), Slot(ground.gap_last), ground.gap_status, side
-        )
+        # Gaps that touch are several where their causes differ: the caller has to know the whole.
+        first, last = gap_store.run_of(ground.gap_first) or (ground.gap_first, ground.gap_last)
+        raise SlotInArchiveGap(slot, Slot(first), Slot(last), ground.gap_status, side)
     return Placed(
         slot=Slot(slot),
         position=position,

@@ -5,12 +5,46 @@ from django.db.models import QuerySet
 
 from rewind.models import Gap
 
+# From the gap that begins at `start` down and up, to where the next one does not touch it or has
+# another status. Both ends are found along the index of open gaps, as far as the run goes.
+_RUN = """
+SELECT lower.from_slot, upper.to_slot FROM (
+    SELECT from_slot FROM (
+        SELECT from_slot, status, lead(to_slot) OVER down AS touching, lead(status) OVER down AS its
+        FROM rewind_gap WHERE closed_at IS NULL AND from_slot <= %(start)s
+        WINDOW down AS (ORDER BY from_slot DESC)
+    ) AS below
+    WHERE touching IS DISTINCT FROM from_slot - 1 OR its IS DISTINCT FROM status
+    ORDER BY from_slot DESC LIMIT 1
+) AS lower, (
+    SELECT to_slot FROM (
+        SELECT from_slot, to_slot, status, lead(from_slot) OVER up AS touching,
+            lead(status) OVER up AS its
+        FROM rewind_gap WHERE closed_at IS NULL AND from_slot >= %(start)s
+        WINDOW up AS (ORDER BY from_slot)
+    ) AS above
+    WHERE touching IS DISTINCT FROM to_slot + 1 OR its IS DISTINCT FROM status
+    ORDER BY from_slot LIMIT 1
+) AS upper
+WHERE EXISTS (SELECT FROM rewind_gap WHERE closed_at IS NULL AND from_slot = %(start)s)
+"""
+
 
 def lowest_untried(first: int, last: int) -> int | None:
     """The lowest slot of an open gap in the range that nobody has tried to fill."""
     found = _open(first, last).filter(tries=0).order_by("from_slot")
     slot = found.values_list("from_slot", flat=True).first()
     return None if slot is None else max(slot, first)
+
+
+def run_of(start: int) -> tuple[int, int] | None:
+    """The ends of the touching open gaps of one status that the gap which begins at the slot is one
+    of; None where it is closed.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_RUN, {"start": start})
+        row = cursor.fetchone()
+    return None if row is None else (row[0], row[1])
 
 
 def unknown_slots(first: int, last: int) -> int:

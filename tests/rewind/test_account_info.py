@@ -11,7 +11,8 @@ from solders.signature import Signature
 from chain.blocks import Granularity
 from chain.encodings import b58decode
 from chain.units import U64_MAX
-from rewind.services import filters
+from columns.gaps import GapStatus
+from rewind.services import filters, gaps
 from rewind.services.baseline import record_baseline
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
@@ -204,6 +205,30 @@ def test_an_anchor_finds_its_slot_and_may_lie_outside_the_archive(
         "gapStatus": "missing",
     }
     assert value(rpc, ALICE, anchor=lost, tolerateGaps=True)["rewindSlot"] == 10
+
+
+def test_a_refusal_tells_the_whole_run_that_the_slot_lies_in(
+    rpc: Rpc, archive: Any, record: Any
+) -> None:
+    record(block(10, writes=[write(1, None)]), block(30, parent=29))
+    for first, last, status, cause in [
+        (12, 12, GapStatus.MISSING, "writes_missing"),
+        (13, 15, GapStatus.MISSING, "stream_lost"),
+        (16, 16, GapStatus.MISSING, "writes_missing"),
+        (17, 18, GapStatus.UNKNOWN, "stream_lost"),
+        (20, 21, GapStatus.MISSING, "stream_lost"),
+    ]:
+        gaps.close_range(first, last, closed_by="", now=NOW)
+        gaps.open_gap(first, last, status=status, cause=cause, now=NOW)
+    gaps.close_range(11, 11, closed_by="", now=NOW)
+    gaps.close_range(19, 19, closed_by="", now=NOW)
+    gaps.close_range(22, 29, closed_by="", now=NOW)
+    for slots, ends in [((12, 14, 16), (12, 16)), ((17, 18), (17, 18)), ((20, 21), (20, 21))]:
+        for slot in slots:
+            data = rpc(REWIND, METHOD, ALICE, {"slot": slot})["error"]["data"]
+            assert (data["gapStart"], data["gapEnd"]) == ends
+    for slot in (11, 19, 22):
+        assert value(rpc, ALICE, slot=slot)["rewindSlot"] == 10
 
 
 def test_an_archive_that_has_not_begun_knows_no_slot(rpc: Rpc, db: None) -> None:
