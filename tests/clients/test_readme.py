@@ -65,8 +65,10 @@ def test_pythons_snippet_prints_the_newest_block(service: Service) -> None:
 
 
 def test_pythons_first_snippet_sends_and_reads_back(followed: Service) -> None:
-    slot, err, fee = run(followed, sys.executable, "-c", snippet("python", followed)).split()
+    printed = run(followed, sys.executable, "-c", snippet("python", followed)).split()
+    signature, slot, err, fee = printed
     assert int(slot) > 0 and (err, fee) == ("None", "5000")
+    assert _is_stored(followed, signature)
 
 
 def test_typescripts_snippet_prints_the_newest_block(
@@ -83,12 +85,15 @@ def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> Non
     signature = localnet.call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
     until(lambda: _is_stored(followed, signature), "the airdrop stored")
     text = snippet("python", followed, section_name="The past")
-    before, after, outcome = run(
+    before, after, outcome, altered, *results = run(
         followed, sys.executable, "-c", text, SIGNATURE=signature
     ).splitlines()
     assert int(before) - int(after) == 5_005_000
     err, units, fidelity = outcome.split()
     assert (err, fidelity) == ("None", "verified") and int(units) > 0
+    too_poor = "{'InstructionError': [1, {'Custom': 1}]}"
+    assert altered.startswith(f"{too_poor} ['")
+    assert results == [f"0 {too_poor}", f"1 {too_poor}"]
 
 
 def _is_stored(service: Service, signature: str) -> bool:
