@@ -8,12 +8,13 @@ from chain.units import Slot
 from historical.services.recorded import RecordedTransaction
 from jsonrpc.errors import RpcError
 from rewind.positions import Asked, Position
-from rewind.services import absence, comparing
+from rewind.services import absence, comparing, seeding
 from rewind.services.filters import MAINNET_GENESIS_HASH
 from rewind.services.loading import account_of
 from rewind.services.past import Past, past
 from rewind.services.running import Accounts, run_on
 from rewind.store import replaying as store
+from rewind.store.placing import ground
 from rewind.store.states import newest_states
 from simulator.errors import EngineFault, EngineTimeout
 from simulator.outcome import Outcome
@@ -72,22 +73,20 @@ def replay(
         there = there or past(Asked(slot=recorded.slot, index=recorded.index, after=False))
         empty = comparing.empty_before(recorded.transaction, recorded.meta)
         there = replace(there, empty=frozenset(empty), tolerate_gaps=False)
-        outcomes, accounts = run_on(there, [recorded.transaction], timeout_seconds=timeout_seconds)
+        outcome, accounts, found = _compared(recorded, there, timeout_seconds)
+        old = _behind_a_gap(there, accounts) if found else []
+        if old and seeding.seed(old, there.placed):
+            # What the node tells of them holds from behind the gap on.
+            there = _with_new_rows(there)
+            outcome, accounts, found = _compared(recorded, there, timeout_seconds)
+            old = _behind_a_gap(there, accounts) if found else []
     except RpcError as refusal:
         return _unverified(refusal.reason)
     except EngineTimeout:
         return _unverified("simulation_timeout")
     except EngineFault:
         return _unverified("engine_fault")
-    outcome = outcomes[0]
-    meta = recorded.meta
-    if _lacks_a_mint(accounts):
-        meta = {name: told for name, told in meta.items() if name not in comparing.TOKEN_BALANCES}
-    found = [
-        *comparing.meta_differences(meta, outcome.meta()),
-        *_account_differences(recorded, there, outcome),
-    ]
-    if found and _is_behind_a_gap(there, accounts):
+    if old:
         return Replayed(Verdict("unverified", reason=BEHIND_A_GAP), outcome, accounts)
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
     reason = OLDER_RULES if differences and is_before_faithful_slots(recorded.slot) else None
@@ -123,19 +122,41 @@ def _lacks_a_mint(accounts: Accounts) -> bool:
     return any(mint is not None and accounts.get(mint) is None for mint in mints)
 
 
-def _is_behind_a_gap(there: Past, accounts: Accounts) -> bool:
-    """Whether an account that was found is older than slots that the archive lacks: it may have
-    been another.
+def _compared(
+    recorded: RecordedTransaction, there: Past, timeout_seconds: float
+) -> tuple[Outcome, Accounts, list[tuple[str, Any, Any]]]:
+    """What it does there, the accounts that it found, and all that differs from the record."""
+    (outcome,), accounts = run_on(there, [recorded.transaction], timeout_seconds=timeout_seconds)
+    meta = recorded.meta or {}
+    if _lacks_a_mint(accounts):
+        meta = {name: told for name, told in meta.items() if name not in comparing.TOKEN_BALANCES}
+    found = [
+        *comparing.meta_differences(meta, outcome.meta()),
+        *_account_differences(recorded, there, outcome),
+    ]
+    return outcome, accounts, found
+
+
+def _behind_a_gap(there: Past, accounts: Accounts) -> list[bytes]:
+    """Accounts that were found and are older than slots that the archive lacks: they may have been
+    others.
     """
     gap = store.last_gap_below(there.slot)
     if gap is None:
-        return False
+        return []
     placed = there.placed
-    states = newest_states([bytes(key) for key in accounts], placed.position, placed.layout)
-    return any(
-        (state := states.get(bytes(key))) is None or state.slot <= gap
-        for key in accounts
-        if key not in there.sysvars and key not in there.empty
+    keys = [bytes(key) for key in accounts if key not in there.sysvars and key not in there.empty]
+    states = newest_states(keys, placed.position, placed.layout)
+    return [key for key in keys if (state := states.get(key)) is None or state.slot <= gap]
+
+
+def _with_new_rows(there: Past) -> Past:
+    """A row may have come in a partition of its own."""
+    layout = ground(there.placed.slot).layout
+    return replace(
+        there,
+        placed=replace(there.placed, layout=layout),
+        query=replace(there.query, layout=layout),
     )
 
 

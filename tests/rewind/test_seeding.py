@@ -5,22 +5,31 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 from solders.pubkey import Pubkey
 
+from chain.encodings import b64encode
+from historical.services.recorded import recorded
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, Asked
 from rewind.services import filters, seeding
 from rewind.services.loading import states_at
 from rewind.services.placing import place
+from rewind.services.replay import replay
 from tests.priority.odd_nodes import odd_node
+from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.samples import PROGRAM, block, key, signature, write
+from tests.rewind.simulating import call, stored, upgradeable
+from tests.simulator.elf import RETURNS_DATA
 
 GENESIS = "11111111111111111111111111111112"
 KEYS = range(1, 7)
+SEEN, CALLED = Pubkey(bytes([77]) * 32), Pubkey(bytes([80]) * 32)
 # (slot, index) → account → lamports: what the chain did. 0 is a closed account.
 History = dict[tuple[int, int], dict[int, int]]
 
@@ -116,6 +125,61 @@ def test_behind_a_gap_nothing_is_asked(record: Any, settings: Any) -> None:
         assert bodies == []
         assert seeded(14, 1) == {1: 5}
         assert bases() == {(1, 13): 5}  # what was before the gap is as unknown as it was
+
+
+@pytest.mark.usefixtures("empty_ledger")
+@pytest.mark.parametrize("told_otherwise", [False, True])
+def test_a_replay_behind_a_gap_asks_what_the_accounts_were(
+    tmp_path: Path, settings: Any, told_otherwise: bool
+) -> None:
+    chain = LittleChain(tmp_path, given=upgradeable(CALLED, RETURNS_DATA, slot=0))
+    chain.block(chain.payment(SEEN, SOL, payer=1))
+    chain.block(chain.payment(SEEN, SOL, payer=1))  # lost, and never written again
+    chain.block(chain.payment(chain.payers[1].pubkey(), SOL))
+    reads = chain.signed([call(CALLED, SEEN)], chain.payers[0])
+    record = chain.block(reads)
+    chain.close()
+    if told_otherwise:
+        (entry,) = record.transactions
+        meta = {**(entry.meta or {}), "computeUnitsConsumed": 1}
+        record = replace(record, transactions=[replace(entry, meta=meta)])
+    stored([*chain.records[:2], chain.records[3], record])
+    found = recorded(reads.signatures[0])
+    assert found is not None
+    assert replay(found).verdict.reason == "behind_a_gap"
+
+    newest = {
+        str(Pubkey(each.pubkey)): each
+        for block in chain.records
+        for each in block.account_writes or []
+    }
+
+    def account(pubkey: str) -> Any:
+        if (each := newest.get(pubkey)) is None:
+            return None
+        return {
+            **{"lamports": each.lamports, "owner": str(Pubkey(each.owner))},
+            **{"data": [b64encode(each.data), "base64"], "executable": each.executable},
+            **{"rentEpoch": each.rent_epoch, "space": len(each.data)},
+        }
+
+    def answer(body: bytes) -> tuple[int, bytes]:
+        asked = json.loads(body)
+        result: Any = GENESIS
+        if asked["method"] != "getGenesisHash":
+            value = [account(each) for each in asked["params"][0]]
+            result = {"context": {"slot": record.slot}, "value": value}
+        return 200, json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+
+    with odd_node(answer) as node:
+        settings.UPSTREAM_RPC_URL = node.url
+        verdict = replay(found).verdict
+        asked = len(node.bodies)
+        assert replay(found).verdict == verdict and len(node.bodies) == asked == 2
+    if told_otherwise:
+        assert [each.field for each in verdict.differences] == ["computeUnitsConsumed"]
+    else:
+        assert verdict.status == "verified"
 
 
 @pytest.mark.parametrize("at", [9, 16])
