@@ -81,14 +81,13 @@ def lacks_writes(pubkey: bytes, from_slot: int, to_slot: int, *, layout: int) ->
     so late that the state which the first of these slots' writes changed is not known.
     """
     told = store.filters_of(pubkey)
-    is_dropped = told.first_dropped is not None and told.first_dropped <= to_slot
-    if told.is_filtered or (is_dropped and told.last_dropped >= from_slot):
+    if told.is_filtered:
         return True
     if told.filtered_owners:
         newest = newest_row(pubkey, Position(to_slot + 1, CARRIED), layout)
         if newest is not None and newest.lamports and newest.owner in told.filtered_owners:
             return True
-    if not is_dropped:
+    if told.first_dropped is None or told.first_dropped > to_slot:
         return False
     found = newest_row(pubkey, Position.start_of(from_slot), layout)
     return found is None or told.last_dropped > found.known_to
