@@ -76,8 +76,9 @@ def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedB
     _check(slot)
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
         writing.lift_timeouts()
-        partitions.ensure([slot])
+        # Owners before partitions, as all who lock both do.
         owners.ids_of(snapshots.owners())
+        partitions.ensure([slot])
     with transaction.atomic():
         writing.lift_timeouts()
         store.lock_for_writing([])

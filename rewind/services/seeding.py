@@ -165,8 +165,9 @@ def _keep(told: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
         kept = [write for write in told if write.pubkey not in written]
         if not kept:
             return False
-        partitions.ensure([first])
+        # Owners before partitions, as all who lock both do.
         ids = owners.ids_of({write.owner for write in kept})
+        partitions.ensure([first])
         base = AccountChange.Kind.BASE.value
         occurrences = segments.Occurrences()
         for write in kept:
