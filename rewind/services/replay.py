@@ -7,6 +7,7 @@ from typing import Any, Literal
 from chain.units import Slot
 from historical.services.recorded import RecordedTransaction
 from jsonrpc.errors import RpcError
+from rewind.errors import FilteredAccountStale
 from rewind.positions import Asked, Position
 from rewind.services import absence, comparing, seeding
 from rewind.services.filters import MAINNET_GENESIS_HASH
@@ -88,6 +89,10 @@ def replay(
         return _unverified("engine_fault")
     if old:
         return Replayed(Verdict("unverified", reason=BEHIND_A_GAP), outcome, accounts)
+    if found and there.stale_sysvars:
+        # A program may read a sysvar that its transaction does not name.
+        verdict = Verdict("unverified", reason=FilteredAccountStale.reason)
+        return Replayed(verdict, outcome, accounts)
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
     reason = OLDER_RULES if differences and is_before_faithful_slots(recorded.slot) else None
     verdict = Verdict("diverged" if differences else "verified", differences, reason)

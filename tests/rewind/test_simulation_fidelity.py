@@ -16,6 +16,7 @@ from historical.services.recorded import recorded
 from rewind.models import AccountChange
 from rewind.services import comparing, filters
 from rewind.services.replay import replay
+from simulator.addresses import SLOT_HASHES
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import call, own_place, simulated, stored, upgradeable
@@ -216,3 +217,27 @@ def test_older_forms_of_metadata_are_the_same() -> None:
     assert comparing.meta_differences(older, found) == []
     other = {**older, "err": {"InstructionError": [0, "InvalidArgument"]}}
     assert [name for name, *_ in comparing.meta_differences(other, found)] == ["err"]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_without_a_sysvar_that_a_program_reads_nothing_is_said_to_diverge(
+    tmp_path: Path, rpc: Rpc
+) -> None:
+    """A lookup table is made for a slot that the slot hashes name, which no instruction names."""
+    from solders.system_program import CreateLookupTableParams, create_lookup_table
+
+    made = LittleChain(tmp_path)
+    made.block(made.payment(TARGET, SOL))
+    payer = made.payers[0]
+    owner = payer.pubkey()
+    params = CreateLookupTableParams(authority_address=owner, payer_address=owner, recent_slot=1)
+    made.block(made.signed([create_lookup_table(params)[0]], payer), made.payment(TARGET, SOL))
+    made.close()
+    filters.filter_account(SLOT_HASHES, filtered=True)
+    stored(made.records)
+    _, table, payment = made.sent
+    value = simulated(rpc, table, anchor=own_place(table))
+    assert value["err"] is not None
+    assert (value["fidelity"], value["fidelityReason"]) == ("unverified", "filtered_account")
+    assert simulated(rpc, payment, anchor=own_place(payment))["fidelity"] == "verified"
