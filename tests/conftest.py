@@ -90,6 +90,25 @@ def fixtures() -> Path:
 
 
 @pytest.fixture(autouse=True)
+def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
+    """Tests that empty the tables in the end find them empty, though what came before them (the
+    session's real blocks) may have left something.
+    """
+    marker = request.node.get_closest_marker("django_db")
+    if marker is None or not marker.kwargs.get("transaction"):
+        return
+    request.getfixturevalue("transactional_db")
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM historical_block)")
+        if cursor.fetchone()[0]:
+            cursor.execute(
+                "TRUNCATE historical_block, historical_transaction, historical_addressentries"
+            )
+
+
+@pytest.fixture(autouse=True)
 def _partitions_of_this_test() -> None:
     """What a test that was rolled back had made is not there any more."""
     from rewind.store import layouts

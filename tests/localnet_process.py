@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,6 +19,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _PATIENCE_SECONDS = 60.0
+# Not the generator that a test's seed sets: two processes would choose the same ports.
+_chance = random.SystemRandom()
 
 
 @dataclass
@@ -145,17 +148,19 @@ class Localnet:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, each with a free one behind it."""
+    """Ports that nobody listens on, each with a free one behind it. They lie below those that the
+    system hands out by itself: in the moment until they are used one of those may be taken.
+    """
     found: list[int] = []
     with contextlib.ExitStack() as doors:
         while len(found) < count:
-            tcp, udp, following = socket.socket(), socket.socket(type=socket.SOCK_DGRAM), None
-            doors.enter_context(tcp)
-            doors.enter_context(udp)
-            tcp.bind(("127.0.0.1", 0))
-            port = tcp.getsockname()[1]
-            following = doors.enter_context(socket.socket())
-            with contextlib.suppress(OSError, OverflowError):
+            port = 2 * _chance.randrange(5_000, 16_000)
+            tcp, udp, following = (
+                doors.enter_context(socket.socket(type=kind))
+                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_STREAM)
+            )
+            with contextlib.suppress(OSError):
+                tcp.bind(("127.0.0.1", port))
                 udp.bind(("127.0.0.1", port))
                 following.bind(("127.0.0.1", port + 1))
                 found.append(port)

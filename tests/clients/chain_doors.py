@@ -20,7 +20,7 @@ from tests.localnet.test_tpu import peer_of
 from tests.localnet.wallets import CONFIRMED, encoded
 from tests.localnet_process import Localnet
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 150.0
 _BATCH = 100
 
 Question = tuple[Any, ...]

@@ -161,7 +161,7 @@ def workers_of(service: Service) -> list[psutil.Process]:
 def test_a_killed_workers_job_goes_on_where_it_stopped(history: History) -> None:
     service = history.service
     signatures = [each.signature for each in history.taken[:200]]
-    spec = {"signatures": signatures, "slotRange": {"fromSlot": 1, "toSlot": 8}}
+    spec = {"signatures": signatures, "slotRange": {"fromSlot": 1, "toSlot": 4}}
     job = ask(service, "submitSimulationJob", spec)
     until(lambda: state_of(service, job)["done"] > 0, "the job has begun")
     killed = workers_of(service)

@@ -43,7 +43,11 @@ def members(chain: LittleChain) -> st.SearchStrategy[dict[str, Any]]:
     signatures = st.sampled_from([str(each.signatures[0]) for each in chain.sent])
     anything = st.recursive(
         st.one_of(
-            st.none(), st.booleans(), numbers, st.floats(allow_nan=False), st.text(max_size=4)
+            st.none(),
+            st.booleans(),
+            numbers,
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.text(max_size=4),
         ),
         lambda inner: st.one_of(
             st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=4), inner, max_size=2)
