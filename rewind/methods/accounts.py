@@ -16,6 +16,7 @@ from rewind.results.accounts import (
     AccountInfo,
     Context,
     DiffContext,
+    DiffGap,
     DiffReason,
     MultipleAccounts,
     SeveralContext,
@@ -62,8 +63,12 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
         shape(config.encoding, config.data_slice),
         tolerate_gaps=config.tolerate_gaps is True,
     )
-    reason = UNSET if seen.reason is None else seen.reason
-    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=seen.slot, reason=reason)
+    context = Context(
+        api_version=settings.ARCHIVE_API_VERSION,
+        slot=seen.slot,
+        reason=UNSET if seen.reason is None else seen.reason,
+        gap=UNSET if seen.gap is None else seen.gap,
+    )
     return AccountInfo(context=context, value=seen.value)
 
 
@@ -82,7 +87,10 @@ def get_multiple_accounts(
     )
     return MultipleAccounts(
         context=SeveralContext(
-            api_version=settings.ARCHIVE_API_VERSION, slot=seen.slot, reason=seen.reasons
+            api_version=settings.ARCHIVE_API_VERSION,
+            slot=seen.slot,
+            reason=seen.reasons,
+            gap=UNSET if seen.gap is None else seen.gap,
         ),
         value=seen.values,
         truncated_by_bytes=seen.truncated,
@@ -100,8 +108,12 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
         tolerate_gaps=config.tolerate_gaps is True,
     )
     told = seen.reason_a is not None or seen.reason_b is not None
-    reason = DiffReason(a=seen.reason_a, b=seen.reason_b) if told else UNSET
-    context = DiffContext(api_version=settings.ARCHIVE_API_VERSION, reason=reason)
+    gapped = seen.gap_a is not None or seen.gap_b is not None
+    context = DiffContext(
+        api_version=settings.ARCHIVE_API_VERSION,
+        reason=DiffReason(a=seen.reason_a, b=seen.reason_b) if told else UNSET,
+        gap=DiffGap(a=seen.gap_a, b=seen.gap_b) if gapped else UNSET,
+    )
     return AccountDiff(context=context, value=seen.value)
 
 

@@ -5,24 +5,31 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from jsonrpc.wire import Encoded, Result
+from rewind.results.coverage import GapEntry
 
 
 class Context(Result, frozen=True, kw_only=True):
     """`slot` is the position's. `reason` says why a value is null, or that the archive does not, or
-    did not, follow the account; it is left out where there is nothing to say.
+    did not, follow the account. `gap` is the newest run of slots between the state and the position
+    that the archive lacks: the account may have been written there. Both are left out where there
+    is nothing to say.
     """
 
     api_version: str
     slot: int
     reason: str | UnsetType = UNSET
+    gap: GapEntry | UnsetType = UNSET
 
 
 class SeveralContext(Result, frozen=True, kw_only=True):
-    """`reason` has an entry for each value, null where there is nothing to say."""
+    """`reason` has an entry for each value, null where there is nothing to say; `gap` concerns
+    those values that are older than it.
+    """
 
     api_version: str
     slot: int
     reason: list[str | None]
+    gap: GapEntry | UnsetType = UNSET
 
 
 class DiffReason(Result, frozen=True, kw_only=True):
@@ -32,9 +39,17 @@ class DiffReason(Result, frozen=True, kw_only=True):
     b: str | None
 
 
+class DiffGap(Result, frozen=True, kw_only=True):
+    """Each side's gap, as Context has it."""
+
+    a: GapEntry | None
+    b: GapEntry | None
+
+
 class DiffContext(Result, frozen=True, kw_only=True):
     api_version: str
     reason: DiffReason | UnsetType = UNSET
+    gap: DiffGap | UnsetType = UNSET
 
 
 class AccountSnapshot(Result, frozen=True, kw_only=True):

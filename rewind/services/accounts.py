@@ -13,6 +13,7 @@ from jsonrpc.wire import Encoded, encode
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
 from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.results.accounts import AccountSnapshot
+from rewind.results.coverage import GapEntry
 from rewind.services import absence, placing
 from rewind.services.placing import Placed
 from rewind.services.shapes import Shape, account_of, snapshot
@@ -44,6 +45,11 @@ class Held:
         state = self.states.get(bytes(pubkey))
         return None if state is None or state.lamports == 0 else state
 
+    def gap(self, pubkey: Pubkey) -> GapEntry | None:
+        """The newest gap in which the account may have been written since."""
+        state = self.states.get(bytes(pubkey))
+        return self.placed.gap_since(None if state is None else state.slot)
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -52,6 +58,7 @@ class Seen:
     slot: Slot
     value: AccountSnapshot | None
     reason: str | None
+    gap: GapEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,18 @@ class SeenTogether:
     values: list[Encoded | None]
     reasons: list[str | None]
     truncated: bool
+    gap: GapEntry | None
 
 
 def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: bool) -> Seen:
     """Raises what `placing.place` does, WritesIncomplete and DataTooLong."""
     held = hold([pubkey], asked, tolerate_gaps=tolerate_gaps)
-    return Seen(held.placed.slot, shown(pubkey, held, shape), held.reasons.get(bytes(pubkey)))
+    return Seen(
+        slot=held.placed.slot,
+        value=shown(pubkey, held, shape),
+        reason=held.reasons.get(bytes(pubkey)),
+        gap=held.gap(pubkey),
+    )
 
 
 def multiple_accounts(
@@ -110,6 +123,7 @@ def multiple_accounts(
         values=values + [None] * lacking,
         reasons=reasons + ["truncated"] * lacking,
         truncated=lacking > 0,
+        gap=next(filter(None, map(held.gap, pubkeys)), None),
     )
 
 

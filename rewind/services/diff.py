@@ -8,6 +8,7 @@ from jsonrpc.errors import InvalidParams, RpcError
 from rewind.errors import SlotInArchiveGap, SlotTooNew, SlotTooOld, UnknownSignature
 from rewind.positions import Asked
 from rewind.results.accounts import AccountPair, Diff
+from rewind.results.coverage import GapEntry
 from rewind.services.accounts import Held, hold, shown
 from rewind.services.shapes import Shape
 from rewind.store.states import State
@@ -20,11 +21,13 @@ _ORDER = [
 
 @dataclass(frozen=True, slots=True)
 class SeenTwice:
-    """The account at both positions, and the word that goes with each side."""
+    """The account at both positions, and the word and the gap that go with each side."""
 
     value: AccountPair
     reason_a: str | None
     reason_b: str | None
+    gap_a: GapEntry | None
+    gap_b: GapEntry | None
 
 
 def account_diff(
@@ -41,6 +44,8 @@ def account_diff(
         ),
         reason_a=a.reasons.get(bytes(pubkey)),
         reason_b=b.reasons.get(bytes(pubkey)),
+        gap_a=a.gap(pubkey),
+        gap_b=b.gap(pubkey),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from chain.units import Slot
 from historical.services import recorded
@@ -13,6 +14,7 @@ from rewind.errors import (
     UnknownSignature,
 )
 from rewind.positions import END_OF_SLOT, Asked, Position
+from rewind.results.coverage import GapEntry
 from rewind.store import gaps as gap_store
 from rewind.store import placing as store
 from rewind.store.placing import Ground
@@ -24,7 +26,8 @@ _HIGHEST_SLOT = 2**62
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A position of the archive. `slot` is the caller's (`context.slot`); `is_coarse` says that of
-    that slot perhaps only each account's last write is known; `layout` goes to the store.
+    that slot perhaps only each account's last write is known; `layout` goes to the store. `gap` is
+    the newest one that begins at or below the slot.
     """
 
     slot: Slot
@@ -33,6 +36,16 @@ class Placed:
     latest: Slot
     is_coarse: bool
     layout: int
+    gap: GapEntry | None = None
+
+    def gap_since(self, slot: int | None) -> GapEntry | None:
+        """The newest gap between the slot that a state is of and the position: what was written in
+        it is not known. None says that nobody knows how old the state is.
+        """
+        gap = self.gap
+        if gap is None or (slot is not None and gap.to_slot <= slot):
+            return None
+        return gap
 
 
 def _ground(position: Position) -> Ground:
@@ -63,14 +76,14 @@ def place(
         raise SlotTooNew(slot, None if ground.latest is None else Slot(ground.latest), side)
     if slot < ground.earliest:
         raise SlotTooOld(slot, Slot(ground.earliest), side)
+    gap = _gap_of(ground)
     if index is not None and asked.signature is None:
-        is_skipped = ground.granularity is None and ground.gap_status is None
+        is_skipped = ground.granularity is None and not (gap and gap.to_slot >= slot)
         _check_index(Slot(slot), index, is_skipped=is_skipped)
-    if ground.gap_status is not None and not tolerate_gaps:
-        assert ground.gap_first is not None and ground.gap_last is not None
+    if gap is not None and gap.to_slot >= slot and not tolerate_gaps:
         # Gaps that touch are several where their causes differ: the caller has to know the whole.
-        first, last = gap_store.run_of(ground.gap_first) or (ground.gap_first, ground.gap_last)
-        raise SlotInArchiveGap(slot, Slot(first), Slot(last), ground.gap_status, side)
+        first, last = gap_store.run_of(gap.from_slot) or (gap.from_slot, gap.to_slot)
+        raise SlotInArchiveGap(slot, Slot(first), Slot(last), gap.status, side)
     return Placed(
         slot=Slot(slot),
         position=position,
@@ -78,6 +91,7 @@ def place(
         latest=Slot(ground.latest),
         is_coarse=bool(ground.granularity),
         layout=ground.layout,
+        gap=gap,
     )
 
 
@@ -98,6 +112,15 @@ def require_kept(placed: Placed, side: str = "") -> None:
     earliest = store.ground(placed.slot).earliest
     if earliest is not None and placed.slot < earliest:
         raise SlotTooOld(placed.slot, Slot(earliest), side)
+
+
+def _gap_of(ground: Ground) -> GapEntry | None:
+    if ground.gap_first is None or ground.gap_last is None:
+        return None
+    status: Literal["missing", "unknown"] = (
+        "missing" if ground.gap_status == "missing" else "unknown"
+    )
+    return GapEntry(from_slot=ground.gap_first, to_slot=ground.gap_last, status=status)
 
 
 def _position(slot: int, index: int | None, *, after: bool) -> Position:

@@ -7,7 +7,8 @@ from columns.raw_queries import fetch_one
 
 class Ground(NamedTuple):
     """The archive's ends (None while it is empty), its layout (rewind/store/partitions.py), the
-    open gap that the slot lies in, and the slot's granularity (None where it is not archived).
+    newest open gap that begins at or below the slot, and the slot's granularity (None where it is
+    not archived).
     """
 
     earliest: int | None
@@ -32,7 +33,7 @@ LEFT JOIN rewind_archivestate ON true
 LEFT JOIN LATERAL (
     SELECT from_slot, to_slot, status FROM rewind_gap
     WHERE closed_at IS NULL AND from_slot <= $1 ORDER BY from_slot DESC LIMIT 1
-) AS gap ON gap.to_slot >= $1
+) AS gap ON true
 """
 
 

@@ -138,6 +138,18 @@ class History:
             if row.is_write and first <= row.slot <= last and (below is None or row.place < below)
         ]
 
+    def gap_since(self, known: int, slot: int) -> dict[str, Any] | None:
+        """The newest gap that begins at or below the slot, unless it ends before what is known."""
+        newest = max((each for each in self.gaps if each <= slot), default=None)
+        if newest is None:
+            return None
+        status, first, last = self.gaps[newest], newest, newest
+        while self.gaps.get(first - 1) == status:
+            first -= 1
+        while self.gaps.get(last + 1) == status:
+            last += 1
+        return None if last <= known else {"fromSlot": first, "toSlot": last, "status": status}
+
     def gaps_between(self, first: int, last: int) -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = []
         for slot in range(first, last + 1):

@@ -207,6 +207,32 @@ def test_an_anchor_finds_its_slot_and_may_lie_outside_the_archive(
     assert value(rpc, ALICE, anchor=lost, tolerateGaps=True)["rewindSlot"] == 10
 
 
+def test_a_gap_between_the_state_and_the_position_is_told(rpc: Rpc, record: Any) -> None:
+    record(
+        block(10, writes=[write(1, None), write(2, None)]),
+        block(13, parent=12, writes=[write(2, None)]),
+        block(14, parent=13),
+    )
+    gaps.close_range(11, 11, closed_by="", now=NOW)
+    lost = {"fromSlot": 12, "toSlot": 12, "status": "missing"}
+
+    def context(pubkey: str, slot: int, **config: Any) -> Any:
+        return rpc(REWIND, METHOD, pubkey, {"slot": slot, **config})["result"]["context"]
+
+    assert "gap" not in context(ALICE, 10)
+    assert context(ALICE, 12, tolerateGaps=True)["gap"] == lost
+    assert context(ALICE, 13)["gap"] == lost == context(ALICE, 14)["gap"]
+    assert context(text(key(3)), 14)["gap"] == lost
+    assert "gap" not in context(BOB, 13)
+    both = rpc(REWIND, "getMultipleAccounts", [BOB, ALICE], {"slot": 14})["result"]["context"]
+    assert both["gap"] == lost
+    alone = rpc(REWIND, "getMultipleAccounts", [BOB], {"slot": 14})["result"]["context"]
+    assert "gap" not in alone
+    sides = {"slotA": 10, "slotB": 14}
+    diff = rpc(REWIND, "getAccountDiff", ALICE, sides)["result"]["context"]
+    assert diff["gap"] == {"a": None, "b": lost}
+
+
 def test_a_refusal_tells_the_whole_run_that_the_slot_lies_in(
     rpc: Rpc, archive: Any, record: Any
 ) -> None:

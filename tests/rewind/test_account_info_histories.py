@@ -78,7 +78,10 @@ def wanted(
     if history.is_uncertain(account, slot, position) and not tolerant:
         return {"code": -32018, "reason": "writes_incomplete"}
     row = history.at(account, slot, position)
-    context = {"apiVersion": "rewind-1.0.0", "slot": slot}
+    context: dict[str, Any] = {"apiVersion": "rewind-1.0.0", "slot": slot}
+    gap = history.gap_since(-1 if row is None else row.slot, slot)
+    if gap is not None:
+        context["gap"] = gap
     if row is None:
         return {"context": context | {"reason": "before_first_record"}, "value": None}
     if row.lamports == 0:
