@@ -158,6 +158,7 @@ def workers_of(service: Service) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.soak  # for half a minute it waits until the worker is told to be gone
 def test_a_killed_workers_job_goes_on_where_it_stopped(history: History) -> None:
     service = history.service
     signatures = [each.signature for each in history.taken[:200]]
