@@ -1,19 +1,14 @@
 """Celery's doors to the archive."""
 
-import contextlib
 import logging
-from collections.abc import Iterator
 from datetime import timedelta
 from uuid import UUID
 
-import psycopg
-import redis
 from celery import shared_task
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
-from kombu.exceptions import OperationalError as BrokerError
 
+from access.outages import until_next_call
 from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
 from rewind.services import audit, segments
@@ -21,16 +16,6 @@ from rewind.services.jobs import care, running
 
 log = logging.getLogger(__name__)
 
-# The database or Redis is not there.
-_AWAY = (
-    redis.RedisError,
-    BrokerError,
-    OperationalError,
-    InterfaceError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    OSError,
-)
 # Below the period of its clock: whatever else the worker has to do gets its turn.
 _AUDIT_SECONDS = 4.0
 # The turn of a job: less for each, the more of them its key has open.
@@ -48,20 +33,9 @@ def _terms() -> running.Terms:
     )
 
 
-@contextlib.contextmanager
-def _until_next_call(name: str) -> Iterator[None]:
-    """While the database or Redis is away a task ends with a line: it is called again anyway."""
-    try:
-        yield
-    except _AWAY as error:
-        connection.close()
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        log.warning("%s waits for the database or Redis: %s", name, reason)
-
-
 @shared_task
 def audit_replays() -> None:
-    with _until_next_call("audit_replays"):
+    with until_next_call("audit_replays", log):
         audit.audit_next(
             permille=settings.REPLAY_AUDIT_PERMILLE, now=timezone.now, seconds=_AUDIT_SECONDS
         )
@@ -71,7 +45,7 @@ def audit_replays() -> None:
 @shared_task
 def run_simulation_job(job_id: str, turn: int) -> None:
     """Some seconds of a job; then it stands in line again, behind those of others."""
-    with _until_next_call("run_simulation_job"):
+    with until_next_call("run_simulation_job", log):
         next_turn = running.run(
             UUID(job_id), turn, simulate=simulate, terms=_terms(), now=timezone.now
         )
@@ -82,7 +56,7 @@ def run_simulation_job(job_id: str, turn: int) -> None:
 @shared_task
 def resume_simulation_jobs() -> None:
     """Jobs that nobody is at are called again, and results that are over are deleted."""
-    with _until_next_call("resume_simulation_jobs"):
+    with until_next_call("resume_simulation_jobs", log):
         gone_after = _terms().gone_after
         idle = () if is_crowded() else care.idle_jobs(now=timezone.now(), gone_after=gone_after)
         for job_id, turn in idle:
@@ -93,7 +67,7 @@ def resume_simulation_jobs() -> None:
 @shared_task
 def index_segments() -> None:
     """Some of a sealed segment; the rest when the clock calls again."""
-    with _until_next_call("index_segments"):
+    with until_next_call("index_segments", log):
         segment = segments.index_next()
         if segment is not None:
             log.info("segment %d is indexed", segment)

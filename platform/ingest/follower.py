@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from access.outages import AWAY
 from chain.units import Slot
 from columns.gaps import GapStatus
 from ingest import chain_identity
 from ingest.handover import pack
-from ingest.outbox import AWAY, Lost, Outbox
+from ingest.outbox import Lost, Outbox
 from ingest.sources import validator_stores_untouched
 from rewind.services import slots as archive
 from upstream.geyser.assembly import (

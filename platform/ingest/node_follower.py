@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from access.outages import AWAY
 from chain.units import Slot
 from columns.gaps import GapStatus
 from historical.errors import BadBlock as BadLedgerBlock
@@ -16,7 +17,6 @@ from historical.services import gaps as ledger_gaps
 from historical.services.bounds import newest_slot_or_none
 from ingest import chain_identity
 from ingest.follower_state import FollowerState, publish
-from ingest.outbox import AWAY
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
 from upstream.node import Node, NodeError, NodeUnreachable

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import psycopg
-import redis
-from django.db import InterfaceError, OperationalError, connection
-from kombu.exceptions import OperationalError as BrokerError
+from django.db import connection
 
+from access.outages import AWAY
 from columns.gaps import GapStatus
 from historical.store import blocks as ledger
 from ingest import handover
@@ -25,17 +23,6 @@ from rewind.store.slots import first_kept_slot
 
 log = logging.getLogger(__name__)
 
-# The database or Redis is not there: whoever meets these waits and tries again.
-AWAY = (
-    redis.RedisError,
-    BrokerError,
-    OperationalError,
-    InterfaceError,
-    # The areas' fast paths speak to psycopg without Django between.
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    OSError,
-)
 _PAUSE_SECONDS = 0.25
 _LONGEST_PAUSE_SECONDS = 5.0
 # How long a slot may wait for the worker before it is called again, and Redis asked whether it

@@ -11,11 +11,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from access.outages import AWAY
 from ingest.errors import WrongChain
 from ingest.follower import ChainBroken, Follower, Source
 from ingest.follower_state import FollowerState, publish
 from ingest.node_follower import NodeFollower
-from ingest.outbox import AWAY, Outbox
+from ingest.outbox import Outbox
 from ingest.source_lock import SecondFollower, SourceLock
 from ingest.sources import stream_name, upstream_node
 
