@@ -14,6 +14,13 @@ class GapEntry(Result, frozen=True, kw_only=True):
     to_slot: int
     status: Literal["missing", "unknown"]
 
+    @classmethod
+    def of(cls, first: int, last: int, status: str | None) -> "GapEntry":
+        """Of a gap as the table has it."""
+        return cls(
+            from_slot=first, to_slot=last, status="missing" if status == "missing" else "unknown"
+        )
+
 
 class Coverage(Result, frozen=True, kw_only=True):
     """What the archive holds of a window. `earliest_slot` and `latest_slot` are the archive's own

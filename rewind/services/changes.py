@@ -113,14 +113,7 @@ def _start(asking: Asking, cursor: Position | None) -> Position:
 
 
 def _gaps(first: int, last: int) -> list[GapEntry]:
-    return [
-        GapEntry(
-            from_slot=part.first,
-            to_slot=part.last,
-            status="missing" if part.status == "missing" else "unknown",
-        )
-        for part in gaps_between(first, last, last - first + 1)
-    ]
+    return [GapEntry.of(*part) for part in gaps_between(first, last, last - first + 1)]
 
 
 @dataclass(slots=True)

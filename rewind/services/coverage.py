@@ -26,7 +26,7 @@ def coverage(
         most = min(max_gaps, MOST_GAPS)
         parts = store.gaps_between(found.first, found.last, most + 1)
         truncated = len(parts) > most
-        gaps += [_entry(part) for part in parts[:most]]
+        gaps += [GapEntry.of(*part) for part in parts[:most]]
     slots = 0 if found is None else max(0, found.last - found.first + 1)
     archived, missing = (0, 0) if found is None else (found.archived, found.missing)
     skipped = max(0, slots - archived - missing)
@@ -50,15 +50,7 @@ def missing_slots(from_slot: int, to_slot: int, *, limit: int) -> list[GapEntry]
     found = store.summary(from_slot, to_slot)
     if found is None:
         return []
-    return [_entry(part) for part in store.gaps_between(found.first, found.last, limit)]
-
-
-def _entry(part: store.Part) -> GapEntry:
-    return GapEntry(
-        from_slot=part.first,
-        to_slot=part.last,
-        status="missing" if part.status == "missing" else "unknown",
-    )
+    return [GapEntry.of(*part) for part in store.gaps_between(found.first, found.last, limit)]
 
 
 def _note(found: store.Summary | None) -> str:

@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 
 from rewind.errors import FilteredAccountStale, StateNotRecorded, WritesIncomplete
 from rewind.positions import END_OF_SLOT
-from rewind.services import absence, origins, seeding
+from rewind.services import absence, origins, seeding, shapes
 from rewind.services.placing import Placed
 from rewind.store.placing import ground
 from rewind.store.states import State, newest_states
@@ -81,9 +81,7 @@ def account_of(state: State | None) -> Account | None:
     """The account as the engine takes it; None where there is none."""
     if state is None or state.lamports == 0:
         return None
-    return Account(
-        state.lamports, state.data, Pubkey(state.owner), state.executable, state.rent_epoch
-    )
+    return shapes.account_of(state)
 
 
 def _check_order(placed: Placed, keys: list[bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from chain.units import Slot
 from historical.services import recorded
@@ -117,10 +116,7 @@ def require_kept(placed: Placed, side: str = "") -> None:
 def _gap_of(ground: Ground) -> GapEntry | None:
     if ground.gap_first is None or ground.gap_last is None:
         return None
-    status: Literal["missing", "unknown"] = (
-        "missing" if ground.gap_status == "missing" else "unknown"
-    )
-    return GapEntry(from_slot=ground.gap_first, to_slot=ground.gap_last, status=status)
+    return GapEntry.of(ground.gap_first, ground.gap_last, ground.gap_status)
 
 
 def _position(slot: int, index: int | None, *, after: bool) -> Position:
