@@ -2,7 +2,7 @@
 
 import atexit
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
 from solders.account import Account
@@ -42,24 +42,6 @@ def simulate(
     job = make_job(transactions, accounts, moment, verify)
     outcomes: list[Outcome] = engine_processes().run(job, timeout_seconds=timeout_seconds)
     return outcomes
-
-
-def simulate_loading(
-    transactions: Sequence[VersionedTransaction],
-    accounts: dict[Pubkey, Account | None],
-    moment: Moment,
-    *,
-    load: Callable[[Sequence[Pubkey]], Mapping[Pubkey, Account | None]],
-    verify: bool = True,
-    timeout_seconds: float = 10.0,
-) -> list[Outcome]:
-    """As `simulate`, on accounts that `load` brings as they turn out to be needed: tables, what
-    they list, code and mints. It answers every key that it is asked for; `accounts` holds all of
-    them afterwards.
-    """
-    while lacking := needed_keys(transactions, accounts):
-        accounts.update(load(lacking))
-    return simulate(transactions, accounts, moment, verify=verify, timeout_seconds=timeout_seconds)
 
 
 def engine_processes() -> Workers:
