@@ -30,6 +30,7 @@ NOUNS = {
     *{"positions", "ladder"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
     *{"texts", "rendering"},
+    *{"submissions", "happenings", "addresses"},
 }
 
 # Inside an area, a file imports files of the same or lower rows.
@@ -38,7 +39,7 @@ ROWS = [
     {"store"},
     {"results"},
     {"services"},
-    {"methods", "views", "tasks", "admin"},
+    {"methods", "views", "tasks", "admin", "streams"},
     {"urls", "apps"},
 ]
 

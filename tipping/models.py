@@ -1,10 +1,15 @@
-"""TTL classes: how long a tip address that is issued now stays valid."""
+"""TTL classes, batches of tip addresses, what the addresses received, and where that went."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from access.models import ApiKey
+from columns.keys import PubkeyColumn, SignatureColumn
+from columns.numbers import SlotColumn
+
 _LONGEST_SECONDS = 31_536_000  # a year
+_MOST_ADDRESSES = 65_536
 
 
 class TtlClass(models.Model):
@@ -21,6 +26,11 @@ class TtlClass(models.Model):
     window_seconds = models.PositiveIntegerField(
         validators=[MinValueValidator(1), MaxValueValidator(_LONGEST_SECONDS)],
         help_text="how long addresses of one batch are issued before the next batch opens",
+    )
+    batch_size = models.PositiveIntegerField(
+        default=1_024,
+        validators=[MinValueValidator(16), MaxValueValidator(_MOST_ADDRESSES)],
+        help_text="addresses of one batch; a batch that runs dry before its window ends is closed",
     )
     is_default = models.BooleanField(
         default=False, help_text="the class of a fetch that names no TTL; one class is it"
@@ -42,7 +52,215 @@ class TtlClass(models.Model):
                 condition=Q(window_seconds__gte=1, window_seconds__lte=_LONGEST_SECONDS),
                 name="window_is_1_second_to_a_year",
             ),
+            models.CheckConstraint(
+                condition=Q(batch_size__gte=16, batch_size__lte=_MOST_ADDRESSES),
+                name="batch_has_16_to_65536_addresses",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.ttl_seconds} s"
+
+
+class TipBatch(models.Model):
+    """Addresses of one class that are issued in one window and expire together."""
+
+    class State(models.TextChoices):
+        PREPARED = "prepared"
+        OPEN = "open"
+        CLOSED = "closed"
+
+    ttl_class = models.ForeignKey(TtlClass, on_delete=models.PROTECT, related_name="batches")
+    # Part of the way to the keys, with the class' TTL and the address' position. Begins at the
+    # clock's seconds, so that a database that was restored from a copy repeats none.
+    number = models.BigIntegerField(unique=True)
+    ttl_seconds = models.PositiveIntegerField("TTL seconds")
+    size = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARED)
+    prepared_at = models.DateTimeField()
+    opened_at = models.DateTimeField(null=True, blank=True)
+    window_ends_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    swept_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "tip batch"
+        verbose_name_plural = "tip batches"
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["ttl_class"], condition=Q(state="open"), name="one_open_batch_per_class"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="prepared")
+                | Q(
+                    opened_at__isnull=False,
+                    window_ends_at__isnull=False,
+                    expires_at__isnull=False,
+                ),
+                name="an_opened_batch_has_a_window",
+            ),
+            models.CheckConstraint(
+                condition=Q(swept_at__isnull=True) | Q(state="closed"),
+                name="only_a_closed_batch_is_swept",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(state="closed", swept_at__isnull=True),
+                name="tip_batches_to_sweep",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.ttl_seconds} s, {self.number}"
+
+
+class Edge(models.Model):
+    """A place that issues addresses: the EDGE_NAME of its processes. It registers itself."""
+
+    name = models.CharField(max_length=60, unique=True)
+    first_seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TipAddress(models.Model):
+    """One address. `edge` is set when an edge takes it into its slice of the batch, `issued_at`
+    when somebody got it; what was never issued goes when its batch is closed.
+    """
+
+    pubkey = PubkeyColumn(max_length=32, primary_key=True)
+    batch = models.ForeignKey(TipBatch, on_delete=models.PROTECT, related_name="addresses")
+    position = models.PositiveIntegerField()
+    edge = models.ForeignKey(Edge, on_delete=models.PROTECT, null=True, blank=True)
+    issued_at = models.DateTimeField(null=True, blank=True)
+    # Null where it was fetched without a key.
+    key = models.ForeignKey(
+        ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        verbose_name = "tip address"
+        verbose_name_plural = "tip addresses"
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "position"], name="one_address_per_position"),
+            models.CheckConstraint(
+                condition=Q(issued_at__isnull=True) | Q(edge__isnull=False),
+                name="an_issued_address_has_an_edge",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["batch", "edge", "position"],
+                condition=Q(issued_at__isnull=True),
+                name="tip_addresses_to_issue",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pubkey)
+
+
+class TipEntry(models.Model):
+    """The ledger of tips: by how much one finalized transaction changed the balance of one of our
+    addresses, static and dynamic ones and the treasury. The entries of an address add up to its
+    balance, from when it was first issued.
+    """
+
+    class Kind(models.TextChoices):
+        TIP = "tip"  # to a tip address, by anybody
+        SWEEP = "sweep"  # by a transaction of our own: out of a tip address, into the treasury
+        OTHER = "other"  # whatever else moved the treasury's balance
+
+    signature = SignatureColumn(max_length=64)
+    pubkey = PubkeyColumn(max_length=32)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    lamports = models.BigIntegerField(help_text="negative where the address paid")
+    slot = SlotColumn()
+    is_static = models.BooleanField(default=False)
+    # Whose submission it was; null where it came another way.
+    key = models.ForeignKey(
+        ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "tip entry"
+        verbose_name_plural = "tip ledger"
+        ordering = ["-slot", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["signature", "pubkey"], name="one_entry_per_transaction_and_address"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["pubkey"], name="tip_entries_by_address"),
+            models.Index(fields=["slot"], name="tip_entries_by_slot"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lamports} lamports, {self.pubkey}"
+
+
+class TipSweep(models.Model):
+    """One transaction that moves the whole balance of some addresses to the treasury. It is stored
+    with its bytes before it is sent, and its addresses wait until its fate is known.
+    """
+
+    class State(models.TextChoices):
+        PLANNED = "planned"
+        LANDED = "landed"
+        FAILED = "failed"  # on chain, with an error: its addresses are free again
+        EXPIRED = "expired"  # can never land: likewise
+
+    signature = SignatureColumn(max_length=64, unique=True)
+    wire = models.BinaryField(max_length=1_232)
+    treasury = PubkeyColumn(max_length=32)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
+    lamports = models.BigIntegerField(help_text="what the addresses held")
+    fee = models.BigIntegerField(help_text="lamports of it that the network takes")
+    planned_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+    slot = SlotColumn(null=True, blank=True)
+    reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        verbose_name = "sweep"
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state="planned"), name="tip_sweeps_planned")
+        ]
+
+    def __str__(self) -> str:
+        return str(self.signature)
+
+
+class TipSweepPart(models.Model):
+    """An address of a sweep, and the balance that it moves. While `is_open` no other sweep may have
+    the address.
+    """
+
+    sweep = models.ForeignKey(TipSweep, on_delete=models.CASCADE, related_name="parts")
+    address = models.ForeignKey(TipAddress, on_delete=models.PROTECT, related_name="parts")
+    lamports = models.BigIntegerField()
+    is_open = models.BooleanField(default=True)
+
+    class Meta:
+        verbose_name = "swept address"
+        verbose_name_plural = "swept addresses"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["address"], condition=Q(is_open=True), name="one_open_sweep_per_address"
+            ),
+            models.UniqueConstraint(fields=["sweep", "address"], name="an_address_once_per_sweep"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lamports} lamports of {self.address_id}"

@@ -2,8 +2,12 @@
 
 import os
 import re
+from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
+
+from solders.pubkey import Pubkey
 
 _HOST_NAME = re.compile(
     r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
@@ -154,3 +158,32 @@ def _is_host(item: str) -> bool:
         except ValueError:
             return False
     return _HOST_NAME.fullmatch(item) is not None
+
+
+def pubkey(name: str, default: Pubkey) -> Pubkey:
+    return pubkeys(name, [default])[0]
+
+
+def pubkeys(name: str, default: list[Pubkey]) -> list[Pubkey]:
+    """A comma-separated list of base58 addresses."""
+    try:
+        return [Pubkey.from_string(item) for item in names(name, [])] or default
+    except ValueError:
+        raise BadEnvironment(f"{name}={os.environ[name]!r}: expected addresses in base58") from None
+
+
+def hex_bytes(name: str, file_name: str, default: Callable[[], str], *, count: int) -> bytes:
+    """Bytes from the first of: the variable in hex, the file that the other variable names, the
+    default in hex. A value is a secret: no error shows it.
+    """
+    raw, path = os.environ.get(name, "").strip(), os.environ.get(file_name, "").strip()
+    source = name if raw or not path else f"{file_name}={path}"
+    try:
+        found = bytes.fromhex(raw or (Path(path).read_text("ascii") if path else default()).strip())
+    except OSError as error:
+        raise BadEnvironment(f"{source}: {error.strerror}") from None
+    except ValueError:
+        found = b""
+    if len(found) != count:
+        raise BadEnvironment(f"{source}: expected {count} bytes as {2 * count} hex digits")
+    return found

@@ -3,13 +3,13 @@
 import os
 from pathlib import Path
 
-from django.templatetags.static import static
 from django.urls import reverse_lazy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from chain.derived_keys import derived_keypair
 from config import env
-from config.secret_key import kept_secret_key
+from config.secrets_kept import kept_secret_key, kept_tip_seed
 from config.standard_methods import STANDARD_METHODS
 from embedded.addresses import database_settings, embedded_addresses
 
@@ -99,6 +99,39 @@ SIMULATION_JOB_HOURS = env.integer("SIMULATION_JOB_HOURS", 72, minimum=1)
 PROXY_METHODS = frozenset(env.names("PROXY_METHODS", STANDARD_METHODS))
 PROXY_TIMEOUT_SECONDS = env.integer("PROXY_TIMEOUT_SECONDS", 30, minimum=1, maximum=300)
 
+# --- landing --------------------------------------------------------------------------------------
+
+# Where this process runs, among several places that issue tip addresses.
+EDGE_NAME = env.text("EDGE_NAME", "edge-1")
+# 32 bytes in hex, or the path of a file that holds them: from them come the keys of all tip
+# addresses, of the treasury, and of the identity that leaders see. Who has them has the tips.
+TIP_SECRET_SEED = env.hex_bytes(
+    "TIP_SECRET_SEED", "TIP_SECRET_SEED_FILE", lambda: kept_tip_seed(RUN_DIR), count=32
+)
+# Where sweeps go, and addresses that are always good for a tip; by default one of our own.
+TREASURY_ADDRESS = env.pubkey(
+    "TREASURY_ADDRESS", derived_keypair(TIP_SECRET_SEED, "treasury").pubkey()
+)
+TIP_ADDRESSES = env.pubkeys("TIP_ADDRESSES", [TREASURY_ADDRESS])
+# The least that counts as a tip, and addresses that one fetch may ask for.
+TIP_MINIMUM_LAMPORTS = env.integer("TIP_MINIMUM_LAMPORTS", 1_000_000, minimum=1)
+TIP_MAX_COUNT = env.integer("TIP_MAX_COUNT", 16, minimum=1, maximum=1_000)
+# What expired so long ago is swept: a transaction that was sent in time may still land meanwhile.
+TIP_SWEEP_AFTER_SECONDS = env.integer("TIP_SWEEP_AFTER_SECONDS", 20 if LOCALNET else 300)
+# A bundle is tried before it is accepted, and refused with its error when it must fail.
+BUNDLE_SIMULATION = env.boolean("BUNDLE_SIMULATION", True)
+# A node's keypair file (64 numbers in JSON) with which we go to leaders' ports, where a stake may
+# stand behind it; by default one made from the seed, without a stake.
+TPU_IDENTITY_FILE = env.text("TPU_IDENTITY_FILE", "")
+# A transaction on a durable nonce is sent again until it lands, but no longer than this.
+NONCE_PATIENCE_SECONDS = env.integer("NONCE_PATIENCE_SECONDS", 600, minimum=1)
+# How long submissions, their tries and fates can be looked up.
+SUBMISSION_DAYS = env.integer("SUBMISSION_DAYS", 30, minimum=1)
+# Where the process that streams fates listens, and its address for callers, where a proxy stands
+# before it.
+FATES_PORT = env.integer("FATES_PORT", 8_001, minimum=1, maximum=65_535)
+FATES_URL = env.http_url("FATES_URL", "")
+
 # --- Django ---------------------------------------------------------------------------------------
 
 DEBUG = env.boolean("DEBUG", False)
@@ -120,6 +153,7 @@ INSTALLED_APPS = [
     "historical",
     "ingest",
     "localnet",
+    "priority",
     "rewind",
     "tipping",
     "config",
@@ -299,41 +333,6 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-
-UNFOLD = {
-    "SITE_TITLE": "Tidemark",
-    "SITE_HEADER": "Tidemark",
-    "SITE_SYMBOL": "waves",
-    "SITE_URL": None,
-    "SHOW_VIEW_ON_SITE": False,
-    "BORDER_RADIUS": "6px",
-    "DASHBOARD_CALLBACK": "config.admin_home.dashboard",
-    "STYLES": [lambda request: static("tidemark/admin.css")],
-    "SITE_FAVICONS": [
-        {
-            "rel": "icon",
-            "type": "image/svg+xml",
-            "href": lambda request: static("tidemark/icon.svg"),
-        }
-    ],
-    "COLORS": {
-        # Teal: orange and red are for what went wrong, violet says nothing here.
-        "primary": {
-            "50": "oklch(98.4% .014 180.72)",
-            "100": "oklch(95.3% .051 180.801)",
-            "200": "oklch(91% .096 180.426)",
-            "300": "oklch(85.5% .138 181.071)",
-            "400": "oklch(77.7% .152 181.912)",
-            "500": "oklch(70.4% .14 182.503)",
-            "600": "oklch(51.1% .096 186.391)",
-            "700": "oklch(45% .085 187.5)",
-            "800": "oklch(43.7% .078 188.216)",
-            "900": "oklch(38.6% .063 188.416)",
-            "950": "oklch(27.7% .046 192.524)",
-        },
-    },
-    "SIDEBAR": {"navigation": "config.admin_home.sidebar"},
-}
 
 # --- logs and checks ------------------------------------------------------------------------------
 

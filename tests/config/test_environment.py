@@ -125,8 +125,9 @@ def test_the_secret_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None
     assert path.read_text() == first
 
 
-def test_a_secret_key_from_the_environment_leaves_no_file(tmp_path: Path) -> None:
-    assert check(tmp_path, SECRET_KEY="k" * 60).returncode == 0
+def test_secrets_from_the_environment_leave_no_file(tmp_path: Path) -> None:
+    secrets = {"SECRET_KEY": "k" * 60, "TIP_SECRET_SEED": "5d" * 32}
+    assert check(tmp_path, **secrets).returncode == 0
     assert not (tmp_path / "run").exists()
 
 

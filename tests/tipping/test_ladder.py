@@ -36,7 +36,7 @@ def test_the_database_holds_one_default(db):
 
 
 def test_a_new_default_takes_the_old_ones_place(staff):
-    form = {"ttl_seconds": 60, "window_seconds": 30, "is_default": "on"}
+    form = {"ttl_seconds": 60, "window_seconds": 30, "batch_size": 64, "is_default": "on"}
     assert staff.post(f"{LIST}add/", form).status_code == 302
     assert TtlClass.objects.get(is_default=True).ttl_seconds == 60
     page = staff.get(LIST).content.decode()

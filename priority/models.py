@@ -1,0 +1,189 @@
+"""Submissions and what became of them: transactions, bundles, every try, and the ways out."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from access.models import ApiKey, Tier
+from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
+from columns.numbers import SlotColumn
+from priority.submissions import State
+
+_STATES = [(state.value, state.value) for state in State]
+
+
+class Upstream(models.Model):
+    """A way to the leaders. Where `url` is empty it is that of the chain that is followed."""
+
+    class Kind(models.TextChoices):
+        LEADERS = "leaders", "leaders, by TPU QUIC"
+        NODE = "node", "node, by JSON-RPC"
+        BLOCK_ENGINE = "block_engine", "block engine, for bundles"
+
+    name = models.SlugField(
+        max_length=40, unique=True, help_text="callers choose by it; `bundle` is reserved"
+    )
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    url = models.CharField(
+        "URL",
+        max_length=500,
+        blank=True,
+        help_text="of the node that tells the leaders, of the node, or of the block engine; empty:"
+        " those of the followed chain (the block engine: localnet's)",
+    )
+    tiers = models.ManyToManyField(
+        Tier, blank=True, help_text="the tiers that it serves; none chosen: all"
+    )
+    weight = models.PositiveSmallIntegerField(
+        default=100,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="of a hundred submissions that choose no upstream, so many go this way too",
+    )
+    is_enabled = models.BooleanField(default=True)
+    own_tip_lamports = models.PositiveBigIntegerField(
+        default=0,
+        help_text="block engines: what we tip the engine ourselves, by a transaction of our own"
+        " behind the bundle's; 0 leaves it to the bundle",
+    )
+    timeout_ms = models.PositiveIntegerField(
+        "timeout (ms)",
+        default=2_000,
+        validators=[MinValueValidator(50), MaxValueValidator(60_000)],
+    )
+    # The circuit breaker, as the lander that opened it says.
+    broken_until = models.DateTimeField(null=True, blank=True, editable=False)
+    broken_reason = models.CharField(max_length=300, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(name="bundle"), name="bundle_is_a_reserved_name"),
+            models.CheckConstraint(
+                condition=Q(weight__gte=1, weight__lte=100), name="weight_is_1_to_100"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Bundle(models.Model):
+    """Transactions that land together or not at all. `engine_ids` is {upstream: its bundle id}."""
+
+    bundle_id = models.CharField(max_length=64, unique=True)
+    key = models.ForeignKey(
+        ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    state = models.CharField(max_length=10, choices=_STATES, default=State.RECEIVED)
+    reason = models.CharField(max_length=200, blank=True)
+    engine_ids = models.JSONField(default=dict)
+    accepted_at = models.DateTimeField()
+    slot = SlotColumn(null=True, blank=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.bundle_id
+
+
+class Submission(models.Model):
+    """One accepted transaction. Its fate is final when `settled_at` is set."""
+
+    class Kind(models.TextChoices):
+        TRANSACTION = "transaction"
+        BUNDLE = "bundle", "transaction of a bundle"
+        SWEEP = "sweep", "sweep of tips"
+
+    signature = SignatureColumn(max_length=64, unique=True)
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    key = models.ForeignKey(
+        ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    tier = models.CharField(max_length=30, blank=True)
+    edge = models.CharField(max_length=60, blank=True)
+    request_id = models.CharField(max_length=100, blank=True)
+    bundle = models.ForeignKey(
+        Bundle, on_delete=models.CASCADE, null=True, blank=True, related_name="submissions"
+    )
+    bundle_index = models.PositiveSmallIntegerField(null=True, blank=True)
+    only = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    max_retries = models.PositiveIntegerField(null=True, blank=True)
+
+    tip_address = PubkeyColumn(max_length=32, null=True, blank=True)
+    tip_lamports = models.BigIntegerField(null=True, blank=True)
+    tip_instruction_index = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    blockhash = HashColumn(max_length=32)
+    is_nonced = models.BooleanField(
+        default=False, help_text="it stands on a durable nonce: no block height ends it"
+    )
+    accepted_at = models.DateTimeField()
+    accepted_slot = SlotColumn(null=True, blank=True)
+    last_valid_block_height = models.BigIntegerField(null=True, blank=True)
+
+    state = models.CharField(max_length=10, choices=_STATES, default=State.RECEIVED)
+    commitment = models.CharField(max_length=10, blank=True)
+    reason = models.CharField(max_length=200, blank=True)
+    slot = SlotColumn(null=True, blank=True)
+    transaction_index = models.IntegerField(null=True, blank=True)
+    err = models.JSONField(null=True, blank=True)
+    tries = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(settled_at__isnull=True)
+                | Q(state__in=[State.LANDED, State.FAILED, State.EXPIRED, State.REFUSED]),
+                name="a_settled_submission_has_a_fate",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=[State.LANDED, State.FAILED]) | Q(slot__isnull=False),
+                name="what_is_on_chain_has_a_slot",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["id"], condition=Q(settled_at__isnull=True), name="submissions_unsettled"
+            ),
+            models.Index(fields=["key", "-id"], name="submissions_by_key"),
+            models.Index(fields=["accepted_at"], name="submissions_by_time"),
+            models.Index(
+                fields=["seen_at"],
+                condition=Q(state=State.LANDED, tip_lamports__isnull=False),
+                name="submissions_landed_tips",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.signature)
+
+
+class Attempt(models.Model):
+    """One try to bring a submission out by one upstream."""
+
+    class Outcome(models.TextChoices):
+        SENT = "sent"  # the upstream has it; a leader answers nothing more
+        REFUSED = "refused"  # the upstream answered that it does not take it
+        FAILED = "failed"  # no answer came
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="attempts")
+    upstream = models.CharField(max_length=40)
+    target = models.CharField(max_length=120, blank=True, help_text="a leader, or the host")
+    number = models.PositiveIntegerField(help_text="the submission's how-manieth try, from 1")
+    started_at = models.DateTimeField()
+    latency_us = models.PositiveIntegerField("latency (µs)")
+    outcome = models.CharField(max_length=10, choices=Outcome.choices)
+    answer = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.upstream} {self.number}: {self.outcome}"

@@ -1,0 +1,75 @@
+"""What was accepted, as it waits in Redis for a lander, and the states that it goes through."""
+
+from enum import StrEnum
+
+import msgspec
+
+from access.redis_client import NAMESPACE
+
+# A stream; its consumer group, and its field that holds a packed Accepted.
+ACCEPTED_STREAM = f"{NAMESPACE}landing:accepted"
+LANDERS = "landers"
+FIELD = "s"
+# What stands for every block engine in a caller's selection.
+BUNDLE_NAME = "bundle"
+
+
+class State(StrEnum):
+    """How far a submission has come."""
+
+    RECEIVED = "received"  # accepted, durable
+    SENT = "sent"  # at least one upstream has it
+    LANDED = "landed"  # in a block, as deep as `commitment` says
+    FAILED = "failed"  # in a block, with an error
+    EXPIRED = "expired"  # in no block, and can never be
+    REFUSED = "refused"  # likewise, and no upstream ever took it
+
+
+class Tip(msgspec.Struct, frozen=True, array_like=True):
+    """The first qualifying tip: lamports to an address by an instruction of a transaction."""
+
+    pubkey: bytes
+    lamports: int
+    transaction_index: int
+    instruction_index: int
+
+
+class Accepted(msgspec.Struct, frozen=True, array_like=True):
+    """A transaction (`wires` has one), a bundle (1 to 4), or a sweep of our own, which tips nobody.
+
+    `signatures` are the first of each transaction; `received_at` is in Unix seconds, when the
+    request came; `only` names the chosen upstreams in lower case, empty: all of the tier.
+    """
+
+    kind: str  # models.Submission.Kind
+    signatures: list[bytes]
+    wires: list[bytes]
+    received_at: float
+    key_id: int | None
+    tier: str
+    edge: str
+    request_id: str
+    tip: Tip | None = None
+    max_retries: int | None = None
+    only: list[str] = []
+    bundle_id: str = ""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Accepted).decode
+
+
+def pack(accepted: Accepted) -> bytes:
+    return _encode(accepted)
+
+
+def unpack(packed: bytes) -> Accepted:
+    """Raises msgspec.MsgspecError for what is none."""
+    return _decode(packed)
+
+
+def in_flight_key(signature: bytes) -> str:
+    """Redis has it from acceptance until the fate is settled, and some time more: the same
+    transaction is not accepted twice meanwhile.
+    """
+    return f"{NAMESPACE}landing:known:{signature.hex()}"
