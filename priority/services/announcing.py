@@ -1,0 +1,93 @@
+"""Telling the processes that stream fates what just became of submissions, through Redis."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+import redis
+from redis.commands.core import Script
+
+from access.redis_client import NAMESPACE, client
+from priority.submissions import State
+
+log = logging.getLogger(__name__)
+
+# What is announced stands twice under one id: in the stream that every process reads as it grows,
+# and in that of its key, from which a caller who was away catches up.
+LIVE_STREAM = f"{NAMESPACE}fates:live"
+FIELD = b"f"
+LIVE_ENTRIES = 2_000
+KEPT_ENTRIES = 2_000
+KEPT_SECONDS = 3_600
+
+_SCRIPT = """
+local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'f', ARGV[4])
+for i = 2, #KEYS do
+  redis.call('XADD', KEYS[i], 'MAXLEN', '~', ARGV[2], id, 'f', ARGV[i + 3])
+  redis.call('EXPIRE', KEYS[i], ARGV[3])
+end
+return id
+"""
+
+
+class FateChange(NamedTuple):
+    """What became of one submission. `err` is JSON, `at` an aware datetime; with `settled` it is
+    final.
+    """
+
+    key_id: int | None
+    signature: bytes
+    state: State
+    commitment: str
+    slot: int | None
+    transaction_index: int | None
+    err: Any
+    reason: str
+    settled: bool
+    at: datetime
+    bundle_id: str = ""
+
+
+# A change with its place in the announcement, which tells changes of one entry apart.
+Numbered = tuple[int, FateChange]
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Numbered]).decode
+
+
+def key_stream(key_id: int) -> str:
+    """The Redis stream of what was announced of the key's submissions, KEPT_SECONDS long."""
+    return f"{NAMESPACE}fates:key:{key_id}"
+
+
+def announce(changes: Sequence[FateChange]) -> None:
+    """To be called after the changes are stored. Nobody's submissions are told to nobody. While
+    Redis is away callers hear nothing; what they ask for stands in the tables.
+    """
+    by_key: dict[int, list[Numbered]] = defaultdict(list)
+    for number, change in enumerate(changes):
+        if change.key_id is not None:
+            by_key[change.key_id].append((number, change))
+    if not by_key:
+        return
+    told = [each for of_key in by_key.values() for each in of_key]
+    keys = [LIVE_STREAM, *map(key_stream, by_key)]
+    packed = [_encode(told), *map(_encode, by_key.values())]
+    try:
+        _script()(keys=keys, args=[LIVE_ENTRIES, KEPT_ENTRIES, KEPT_SECONDS, *packed])
+    except redis.RedisError as error:
+        log.warning("%d fates were not announced: %s", len(told), error)
+
+
+def unpack(packed: bytes) -> list[Numbered]:
+    """The changes of one entry. Raises msgspec.MsgspecError for what is none."""
+    return _decode(packed)
+
+
+@cache
+def _script() -> Script:
+    return client().register_script(_SCRIPT)
