@@ -2,16 +2,49 @@
 
 from typing import Any
 
-from gateway.endpoint import Page, RpcEndpoint, Terms
-from gateway.hosts import EVERY
-from priority.methods import bundles, health
-from priority.methods.table import methods
+from django.urls import path
 
-# Importing a module of methods puts them into the table.
-__all__ = ["bundles", "front_door", "health"]
+from gateway.endpoint import Page, RpcEndpoint, Terms
+from gateway.hosts import EVERY, LANDING
+from gateway.terms import Face
+from priority.methods import bundles, health
+from priority.methods.table import (
+    block_engine_methods,
+    block_engine_transactions,
+    bundle_methods,
+    landing_methods,
+    methods,
+)
+
+# Importing a module of methods puts them into the tables.
+__all__ = ["bundles", "front_door", "health", "urlpatterns"]
 
 
 def front_door(page: Page) -> Any:
     """`/`: RPC calls on every host, and the page to who looks with a browser."""
     terms = Terms("proxy", EVERY, scopes={"simulateBundle": "simulate"})
     return RpcEndpoint.as_view(methods=methods, terms=terms, page=page)
+
+
+for _method in bundle_methods:
+    if block_engine_methods.get(_method.name) is None:
+        block_engine_methods.add(_method.name)(_method.function)
+
+_LANDING = Terms("priority", LANDING, key_required=True)
+_BUNDLES = Terms("bundle", LANDING, face=Face.PLAIN_TEXT)
+
+_block_engine = RpcEndpoint.as_view(methods=block_engine_methods, terms=_BUNDLES)
+_block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, terms=_LANDING)
+
+urlpatterns = [
+    path("priority", RpcEndpoint.as_view(methods=landing_methods, terms=_LANDING)),
+    path("bundle", RpcEndpoint.as_view(methods=bundle_methods, terms=_BUNDLES)),
+    # The paths that clients of a block engine call, with the base /bundle or /api/v1.
+    path("bundle/bundles", _block_engine),
+    path("bundle/transactions", _block_engine_transactions),
+    path("api/v1/bundles", _block_engine),
+    path("api/v1/transactions", _block_engine_transactions),
+    path("api/v1/getBundleStatuses", _block_engine),
+    path("api/v1/getInflightBundleStatuses", _block_engine),
+    path("api/v1/getTipAccounts", _block_engine),
+]

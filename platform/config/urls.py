@@ -10,6 +10,7 @@ from priority.urls import front_door
 
 urlpatterns = [
     path("", front_door(front_page)),
+    path("", include("priority.urls")),
     path("", include("historical.urls")),
     path("", include("rewind.urls")),
     path("", include("gateway.urls")),

@@ -1,4 +1,4 @@
-"""The table of the methods at `/`: our own, and those that the upstream node answers."""
+"""The tables of methods by path: `/` with what the upstream node answers, `/priority`, `/bundle`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +24,12 @@ class _Node:
 
 
 methods = MethodTable(elsewhere=_Node())
+landing_methods = MethodTable()
+bundle_methods = MethodTable()
+# Where clients of a block engine call: these come before those of `/bundle` of the same name.
+block_engine_methods = MethodTable()
+# Where they send transactions.
+block_engine_transactions = MethodTable()
 
 
 def upstream_node() -> Passage:
