@@ -83,6 +83,9 @@ class TipBatch(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     swept_at = models.DateTimeField(null=True, blank=True)
+    # When the sweeper last asked the node what the addresses hold, and what it has to say of that.
+    balances_read_at = models.DateTimeField(null=True, blank=True)
+    sweep_note = models.CharField(max_length=300, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name = "tip batch"
