@@ -7,8 +7,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
-from tipping import services
 from tipping.models import TtlClass
+from tipping.services import ladder
 
 
 class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -16,7 +16,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_is_default(self) -> bool:
         wanted: bool = self.cleaned_data["is_default"]
-        if not wanted and not services.has_other_default(self.instance):
+        if not wanted and not ladder.has_other_default(self.instance):
             raise forms.ValidationError(
                 "One class is the default: make another one the default instead"
             )
@@ -34,10 +34,10 @@ class TtlClassAdmin(ModelAdmin):  # type: ignore[misc]
     actions = None
 
     def save_model(self, request: HttpRequest, obj: TtlClass, form: Any, change: bool) -> None:
-        services.save_ttl_class(obj)
+        ladder.save_ttl_class(obj)
 
     def delete_model(self, request: HttpRequest, obj: TtlClass) -> None:
-        services.delete_ttl_class(obj)
+        ladder.delete_ttl_class(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: TtlClass | None = None) -> bool:
         allowed: bool = super().has_delete_permission(request, obj)

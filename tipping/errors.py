@@ -6,3 +6,11 @@ class DefaultClassStays(Exception):
 
     def __init__(self) -> None:
         super().__init__("one class is the default: make another one the default first")
+
+
+class ClassHasBatches(Exception):
+    """A TTL class whose addresses were issued stays, so that what they receive is still swept."""
+
+    def __init__(self, ttl_seconds: int) -> None:
+        super().__init__(f"addresses of the class of {ttl_seconds} s were issued: it cannot go")
+        self.ttl_seconds = ttl_seconds

@@ -6,6 +6,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain.rent import rent_exempt
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
 from localnet import sysvars
 from localnet.identities import FAUCET, TIP_ACCOUNTS, VALIDATORS, Validator
@@ -34,7 +35,7 @@ def genesis_accounts(
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.
-        accounts[tip_account] = _wallet(sysvars.rent_exempt(0))
+        accounts[tip_account] = _wallet(rent_exempt(0))
     for validator in VALIDATORS:
         accounts[validator.identity.pubkey()] = _wallet(IDENTITY_LAMPORTS)
         accounts[validator.vote] = _owned(_vote_state(validator).ljust(_VOTE_SIZE, b"\0"), _VOTE)
@@ -49,7 +50,7 @@ def _wallet(lamports: int) -> Account:
 
 
 def _owned(data: bytes, owner: Pubkey, lamports: int = 0) -> Account:
-    return Account(lamports + sysvars.rent_exempt(len(data)), data, owner, False, U64_MAX)
+    return Account(lamports + rent_exempt(len(data)), data, owner, False, U64_MAX)
 
 
 def _sysvars(epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp) -> dict[Pubkey, Account]:
@@ -93,7 +94,7 @@ def _stake_state(validator: Validator) -> bytes:
     identity = bytes(validator.identity.pubkey())
     return b"".join(
         (
-            struct.pack("<IQ", 2, sysvars.rent_exempt(_STAKE_SIZE)),
+            struct.pack("<IQ", 2, rent_exempt(_STAKE_SIZE)),
             identity,
             identity,
             struct.pack("<qQ", 0, 0) + bytes(32),  # no lock-up

@@ -6,6 +6,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain.rent import LAMPORTS_PER_BYTE, rent_exempt
 from chain.units import U64_MAX, Epoch, Slot, UnixTimestamp
 
 CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
@@ -20,8 +21,6 @@ STAKE_HISTORY = Pubkey.from_string("SysvarStakeHistory1111111111111111111111111"
 OWNER = Pubkey.from_string("Sysvar1111111111111111111111111111111111111")
 
 LAMPORTS_PER_SIGNATURE = 5_000
-LAMPORTS_PER_BYTE = 6_960
-_STORAGE_OVERHEAD = 128
 
 # How many entries each keeps, and how large its account is whatever it holds.
 _SLOT_HASHES, _SLOT_HASHES_SIZE = 512, 20_488
@@ -30,11 +29,6 @@ _STAKE_EPOCHS, _STAKE_HISTORY_SIZE = 512, 16_392
 _HISTORY_BITS = 1_048_576
 _HISTORY_HEADER = 9  # the tag and the length of the bits' words
 _NO_HISTORY = b"\x01" + struct.pack("<Q", _HISTORY_BITS // 64)
-
-
-def rent_exempt(size: int) -> int:
-    """The lamports that an account with so many bytes of data must hold."""
-    return (_STORAGE_OVERHEAD + size) * LAMPORTS_PER_BYTE
 
 
 def sysvar(data: bytes) -> Account:

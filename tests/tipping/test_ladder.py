@@ -4,9 +4,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
-from tipping import services
 from tipping.errors import DefaultClassStays
 from tipping.models import TtlClass
+from tipping.services import ladder as services
 
 LIST = "/admin/tipping/ttlclass/"
 

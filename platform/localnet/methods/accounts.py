@@ -9,11 +9,11 @@ from solders.pubkey import Pubkey
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.encodings import b58decode, b64decode
+from chain.rent import rent_exempt
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
 from localnet.errors import BadParams, BadRequest
 from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
-from localnet.sysvars import rent_exempt
 
 _MOST_ACCOUNTS = 100
 _MOST_FILTERS = 4

@@ -2,9 +2,9 @@
 
 from django.db import transaction
 
-from tipping import store
-from tipping.errors import DefaultClassStays
+from tipping.errors import ClassHasBatches, DefaultClassStays
 from tipping.models import TtlClass
+from tipping.store import ladder as store
 
 
 @transaction.atomic
@@ -27,7 +27,12 @@ def has_other_default(ttl_class: TtlClass) -> bool:
 
 @transaction.atomic
 def delete_ttl_class(ttl_class: TtlClass) -> None:
-    """Raises DefaultClassStays for the default class."""
+    """Raises DefaultClassStays for the default class, and ClassHasBatches for one whose addresses
+    were issued: what they receive must still be swept. Batches that nobody saw go with their class.
+    """
     if store.locked(ttl_class).is_default:
         raise DefaultClassStays
+    if store.has_opened_batches(ttl_class):
+        raise ClassHasBatches(ttl_class.ttl_seconds)
+    store.delete_prepared_batches(ttl_class)
     ttl_class.delete()
