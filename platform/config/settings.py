@@ -9,6 +9,7 @@ from redis.retry import Retry
 
 from chain.derived_keys import derived_keypair
 from config import env
+from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.secrets_kept import kept_secret_key, kept_tip_seed
 from config.standard_methods import STANDARD_METHODS
 from embedded.addresses import database_settings, embedded_addresses
