@@ -1,0 +1,74 @@
+"""A block engine's JSON-RPC: bundles, what became of them, and where its tips go."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+import msgspec
+from solders.pubkey import Pubkey
+
+from upstream.http_posts import Poster
+from upstream.submitting import NoAnswer, call
+
+MOST_TRANSACTIONS = 5
+MOST_IDS = 5
+_PATH = "/api/v1/bundles"
+
+
+class _Inflight(msgspec.Struct):
+    bundle_id: str
+    status: str
+
+
+class _InflightAnswer(msgspec.Struct):
+    value: list[_Inflight | None]
+
+
+class BlockEngine:
+    """One block engine, at the address of its host. For one event loop."""
+
+    def __init__(self, url: str, *, seconds: float) -> None:
+        self._poster = Poster(url)
+        self._seconds = seconds
+
+    @property
+    def name(self) -> str:
+        """The engine's host, for people."""
+        return self._poster.name
+
+    async def send_bundle(self, wires: Sequence[bytes]) -> str:
+        """The bundle's id with the engine: it is in the auction. Raises SubmitError."""
+        texts = b'","'.join(map(b64encode, wires))
+        params = b'["%s"],{"encoding":"base64"}' % texts
+        found = await self._call(b"sendBundle", params)
+        if not isinstance(found, str):
+            raise NoAnswer("sendBundle answered no id")
+        return found
+
+    async def tip_accounts(self) -> list[Pubkey]:
+        """The accounts on which a tip counts. Raises SubmitError."""
+        found = await self._call(b"getTipAccounts", b"")
+        try:
+            return [Pubkey.from_string(each) for each in msgspec.convert(found, list[str])]
+        except ValueError:  # msgspec's is one too
+            raise NoAnswer("getTipAccounts answered no addresses") from None
+
+    async def inflight(self, bundle_ids: Sequence[str]) -> dict[str, str]:
+        """How far each bundle has come, in the engine's words: Pending, Failed, Landed, Invalid.
+        At most MOST_IDS. Raises SubmitError.
+        """
+        found = await self._call(b"getInflightBundleStatuses", msgspec.json.encode(bundle_ids))
+        try:
+            answer = msgspec.convert(found, _InflightAnswer)
+        except msgspec.ValidationError:
+            raise NoAnswer("getInflightBundleStatuses answered no statuses") from None
+        return {each.bundle_id: each.status for each in answer.value if each is not None}
+
+    async def warm(self) -> None:
+        await self._poster.warm(2, seconds=self._seconds)
+
+    async def close(self) -> None:
+        await self._poster.close()
+
+    async def _call(self, method: bytes, params: bytes) -> object:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"%s","params":[%s]}' % (method, params)
+        return await call(self._poster, body, seconds=self._seconds, path=_PATH)

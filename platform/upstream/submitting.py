@@ -1,0 +1,114 @@
+"""Transactions to a node's JSON-RPC: sendTransaction without any of the node's own tries."""
+
+import re
+from base64 import b64encode
+from typing import Any
+
+import msgspec
+
+from upstream.http_posts import Poster, PostFailed
+
+# Codes of answers that say something of the node and nothing of the transaction: behind or limited,
+# no such method, internal error, and what block engines answer under load.
+_UNWILLING_CODES = frozenset({-32005, -32097, -32429, 429, -32601, -32603})
+_LIMITED = re.compile(r"rate.?limit|too many requests|congest|overloaded|try again later", re.I)
+_KNOWN = re.compile(r"already.{0,6}processed", re.I)
+
+
+class SubmitError(Exception):
+    """The upstream did not take it: the text says why."""
+
+
+class NoAnswer(SubmitError):
+    """None came, or none that can be read."""
+
+
+class Unwilling(SubmitError):
+    """The upstream's own trouble: limits, load, a wrong address. Not the transaction's."""
+
+    def __init__(self, text: str, *, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class Refused(SubmitError):
+    """The upstream's word about the transaction or bundle itself."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{text} ({code})")
+        self.code = code
+
+    @property
+    def is_known(self) -> bool:
+        """It is refused for having been processed: it got there."""
+        return _KNOWN.search(str(self)) is not None
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+class _Answer(msgspec.Struct):
+    result: Any = None
+    error: _Error | None = None
+
+
+_read = msgspec.json.Decoder(_Answer).decode
+
+
+class SubmittingNode:
+    """One node. For one event loop."""
+
+    def __init__(self, url: str, *, seconds: float) -> None:
+        self._poster = Poster(url)
+        self._seconds = seconds
+
+    @property
+    def name(self) -> str:
+        """The node's host, for people: an address may hold a key in its path or query."""
+        return self._poster.name
+
+    async def send(self, wire: bytes) -> None:
+        """The node has taken the transaction. Raises SubmitError."""
+        await call(self._poster, _SEND % b64encode(wire), seconds=self._seconds)
+
+    async def warm(self) -> None:
+        await self._poster.warm(2, seconds=self._seconds)
+
+    async def close(self) -> None:
+        await self._poster.close()
+
+
+_SEND = (
+    b'{"jsonrpc":"2.0","id":1,"method":"sendTransaction","params":["%s",'
+    b'{"encoding":"base64","skipPreflight":true,"maxRetries":0}]}'
+)
+
+
+async def call(poster: Poster, body: bytes, *, seconds: float, path: str = "") -> Any:
+    """The result of a JSON-RPC call. Raises SubmitError."""
+    try:
+        posted = await poster.post(body, seconds=seconds, path=path)
+    except PostFailed as failure:
+        raise NoAnswer(str(failure)) from None
+    answer = _answer(posted.body)
+    error = None if answer is None else answer.error
+    text = "" if error is None else error.message[:250]
+    if posted.status == 429 or posted.status >= 500:
+        told = f"HTTP {posted.status}" + (f": {text}" if text else "")
+        raise Unwilling(told, retry_after=posted.retry_after)
+    if answer is None or (posted.status != 200 and error is None):
+        raise Unwilling(f"HTTP {posted.status} without a JSON-RPC answer")
+    if error is not None:
+        if error.code in _UNWILLING_CODES or _LIMITED.search(text):
+            raise Unwilling(f"{text} ({error.code})", retry_after=posted.retry_after)
+        raise Refused(error.code, text)
+    return answer.result
+
+
+def _answer(body: bytes) -> _Answer | None:
+    try:
+        return _read(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
