@@ -1,0 +1,433 @@
+"""One QUIC connection to a leader: a stream for each transaction, as the leader's credit allows."""
+
+import asyncio
+import errno
+import socket
+from collections import Counter, deque
+from collections.abc import Callable
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from aioquic.quic import events
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.packet_builder import QuicDeliveryState
+from aioquic.quic.stream import QuicStreamSender
+from aioquic.tls import Epoch, SessionTicket
+
+from upstream import tpu_errors
+from upstream.tpu_errors import TpuError
+
+Address = tuple[str, int]
+
+# Datagrams read before others get their turn.
+_READS_AT_ONCE = 64
+_LARGEST_DATAGRAM = 65_536
+_SEND_BUFFER = 1_048_576
+
+
+class Opened(StrEnum):
+    """What the connection was when a transaction was given to it."""
+
+    WARM = "warm"  # open
+    NEW = "new"  # it had to be opened
+    RESUMED = "resumed"  # likewise, by a ticket of an earlier one: a shorter handshake
+    EARLY = "early"  # likewise, and the transaction went with the first datagrams (0-RTT)
+
+
+class Sent(NamedTuple):
+    """The leader's QUIC stack has acknowledged the whole transaction; more is never answered."""
+
+    latency_seconds: float  # from the call to the acknowledgement
+    written_seconds: float  # from the call to the last datagram of it
+    opened: Opened
+
+
+class Limits(NamedTuple):
+    """How long and how much, for every connection of a client."""
+
+    handshake_seconds: float = 2.0
+    send_seconds: float = 2.0
+    # Validators end a connection after 30 s without a packet; some sooner than they say.
+    keep_alive_seconds: float = 10.0
+    idle_seconds: float = 60.0
+    # A peer that acknowledges nothing for so long has gone without a word.
+    silent_seconds: float = 1.0
+    waiting: int = 256
+
+
+class Sending:
+    """A transaction on its way, and the answer that its sender waits for."""
+
+    __slots__ = ("answer", "called_at", "opened", "sender", "stream_id", "timer", "wire", "written")
+
+    def __init__(self, wire: bytes, answer: asyncio.Future[Sent], called_at: float) -> None:
+        self.wire = wire
+        self.answer = answer
+        self.called_at = called_at
+        self.opened = Opened.WARM
+        self.stream_id = -1
+        self.sender: QuicStreamSender | None = None
+        self.written: float | None = None
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Every byte has been in a datagram, lost or not."""
+        return self.sender is not None and self.sender.highest_offset == len(self.wire)
+
+
+class TpuConnection:
+    """Opened at once, and over when `error` is set: it is told to `ended`, once. Every submitted
+    transaction gets one answer or one TpuError. For one event loop.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        configuration: QuicConfiguration,
+        limits: Limits,
+        counts: Counter[str],
+        *,
+        ended: Callable[["TpuConnection", TpuError], None],
+        ticket: Callable[[SessionTicket], None],
+    ) -> None:
+        """Raises Unreachable where the system knows no way to the address."""
+        self._loop = asyncio.get_running_loop()
+        self._address = address
+        self._limits = limits
+        self._counts = counts
+        self._ended = ended
+        self._quic = QuicConnection(configuration=configuration, session_ticket_handler=ticket)
+        self._waiting: deque[Sending] = deque()
+        self._flying: dict[int, Sending] = {}
+        self._unwritten: list[Sending] = []
+        self._promised_bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._is_retiring = False
+        self._is_early = False
+        self._opened_by = Opened.NEW
+        self.is_open = False
+        self.has_served = False
+        self.error: TpuError | None = None
+        self.wanted_at = self._heard_at = now = self._loop.time()
+        self._socket = _connected_socket(address)
+        self._loop.add_reader(self._socket, self._read)
+        self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
+        self._keeper = self._loop.call_later(limits.keep_alive_seconds, self._keep)
+        self._quic.connect(address, now=now)
+        self._is_early = self._quic._cryptos[Epoch.ZERO_RTT].send.is_valid()
+        self._transmit()
+
+    @property
+    def pending(self) -> int:
+        """Transactions without an answer."""
+        return len(self._waiting) + len(self._flying)
+
+    def submit(self, wire: bytes, timeout_seconds: float) -> Sending:
+        """Written before this returns if the leader's credit allows, else it waits its turn.
+        Raises Backlogged; what else goes wrong is the answer.
+        """
+        if self.error is not None:
+            raise type(self.error)(*self.error.args)
+        now = self._loop.time()
+        sending = Sending(wire, self._loop.create_future(), now)
+        if not self.is_open:
+            sending.opened = self._opened_by
+        if not self._waiting and self._has_credit(wire):
+            self._write(sending)
+            self._transmit()
+        elif len(self._waiting) >= self._limits.waiting:
+            raise tpu_errors.Backlogged(f"{len(self._waiting)} transactions wait for the leader")
+        else:
+            self._waiting.append(sending)
+        if not sending.answer.done():
+            sending.timer = self._loop.call_at(now + timeout_seconds, self._late, sending)
+        return sending
+
+    def forget(self, sending: Sending) -> None:
+        """Nobody waits for the answer any more; what was written may still arrive."""
+        if sending.timer is not None:
+            sending.timer.cancel()
+        self._flying.pop(sending.stream_id, None)
+        if sending.stream_id < 0 and sending in self._waiting:
+            self._waiting.remove(sending)
+        if self._is_retiring and not self.pending:
+            self.close()
+
+    def retire(self) -> None:
+        """Takes nothing new from its owner, and ends when what it has is answered."""
+        self._is_retiring = True
+        if not self.pending:
+            self.close()
+
+    def close(self, why: str = "the connection was closed by us") -> None:
+        """Tells the leader; what has no answer yet fails."""
+        if self.error is None:
+            self._end(tpu_errors.ClientClosed(why), is_ours=True)
+
+    def _has_credit(self, wire: bytes) -> bool:
+        """Whether a whole transaction may go: a half-sent one would cost its stream."""
+        quic = self._quic
+        if not (self.is_open or self._is_early):
+            return False
+        return (
+            quic._local_next_stream_id_uni // 4 < quic._remote_max_streams_uni
+            and self._promised_bytes + len(wire) <= quic._remote_max_data
+        )
+
+    def _write(self, sending: Sending) -> None:
+        quic = self._quic
+        sending.stream_id = quic.get_next_available_stream_id(is_unidirectional=True)
+        quic.send_stream_data(sending.stream_id, sending.wire, end_stream=True)
+        sending.sender = quic._streams[sending.stream_id].sender
+        if not self.is_open:
+            sending.opened = Opened.EARLY
+        self._flying[sending.stream_id] = sending
+        self._unwritten.append(sending)
+        self._promised_bytes += len(sending.wire)
+        self._counts["sent"] += 1
+        self._tell_when_delivered(sending, sending.sender)
+
+    def _tell_when_delivered(self, sending: Sending, sender: QuicStreamSender) -> None:
+        """aioquic tells nobody what was acknowledged, but its streams themselves."""
+        deliver = sender.on_data_delivery
+
+        def delivered(delivery: QuicDeliveryState, start: int, stop: int, fin: bool) -> None:
+            deliver(delivery, start, stop, fin)
+            if sender.is_finished:
+                self._acknowledged(sending)
+
+        sender.on_data_delivery = delivered  # type: ignore[method-assign]
+
+    def _acknowledged(self, sending: Sending) -> None:
+        self.has_served = True
+        self._counts["acked"] += 1
+        if self._flying.pop(sending.stream_id, None) is None or sending.answer.done():
+            return
+        latency = self._loop.time() - sending.called_at
+        written = latency if sending.written is None else sending.written - sending.called_at
+        sending.answer.set_result(Sent(latency, written, sending.opened))
+
+    def _pump(self) -> None:
+        """What waited, as far as the leader's credit goes."""
+        while self._waiting and self._has_credit(self._waiting[0].wire):
+            self._write(self._waiting.popleft())
+
+    def _read(self) -> None:
+        try:
+            for _ in range(_READS_AT_ONCE):
+                data = self._socket.recv(_LARGEST_DATAGRAM)
+                self._heard_at = self._loop.time()
+                self._quic.receive_datagram(data, self._address, now=self._heard_at)
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError as error:
+            self._end(self._cut(error))
+            return
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Whatever follows from what the connection has learned."""
+        if self.error is not None:
+            return
+        while (event := self._quic.next_event()) is not None:
+            match event:
+                case events.HandshakeCompleted():
+                    self._opened(event)
+                case events.StopSendingReceived():
+                    self._refused(event)
+                case _:
+                    pass
+        # The event of the end comes only after a time of silence that we need not wait for.
+        closed = self._quic._close_event
+        if closed is not None:
+            self._end(self._closed_by_peer(closed))
+        elif self.error is None:
+            self._pump()
+            self._transmit()
+
+    def _opened(self, event: events.HandshakeCompleted) -> None:
+        self._patience.cancel()
+        self.is_open = True
+        self._counts["connections"] += 1
+        if event.session_resumed:
+            self._opened_by = Opened.RESUMED
+            self._counts["resumptions"] += 1
+        if event.early_data_accepted:
+            self._counts["early"] += 1
+        else:
+            for sending in self._flying.values():
+                sending.opened = self._opened_by
+            quic = self._quic
+            if quic._local_next_stream_id_uni // 4 > quic._remote_max_streams_uni:
+                # It opened streams by the credit of a time gone by; to send those again would
+                # break the rules.
+                self._end(
+                    tpu_errors.ConnectionLost("the leader refused early data, and gives no credit"),
+                    is_ours=True,
+                )
+        for sending in self._waiting:
+            sending.opened = self._opened_by
+
+    def _refused(self, event: events.StopSendingReceived) -> None:
+        sending = self._flying.get(event.stream_id)
+        if sending is not None:
+            told = f"the leader stopped reading the transaction (code {event.error_code})"
+            self._fail(sending, tpu_errors.StreamRefused(told))
+
+    def _late(self, sending: Sending) -> None:
+        """The time for an answer is over."""
+        if sending.answer.done():
+            return
+        now = self._loop.time()
+        waited = f"{now - sending.called_at:.1f} s"
+        if sending.stream_id < 0 and not self.is_open:
+            self._fail(sending, tpu_errors.Unreachable(f"not connected after {waited}"))
+        elif sending.stream_id < 0:
+            told = f"the leader gave no credit for a stream within {waited}"
+            self._fail(sending, tpu_errors.NoCredit(told))
+        else:
+            self._give_up_on(sending)
+            self._fail(sending, tpu_errors.Unacknowledged(f"no acknowledgement after {waited}"))
+            since = max(self._heard_at, sending.written or sending.called_at)
+            if now - since >= self._limits.silent_seconds:
+                self._end(tpu_errors.ConnectionLost("the leader fell silent"), is_ours=True)
+
+    def _give_up_on(self, sending: Sending) -> None:
+        """What was never written whole shall not be: it would take room from what comes later."""
+        sender = sending.sender
+        if sender is not None and not sending.is_written:
+            self._promised_bytes -= len(sending.wire) - sender.highest_offset
+            self._quic.reset_stream(sending.stream_id, 0)
+            self._transmit()
+
+    def _fail(self, sending: Sending, error: TpuError) -> None:
+        if not sending.answer.done():
+            sending.answer.set_exception(error)
+        self.forget(sending)
+
+    def _give_up(self) -> None:
+        told = f"no answer to the handshake within {self._limits.handshake_seconds:g} s"
+        self._end(tpu_errors.Unreachable(told), is_ours=True)
+
+    def _keep(self) -> None:
+        """Keeps the connection alive while somebody wants it, and ends it when nobody does."""
+        idle = self._loop.time() - self.wanted_at
+        if idle >= self._limits.idle_seconds and not self.pending:
+            self.close(f"not wanted for {idle:.0f} s")
+            return
+        self._keeper = self._loop.call_later(self._limits.keep_alive_seconds, self._keep)
+        if self.is_open:
+            self._quic.send_ping(0)
+            self._transmit()
+
+    def _transmit(self) -> None:
+        now = self._loop.time()
+        try:
+            for data, _ in self._quic.datagrams_to_send(now=now):
+                try:
+                    self._socket.send(data)
+                except (BlockingIOError, InterruptedError):
+                    self._counts["datagrams_dropped"] += 1  # QUIC sends it again
+        except OSError as error:
+            self._end(self._cut(error))
+            return
+        if self._unwritten:
+            self._note_what_is_written()
+        self._arm(self._quic.get_timer())
+
+    def _note_what_is_written(self) -> None:
+        now = self._loop.time()
+        for sending in self._unwritten:
+            if sending.is_written:
+                sending.written = now
+        # Those that were given up will never be.
+        self._unwritten = [
+            each for each in self._unwritten if each.written is None and not each.answer.done()
+        ]
+
+    def _arm(self, timer_at: float | None) -> None:
+        """A timer that is set too early finds out by itself: mostly none needs to be set anew."""
+        if timer_at is None or self.error is not None:
+            return
+        if self._timer is not None:
+            if self._timer_at <= timer_at:
+                return
+            self._timer.cancel()
+        self._timer_at = timer_at
+        self._timer = self._loop.call_at(timer_at, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        due = self._quic.get_timer()
+        # The loop's clock may stand a hair before the time that it was asked to wake us at.
+        now = max(self._loop.time(), self._timer_at)
+        if due is not None and due <= now:
+            self._quic.handle_timer(now=now)
+            self._go_on()
+        else:
+            self._arm(due)
+
+    def _closed_by_peer(self, event: events.ConnectionTerminated) -> TpuError:
+        if event.frame_type is None:
+            return tpu_errors.closed_by_leader(event.error_code, event.reason_phrase)
+        return tpu_errors.closed_by_transport(
+            event.error_code, event.reason_phrase, is_connected=self.is_open
+        )
+
+    def _cut(self, error: OSError) -> TpuError:
+        """What the system says about the way to the leader."""
+        if error.errno == errno.ECONNREFUSED:
+            told = "nobody listens at the address"
+        else:
+            told = f"no way to the address: {error.strerror or error}"
+        kind = tpu_errors.ConnectionLost if self.is_open else tpu_errors.Unreachable
+        return kind(told)
+
+    def _end(self, error: TpuError, *, is_ours: bool = False) -> None:
+        if self.error is not None:
+            return
+        self.error = error
+        for timer in (self._patience, self._keeper, self._timer):
+            if timer is not None:
+                timer.cancel()
+        if is_ours:
+            self._say_goodbye()
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        for sending in [*self._flying.values(), *self._waiting]:
+            if not sending.answer.done():
+                sending.answer.set_exception(type(error)(*error.args))
+            if sending.timer is not None:
+                sending.timer.cancel()
+        self._flying.clear()
+        self._waiting.clear()
+        self._ended(self, error)
+
+    def _say_goodbye(self) -> None:
+        self._quic.close()
+        try:
+            for data, _ in self._quic.datagrams_to_send(now=self._loop.time()):
+                self._socket.send(data)
+        except OSError:
+            pass  # it is over anyway
+
+
+def _connected_socket(address: Address) -> socket.socket:
+    """A socket of this connection alone, whose port stays: leaders allow no migration."""
+    try:
+        version = ip_address(address[0]).version
+    except ValueError:
+        raise tpu_errors.Unreachable(f"no IP address: {address[0]!r:.60}") from None
+    made = socket.socket(socket.AF_INET6 if version == 6 else socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        made.setblocking(False)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        made.connect(address)
+    except (OSError, OverflowError) as error:
+        made.close()
+        raise tpu_errors.Unreachable(f"no way to the address: {error}") from None
+    return made
