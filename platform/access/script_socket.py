@@ -22,7 +22,13 @@ _TIMEVAL = struct.pack("ll", int(TIMEOUT_SECONDS), int(TIMEOUT_SECONDS % 1 * 1_0
 
 
 class RedisAway(Exception):
-    """Redis did not answer, or answered that it cannot."""
+    """Redis did not answer, or answered that it cannot. Where the command was `sent` and no answer
+    came, it may have been done.
+    """
+
+    def __init__(self, text: str, *, sent: bool = False) -> None:
+        super().__init__(text)
+        self.sent = sent
 
 
 class ScriptUnknown(Exception):
@@ -54,8 +60,10 @@ def ask(message: bytes) -> list[int]:
     if _away_until and time.monotonic() < _away_until:
         raise RedisAway("Redis did not answer a moment ago")
     connection = _threads.connection
+    sent = False
     try:
         if connection is not None:
+            sent = True
             try:
                 reply = _exchange(connection, message)
             except (BrokenPipeError, ConnectionError):
@@ -64,6 +72,7 @@ def ask(message: bytes) -> list[int]:
         if connection is None:
             _threads.connection = None
             connection = _connect()
+            sent = True
             reply = _exchange(connection, message)
             _threads.connection = connection
     except (OSError, RedisAway) as error:
@@ -71,7 +80,7 @@ def ask(message: bytes) -> list[int]:
             connection.close()
         _threads.connection = None
         _away_until = time.monotonic() + AWAY_SECONDS
-        raise RedisAway(str(error) or type(error).__name__) from None
+        raise RedisAway(str(error) or type(error).__name__, sent=sent) from None
     if reply[:1] == b"*":
         return [int(line[1:]) for line in reply.split(b"\r\n")[1:-1]]
     if reply.startswith(b"-NOSCRIPT"):

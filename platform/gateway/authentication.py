@@ -10,6 +10,9 @@ from rest_framework.request import Request
 from access.callers import Caller
 from access.services import keys, tiers
 
+# The paths that clients of a block engine call.
+_BLOCK_ENGINE = ("/bundle/", "/api/v1/")
+
 
 def caller_of(meta: dict[str, Any], *, now: datetime) -> Caller:
     """Who calls: the key's holder, or the anonymous caller when no key came. Raises KeyRefused
@@ -22,6 +25,7 @@ def caller_of(meta: dict[str, Any], *, now: datetime) -> Caller:
 def key_of(meta: dict[str, Any]) -> str | None:
     """The key's text: the header wins over the query; a scheme word `Bearer` is tolerated.
 
+    Clients of a block engine call it `uuid`, on its paths, or send it in a header of their own.
     What came but is no key is the text "", never None: servers hand over a header that is not
     ASCII as an empty one, and its sender must not be taken for a caller without a key.
     """
@@ -30,10 +34,17 @@ def key_of(meta: dict[str, Any]) -> str | None:
         text = header.strip()
         return text[7:].strip() if text[:7].lower() == "bearer " else text
     query: str = meta.get("QUERY_STRING", "")
+    name = "api_key"
+    if meta["PATH_INFO"].startswith(_BLOCK_ENGINE):
+        engines_own: str | None = meta.get("HTTP_X_JITO_AUTH")
+        if engines_own is not None:
+            return engines_own.strip()
+        if name not in query:
+            name = "uuid"
     # A name may be percent-encoded; most calls have no query at all, and reading one costs.
-    if "api_key" not in query and "%" not in query:
+    if name not in query and "%" not in query:
         return None
-    return parse_qs(query, keep_blank_values=True).get("api_key", [None])[-1]
+    return parse_qs(query, keep_blank_values=True).get(name, [None])[-1]
 
 
 class KeyAuthentication(BaseAuthentication):

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,9 +25,9 @@ from gateway.bodies import read_body
 from gateway.compression import MINIMUM, compress
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.permissions import TermsPermission, require, require_served, scope_missing
-from gateway.refusals import NotAllowed, body_of, headers_of, status_of
+from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
 from gateway.terms import Face, Terms
-from gateway.throttles import QuotaThrottle, require_taken, still_known, take
+from gateway.throttles import QuotaThrottle, require_taken, still_known, take, take_each
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
@@ -36,7 +36,6 @@ __all__ = ["Call", "Endpoint", "RpcEndpoint", "Terms"]
 
 log = logging.getLogger(__name__)
 
-Observer = Callable[[str, RpcError | None], None]
 # What an endpoint's path shows to who looks at it with a browser.
 Page = Callable[[HttpRequest], HttpResponseBase]
 
@@ -45,7 +44,8 @@ Page = Callable[[HttpRequest], HttpResponseBase]
 class Call:
     """What a method may know of the request: the first argument of every RPC method.
 
-    `now` is an aware datetime, `address` the client's address as text.
+    `now` is an aware datetime, `address` the client's address as text, `query` the query string.
+    What a method puts into `headers` goes with the answer of a call that came alone.
     """
 
     caller: Caller
@@ -53,6 +53,8 @@ class Call:
     now: datetime
     request_id: str
     address: str
+    query: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 class RpcEndpoint(APIView):
@@ -104,7 +106,11 @@ class RpcEndpoint(APIView):
                 calls, cost = error, 1
             if terms.scopes:
                 calls = _with_scopes(calls, caller, terms)
-            taken = take(request, caller, terms.quota, address, cost)
+            if terms.quotas and not isinstance(calls, RpcError):
+                asked = [terms.quotas.get(each.method, terms.quota) for each in calls.items]
+                taken, cost = take_each(request, caller, asked, address)
+            else:
+                taken = take(request, caller, terms.quota, address, cost)
             if taken is not None:
                 if not still_known(taken):
                     caller = caller_of(meta, now=now)
@@ -113,17 +119,26 @@ class RpcEndpoint(APIView):
                         calls = _with_scopes(calls, caller, terms)
                 require_taken(taken, cost)
             observe = self._observer(caller, address, started)
+            headers: dict[str, str] | None = None
             if isinstance(calls, RpcError):
                 observe("", calls)
                 chunks = [rpc.failure(calls)]
             else:
-                call = Call(caller, host, now, identity, address)
+                query: str = meta.get("QUERY_STRING", "")
+                call = Call(caller, host, now, identity, address, query)
                 chunks = rpc.answer(calls, self.methods, call, observe)
+                if not calls.batch:
+                    headers = call.headers
+                    found = observe.error
+                    if found is not None and _has_a_face(found, terms.face):
+                        return _refused(found, chunks, terms.face, identity, taken)
             encoding = None
             accepted = meta.get("HTTP_ACCEPT_ENCODING")
             if accepted and sum(map(len, chunks)) > MINIMUM:
                 chunks, encoding = compress(chunks, accepted)
-            return Answer(chunks, request_id=identity, encoding=encoding, taken=taken)
+            return Answer(
+                chunks, request_id=identity, encoding=encoding, taken=taken, headers=headers
+            )
         except RpcError as error:
             refusal = error
         except Exception:
@@ -133,7 +148,7 @@ class RpcEndpoint(APIView):
             refusal = InternalError()
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
         key_id = getattr(refusal, "key_id", None) if caller is None else caller.key_id
-        self._count(key_id, method, refusal.reason, address, time.perf_counter() - started)
+        self.count(key_id, method, refusal.reason, address, time.perf_counter() - started)
         content_type, text = body_of(refusal, terms.face)
         return Answer(
             [text],
@@ -144,17 +159,10 @@ class RpcEndpoint(APIView):
             headers=headers_of(refusal),
         )
 
-    def _observer(self, caller: Caller, address: str, started: float) -> Observer:
-        def observe(method: str, error: RpcError | None) -> None:
-            nonlocal started
-            now = time.perf_counter()
-            reason = "ok" if error is None else error.reason
-            self._count(caller.key_id, method, reason, address, now - started)
-            started = now
+    def _observer(self, caller: Caller, address: str, started: float) -> "_Observer":
+        return _Observer(self, caller.key_id, address, started)
 
-        return observe
-
-    def _count(
+    def count(
         self, key_id: int | None, method: str, status: str, address: str, spent: float
     ) -> None:
         """Whatever a caller invents as a method is one word, so that counters stay few; `none` is
@@ -170,6 +178,50 @@ class RpcEndpoint(APIView):
             microseconds=int(spent * 1e6),
             address=address,
         )
+
+
+class _Observer:
+    """Counts each call of a body, and keeps the refusal of the last one."""
+
+    __slots__ = ("address", "endpoint", "error", "key_id", "started")
+
+    def __init__(
+        self, endpoint: RpcEndpoint, key_id: int | None, address: str, started: float
+    ) -> None:
+        self.endpoint = endpoint
+        self.key_id = key_id
+        self.address = address
+        self.started = started
+        self.error: RpcError | None = None
+
+    def __call__(self, method: str, error: RpcError | None) -> None:
+        now = time.perf_counter()
+        reason = "ok" if error is None else error.reason
+        self.error = error
+        self.endpoint.count(self.key_id, method, reason, self.address, now - self.started)
+        self.started = now
+
+
+def _has_a_face(error: RpcError, face: Face) -> bool:
+    """Whether a method's refusal is more than an error object in an answer of HTTP 200."""
+    return isinstance(error, Refusal) or (
+        face is Face.PLAIN_TEXT and isinstance(error, InternalError)
+    )
+
+
+def _refused(
+    error: RpcError, chunks: list[bytes], face: Face, identity: str, taken: Taken | None
+) -> Answer:
+    content_type, text = body_of(error, face)
+    return Answer(
+        # The error object that was written already has the call's id.
+        chunks if content_type == "application/json" else [text],
+        request_id=identity,
+        status=status_of(error),
+        content_type=content_type,
+        taken=taken,
+        headers=headers_of(error),
+    )
 
 
 def _with_scopes(

@@ -188,6 +188,8 @@ class BatchAboveLimit(TooManyRequests):
     text = "Too many requests: split the batch, more than {limit} calls never fit"
 
 
+# What Face.PLAIN_TEXT tells in a line of text.
+_PLAIN = {401, 403, 429, 500}
 _CHALLENGE = 'Bearer realm="tidemark"'
 
 
@@ -205,7 +207,7 @@ def headers_of(error: RpcError) -> dict[str, str]:
 
 def body_of(error: RpcError, face: Face) -> tuple[str, bytes]:
     """Content type and body of the refusal, as the endpoint's terms want it."""
-    if face is Face.PLAIN_TEXT:
+    if face is Face.PLAIN_TEXT and status_of(error) in _PLAIN:
         return "text/plain; charset=utf-8", f"{error.message}\n".encode()
     if face is Face.WORD:
         details: dict[str, Any] = {k: v for k, v in error.data.items() if k != "reason"}

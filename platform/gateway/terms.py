@@ -8,7 +8,9 @@ from gateway.hosts import EVERY
 
 
 class Face(enum.Enum):
-    """How a refusal looks: a JSON-RPC error object, `{"error": word, …}`, or one line of text."""
+    """How a refusal looks: a JSON-RPC error object, `{"error": word, …}`, or one line of text where
+    the HTTP status says the rest (401, 403, 429, 500) and a JSON-RPC error object elsewhere.
+    """
 
     JSON_RPC = "json-rpc"
     WORD = "word"
@@ -19,7 +21,8 @@ class Face(enum.Enum):
 class Terms:
     """`scope` is the key's right that the endpoint asks for, `hosts` the tier hosts that serve it
     (gateway.hosts has the sets), `quota` the bucket that a call takes from beside `requests`.
-    `scopes` names the methods that ask for another right: {method: scope}.
+    `scopes` and `quotas` name the methods that ask for another right, and that take from another
+    bucket: {method: scope}, {method: quota}.
     """
 
     scope: str
@@ -28,3 +31,4 @@ class Terms:
     quota: str = "requests"
     face: Face = Face.JSON_RPC
     scopes: Mapping[str, str] = field(default_factory=dict)
+    quotas: Mapping[str, str] = field(default_factory=dict)

@@ -1,5 +1,7 @@
 """The caller's quota: taken in one round trip, which also tells whether keys changed meanwhile."""
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -35,6 +37,21 @@ def take(
                 return taken
     plan = buckets.plan_of(caller, quota)
     return taken if plan is None else buckets.take(plan, cost)
+
+
+def take_each(
+    request: HttpRequest, caller: Caller, quotas: Sequence[str], address: str
+) -> tuple[Taken | None, int]:
+    """`take` for calls of several quotas: what came of the last one taken from, or of the first
+    that refused, and how much it was asked for. What was taken before a refusal is spent.
+    """
+    taken: Taken | None = None
+    cost = 0
+    for quota, cost in Counter(quotas).items():
+        taken = take(request, caller, quota, address, cost)
+        if taken is not None and not taken.allowed:
+            break
+    return taken, cost
 
 
 def require_taken(taken: Taken, cost: int) -> None:

@@ -1,4 +1,4 @@
-"""The tables of methods by path: `/` with what the upstream node answers, `/priority`, `/bundle`."""
+"""The tables of methods: of `/`, with what the upstream node answers, `/priority` and `/bundle`."""
 
 from collections.abc import Sequence
 from typing import Any
