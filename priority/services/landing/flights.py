@@ -1,0 +1,176 @@
+"""Flights: what this lander is bringing out, how far each transaction of it has come."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from chain.transactions import BadTransaction, Wire, decode_wire
+from priority.models import Attempt, Submission
+from priority.services.landing.chain_view import Sighting
+from priority.submissions import Accepted, State
+
+_SYSTEM = bytes(32)
+_ADVANCE_NONCE = (4).to_bytes(4, "little")
+# The first tries tell what an upstream minds; the ones after them are only counted.
+MOST_ATTEMPTS = 40
+ON_CHAIN = frozenset({State.LANDED, State.FAILED})
+
+
+class Try(NamedTuple):
+    """A row of Attempt, but for whose it is."""
+
+    upstream: str
+    target: str
+    number: int
+    started_at: datetime
+    latency_us: int
+    outcome: Attempt.Outcome
+    answer: str
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """One transaction of a flight, as its row has it."""
+
+    signature: bytes
+    wire: bytes
+    blockhash: bytes
+    is_nonced: bool
+    row_id: int | None = None
+    state: State = State.RECEIVED
+    commitment: str = ""
+    reason: str = ""
+    accepted_slot: int | None = None
+    last_valid: int | None = None
+    sightings: dict[int, Sighting] = field(default_factory=dict)
+    slot: int | None = None
+    index: int | None = None
+    error: bytes | None = None
+    sent_at: datetime | None = None
+    seen_at: datetime | None = None
+    is_settled: bool = False
+
+    def sight(self, sighting: Sighting, now: datetime) -> bool:
+        """It stands in a block. Whether that is news."""
+        known = self.sightings.get(sighting.slot)
+        self.sightings[sighting.slot] = sighting
+        if known == sighting or (self.slot is not None and sighting.slot < self.slot):
+            return False
+        self._stands_in(sighting)
+        self.seen_at = self.seen_at or now
+        return True
+
+    def lose(self, slot: int) -> bool:
+        """The slot is dead. Whether that changes anything: it may stand in another one."""
+        self.sightings.pop(slot, None)
+        if self.slot != slot:
+            return False
+        if self.sightings:
+            self._stands_in(self.sightings[max(self.sightings)])
+            return True
+        self.slot = self.index = self.error = self.seen_at = None
+        self.commitment = ""
+        self.state = State.SENT if self.sent_at else State.RECEIVED
+        return True
+
+    def _stands_in(self, sighting: Sighting) -> None:
+        self.slot, self.index, self.error = sighting
+        self.state = State.LANDED if sighting.error is None else State.FAILED
+        self.commitment, self.reason = "processed", ""
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """An entry of the stream, from when it was read until it needs no more care."""
+
+    entry_id: bytes
+    accepted: Accepted
+    parts: list[Part]
+    accepted_at: datetime
+    tries: int = 0
+    pause: float = 0.0
+    timer: asyncio.TimerHandle | None = None
+    attempts_kept: int = 0
+    unwritten: list[Try] = field(default_factory=list)
+    bundle_row: int | None = None
+    bundle_reason: str = ""
+    engine_ids: dict[str, str] = field(default_factory=dict)
+    own_tips: dict[str, object] = field(default_factory=dict)
+    under_way: int = 0  # tries whose answer has not come
+    is_stored: bool = False
+    is_dirty: bool = True
+    is_done: bool = False  # nothing more to do but to store it
+    is_acked: bool = False
+
+    @property
+    def is_bundle(self) -> bool:
+        return self.accepted.kind == Submission.Kind.BUNDLE
+
+    @property
+    def is_sent(self) -> bool:
+        return self.parts[0].sent_at is not None
+
+    @property
+    def is_on_chain(self) -> bool:
+        """Some of it is: of a bundle nothing else can land any more."""
+        return any(part.state in ON_CHAIN for part in self.parts)
+
+    @property
+    def has_tries_left(self) -> bool:
+        most = self.accepted.max_retries
+        return most is None or self.tries <= most
+
+    @property
+    def last_valid(self) -> int | None:
+        """The last block that can take it; None where no height ends it, or none is known."""
+        heights = [part.last_valid for part in self.parts if part.last_valid is not None]
+        return min(heights, default=None)
+
+    @property
+    def is_nonced(self) -> bool:
+        return all(part.is_nonced for part in self.parts)
+
+    @property
+    def state(self) -> State:
+        """A bundle's, after its transactions'."""
+        states = {part.state for part in self.parts}
+        if State.FAILED in states:
+            return State.FAILED
+        if states == {State.LANDED}:
+            return State.LANDED
+        return State.SENT if self.is_sent else State.RECEIVED
+
+    def note(self, tried: Try) -> None:
+        """The try becomes a row, if it is one of the first."""
+        if self.attempts_kept < MOST_ATTEMPTS:
+            self.attempts_kept += 1
+            self.unwritten.append(tried)
+
+    def stop(self) -> None:
+        """No further round."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+
+def flight_of(entry_id: bytes, accepted: Accepted) -> Flight:
+    """The flight of an entry. Raises BadTransaction."""
+    if not accepted.wires or len(accepted.wires) != len(accepted.signatures):
+        raise BadTransaction("an entry has as many signatures as transactions")
+    parts = []
+    for signature, data in zip(accepted.signatures, accepted.wires, strict=True):
+        wire = decode_wire(data)
+        if len(signature) != 64 or wire.signatures[0] != signature:
+            raise BadTransaction("the signature is not the transaction's")
+        parts.append(Part(signature, data, wire.recent_blockhash, _is_nonced(wire)))
+    accepted_at = datetime.fromtimestamp(accepted.received_at, UTC)
+    return Flight(entry_id, accepted, parts, accepted_at)
+
+
+def _is_nonced(wire: Wire) -> bool:
+    if not wire.instructions:
+        return False
+    program, _, data = wire.instructions[0]
+    keys = wire.account_keys
+    return program < len(keys) and keys[program] == _SYSTEM and data[:4] == _ADVANCE_NONCE

@@ -1,0 +1,272 @@
+"""Rows of what is landed, in batches: one statement for any number of them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+from django.db import connection
+
+from columns.raw_queries import raw_connection
+
+
+class SubmissionRow(msgspec.Struct, kw_only=True):
+    """A row of priority_submission; keys of 32 and 64 bytes in hex, `err` as JSON."""
+
+    signature: str
+    kind: str
+    key_id: int | None
+    tier: str
+    edge: str
+    request_id: str
+    bundle_id: int | None
+    bundle_index: int | None
+    only: list[str]
+    max_retries: int | None
+    tip_address: str | None
+    tip_lamports: int | None
+    tip_instruction_index: int | None
+    blockhash: str
+    is_nonced: bool
+    accepted_at: datetime
+    accepted_slot: int | None
+    last_valid_block_height: int | None
+    state: str
+    commitment: str
+    reason: str
+    slot: int | None
+    transaction_index: int | None
+    err: Any
+    tries: int
+    sent_at: datetime | None
+    seen_at: datetime | None
+
+
+class SubmissionChange(msgspec.Struct, kw_only=True):
+    """What changes of a submission while it is brought out."""
+
+    id: int
+    accepted_slot: int | None
+    last_valid_block_height: int | None
+    state: str
+    commitment: str
+    reason: str
+    slot: int | None
+    transaction_index: int | None
+    err: Any
+    tries: int
+    sent_at: datetime | None
+    seen_at: datetime | None
+
+
+class BundleRow(msgspec.Struct, kw_only=True):
+    """A row of priority_bundle. `engine_ids` are put to those that are there."""
+
+    bundle_id: str
+    key_id: int | None
+    state: str
+    reason: str
+    engine_ids: dict[str, str]
+    accepted_at: datetime
+    slot: int | None
+
+
+class StoredSubmission(NamedTuple):
+    """A submission that was there before: another lander's, or one of an earlier day."""
+
+    id: int
+    signature: bytes
+    state: str
+    commitment: str
+    tries: int
+    sent_at: datetime | None
+    seen_at: datetime | None
+    slot: int | None
+    transaction_index: int | None
+    settled_at: datetime | None
+
+
+class AttemptRow(NamedTuple):
+    """A row of priority_attempt."""
+
+    submission_id: int
+    upstream: str
+    target: str
+    number: int
+    started_at: datetime
+    latency_us: int
+    outcome: str
+    answer: str
+
+
+# Of what the landing makes columns: the type that JSON is read as, and how it becomes the column's.
+_TYPES = {
+    **dict.fromkeys(["id", "key_id", "bundle_id", "slot", "accepted_slot"], "bigint"),
+    **dict.fromkeys(["tip_lamports", "last_valid_block_height"], "bigint"),
+    **dict.fromkeys(["bundle_index", "max_retries", "tip_instruction_index"], "integer"),
+    **dict.fromkeys(["transaction_index", "tries"], "integer"),
+    **dict.fromkeys(["accepted_at", "sent_at", "seen_at"], "timestamptz"),
+    "is_nonced": "boolean",
+    "only": "text[]",
+    "err": "jsonb",
+    "engine_ids": "jsonb",
+}
+_IN_HEX = {"signature", "tip_address", "blockhash"}
+
+
+def _recordset(row: type[msgspec.Struct], *, text: Collection[str] = ()) -> str:
+    columns = ", ".join(
+        f'"{name}" {"text" if name in text else _TYPES.get(name, "text")}'
+        for name in row.__struct_fields__
+    )
+    return f"jsonb_to_recordset(%s::jsonb) AS v({columns})"
+
+
+def _value(name: str) -> str:
+    if name == "key_id":
+        return "k.id"  # a key that was deleted meanwhile is nobody's
+    return f"decode(v.{name}, 'hex')" if name in _IN_HEX else f'v."{name}"'
+
+
+def _names(row: type[msgspec.Struct]) -> str:
+    return ", ".join(f'"{name}"' for name in row.__struct_fields__)
+
+
+def _values(row: type[msgspec.Struct]) -> str:
+    return ", ".join(map(_value, row.__struct_fields__))
+
+
+def _starts_anew(table: str, row: type[msgspec.Struct]) -> str:
+    """What never landed and never can may be submitted again, and is then as new."""
+    sets = ", ".join(f'"{name}" = EXCLUDED."{name}"' for name in row.__struct_fields__)
+    return (
+        f"DO UPDATE SET {sets}, settled_at = NULL WHERE {table}.settled_at IS NOT NULL"
+        f" AND {table}.state IN ('expired', 'refused')"
+        f" AND {table}.accepted_at < EXCLUDED.accepted_at"
+    )
+
+
+_INSERT_SUBMISSIONS = (
+    f"INSERT INTO priority_submission ({_names(SubmissionRow)})"
+    f" SELECT {_values(SubmissionRow)} FROM {_recordset(SubmissionRow)}"
+    " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.signature"
+    f" ON CONFLICT (signature) {_starts_anew('priority_submission', SubmissionRow)}"
+    " RETURNING id, signature, xmax <> 0"
+)
+_INSERT_BUNDLES = (
+    f"INSERT INTO priority_bundle ({_names(BundleRow)})"
+    f" SELECT {_values(BundleRow)} FROM {_recordset(BundleRow, text=['bundle_id'])}"
+    " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.bundle_id"
+    f" ON CONFLICT (bundle_id) {_starts_anew('priority_bundle', BundleRow)}"
+)
+_CHANGED = [name for name in SubmissionChange.__struct_fields__ if name != "id"]
+_KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}
+_CHANGE_SUBMISSIONS = (
+    "UPDATE priority_submission s SET "
+    + ", ".join(
+        f"{name} = COALESCE(v.{name}, s.{name})"
+        if name in _KEPT_IF_UNKNOWN
+        else f"{name} = v.{name}"
+        for name in _CHANGED
+    )
+    + f" FROM {_recordset(SubmissionChange)}"
+    " WHERE s.id = v.id AND s.settled_at IS NULL RETURNING s.id"
+)
+_CHANGE_BUNDLES = (
+    "UPDATE priority_bundle b SET state = v.state, reason = v.reason, slot = v.slot,"
+    " engine_ids = b.engine_ids || v.engine_ids"
+    f" FROM {_recordset(BundleRow, text=['bundle_id'])}"
+    " WHERE b.bundle_id = v.bundle_id AND b.settled_at IS NULL"
+)
+
+
+def insert_bundles(rows: Sequence[BundleRow]) -> dict[str, int]:
+    """The primary keys by bundle id, of those that were there too."""
+    if not rows:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_BUNDLES, [_json(rows)])
+        cursor.execute(
+            "SELECT bundle_id, id FROM priority_bundle WHERE bundle_id = ANY(%s)",
+            [[row.bundle_id for row in rows]],
+        )
+        return dict(cursor.fetchall())
+
+
+def insert_submissions(
+    rows: Sequence[SubmissionRow],
+) -> tuple[dict[bytes, int], list[StoredSubmission]]:
+    """The primary keys of new ones, and of those that start anew, by signature; and the others as
+    they are.
+    """
+    if not rows:
+        return {}, []
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_SUBMISSIONS, [_json(rows)])
+        found = cursor.fetchall()
+        new = {bytes(signature): pk for pk, signature, _ in found}
+        restarted = [pk for pk, _, was_there in found if was_there]
+        if restarted:
+            cursor.execute(
+                "DELETE FROM priority_attempt WHERE submission_id = ANY(%s)", [restarted]
+            )
+        others = [each for row in rows if (each := bytes.fromhex(row.signature)) not in new]
+        return new, stored_submissions(others)
+
+
+def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:
+    """Those of them that have rows."""
+    if not signatures:
+        return []
+    names = ", ".join(StoredSubmission._fields)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {names} FROM priority_submission WHERE signature = ANY(%s)",
+            [list(signatures)],
+        )
+        rows = [StoredSubmission(*row) for row in cursor.fetchall()]
+        return [row._replace(signature=bytes(row.signature)) for row in rows]
+
+
+def change_submissions(rows: Sequence[SubmissionChange]) -> set[int]:
+    """Those whose fate is not settled yet are changed; which ones they are."""
+    if not rows:
+        return set()
+    with connection.cursor() as cursor:
+        # In one order, as whoever else writes several of them does.
+        cursor.execute(
+            "SELECT FROM priority_submission WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
+            [[row.id for row in rows]],
+        )
+        cursor.execute(_CHANGE_SUBMISSIONS, [_json(rows)])
+        return {pk for (pk,) in cursor.fetchall()}
+
+
+def change_bundles(rows: Sequence[BundleRow]) -> None:
+    """Those whose fate is not settled yet."""
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.execute(_CHANGE_BUNDLES, [_json(rows)])
+
+
+def settled_among(ids: Collection[int]) -> set[int]:
+    """Those whose fate is final, or whose rows are gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM priority_submission WHERE id = ANY(%s) AND settled_at IS NULL",
+            [list(ids)],
+        )
+        return set(ids) - {pk for (pk,) in cursor.fetchall()}
+
+
+def copy_attempts(rows: Iterable[AttemptRow]) -> None:
+    command = f"COPY priority_attempt ({', '.join(AttemptRow._fields)}) FROM STDIN (FORMAT BINARY)"
+    types = ["int8", "text", "text", "int4", "timestamptz", "int4", "text", "text"]
+    with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
+        copy.set_types(types)
+        for row in rows:
+            copy.write_row(row)
+
+
+def _json(rows: Sequence[msgspec.Struct]) -> str:
+    return msgspec.json.encode(rows).decode()
