@@ -44,7 +44,9 @@ def key_of(meta: dict[str, Any]) -> str | None:
     # A name may be percent-encoded; most calls have no query at all, and reading one costs.
     if name not in query and "%" not in query:
         return None
-    return parse_qs(query, keep_blank_values=True).get(name, [None])[-1]
+    found: dict[str, list[str]] = parse_qs(query, keep_blank_values=True)
+    texts = found.get("api_key") or found.get(name)
+    return None if texts is None else texts[-1]
 
 
 class KeyAuthentication(BaseAuthentication):

@@ -2,16 +2,20 @@
 
 import binascii
 from enum import Enum
+from typing import NamedTuple
 
+from solders.pubkey import Pubkey
+from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode, b64decode
-from chain.transactions import BadTransaction, decode_wire
+from chain.transactions import BadTransaction, Wire, decode_wire, sanitize
 from jsonrpc.errors import InvalidParams
 
 MOST_BYTES = 1_232
 # The longest texts that so many bytes can have.
 _LONGEST = {"base58": 1_683, "base64": 1_644}
+_UNSIGNED = bytes(64)
 _TYPE = "solana_transaction::versioned::VersionedTransaction"
 
 
@@ -59,6 +63,20 @@ class UnsupportedVersion(InvalidParams):
         )
 
 
+class SignatureMissing(InvalidParams):
+    """A key that must sign has not: its signature is all zeros. `pubkey` is it."""
+
+    reason = "signature_missing"
+
+    def __init__(self, at: str, pubkey: bytes) -> None:
+        name = str(Pubkey(pubkey))
+        super().__init__(
+            f"transaction is not fully signed: the signature of {name} is missing",
+            at=at,
+            pubkey=name,
+        )
+
+
 class SignatureInvalid(InvalidParams):
     """A signature that is not that of its key over the message."""
 
@@ -71,18 +89,53 @@ class SignatureInvalid(InvalidParams):
         )
 
 
+class Signed(NamedTuple):
+    """A transaction whose signatures are verified: its bytes, and what they say."""
+
+    data: bytes
+    wire: Wire
+
+
+def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
+    """A legacy or version 0 transaction that a validator could run, with every signature verified.
+    Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion, SignatureMissing,
+    SignatureInvalid.
+    """
+    data, wire = _read(text, encoding, at)
+    try:
+        sanitize(wire)
+    except BadTransaction as fault:
+        raise TransactionUndecodable(f"invalid transaction: {fault}", at) from None
+    # One byte tells how many there are: sanitize lets no more of them pass.
+    message = data[1 + 64 * len(wire.signatures) :]
+    for signature, key in zip(wire.signatures, wire.account_keys, strict=False):
+        if signature == _UNSIGNED:
+            raise SignatureMissing(at, key)
+        if not Signature(signature).verify(Pubkey(key), message):
+            raise SignatureInvalid(at)
+    return Signed(data, wire)
+
+
 def read_transaction(text: str, encoding: TransactionText, *, at: str) -> VersionedTransaction:
     """A legacy or version 0 transaction with a signature for each key that must sign, none of them
     verified. Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion.
     """
-    wire = _wire(text, encoding, at)
+    data, _ = _read(text, encoding, at)
     try:
-        version = decode_wire(wire).version
-        if version == 1:
-            raise UnsupportedVersion(version, at)
-        return VersionedTransaction.from_bytes(wire)
-    except (BadTransaction, ValueError) as fault:
+        return VersionedTransaction.from_bytes(data)
+    except ValueError as fault:
         raise TransactionUndecodable(f"failed to deserialize {_TYPE}: {fault}", at) from None
+
+
+def _read(text: str, encoding: TransactionText, at: str) -> tuple[bytes, Wire]:
+    data = _wire(text, encoding, at)
+    try:
+        wire = decode_wire(data)
+    except BadTransaction as fault:
+        raise TransactionUndecodable(f"failed to deserialize {_TYPE}: {fault}", at) from None
+    if wire.version == 1:
+        raise UnsupportedVersion(wire.version, at)
+    return data, wire
 
 
 def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
