@@ -167,3 +167,79 @@ class SnapshotsTooLarge(InvalidParams):
             found=found,
             maximum=maximum,
         )
+
+
+class SignatureUnknown(InvalidParams):
+    """The caller submitted no transaction of this signature here, or so long ago that its fate is
+    not kept any more.
+    """
+
+    reason = "signature_unknown"
+
+    def __init__(self, signature: object, kept_days: int) -> None:
+        super().__init__(
+            f"No transaction of this signature was accepted from you here within {kept_days} days",
+            signature=str(signature),
+            keptDays=kept_days,
+        )
+
+
+class BundleUnknown(InvalidParams):
+    """The caller submitted no such bundle here, or so long ago that its fate is not kept any
+    more.
+    """
+
+    reason = "bundle_unknown"
+
+    def __init__(self, kept_days: int) -> None:
+        super().__init__(
+            f"No such bundle was accepted from you here within {kept_days} days",
+            keptDays=kept_days,
+        )
+
+
+class BundleIdMalformed(InvalidParams):
+    """Neither a bundle's id nor signatures of transactions."""
+
+    reason = "bundle_id_malformed"
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "Not the id of a bundle",
+            required="64 digits of lower-case hex, or the signatures that sendBundle answered",
+            found=found[:100],
+        )
+
+
+class TooManyBundles(InvalidParams):
+    """More bundles than one call may ask about."""
+
+    reason = "too_many_bundles"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"Too many bundle ids provided; max {maximum}", found=found, maximum=maximum
+        )
+
+
+class TooManyFates(InvalidParams):
+    """More signatures than one call may ask about."""
+
+    reason = "too_many_fates"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"Too many signatures provided; max {maximum}", found=found, maximum=maximum
+        )
+
+
+class FatesUnavailable(RpcError):
+    """What was accepted a moment ago stands in Redis alone, and Redis does not answer: the fate may
+    be there, and cannot be told now.
+    """
+
+    code = -32005
+    reason = "fates_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("What was accepted last cannot be read now: try again")

@@ -20,14 +20,21 @@ log = logging.getLogger(__name__)
 # and in that of its key, from which a caller who was away catches up.
 LIVE_STREAM = f"{NAMESPACE}fates:live"
 FIELD = b"f"
+# Entries are numbered from 1 on, so that a reader sees when one is missing; and the id before which
+# this Redis knows nothing, so that a caller who was here before it lost its data is told.
+NUMBER_FIELD = b"n"
+_NUMBERS = f"{NAMESPACE}fates:numbers"
+SINCE = f"{NAMESPACE}fates:since"
 LIVE_ENTRIES = 2_000
 KEPT_ENTRIES = 2_000
 KEPT_SECONDS = 3_600
 
 _SCRIPT = """
-local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'f', ARGV[4])
-for i = 2, #KEYS do
-  redis.call('XADD', KEYS[i], 'MAXLEN', '~', ARGV[2], id, 'f', ARGV[i + 3])
+local number = redis.call('INCR', KEYS[2])
+local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'f', ARGV[4], 'n', number)
+redis.call('SET', KEYS[3], id, 'NX')
+for i = 4, #KEYS do
+  redis.call('XADD', KEYS[i], 'MAXLEN', '~', ARGV[2], id, 'f', ARGV[i + 1])
   redis.call('EXPIRE', KEYS[i], ARGV[3])
 end
 return id
@@ -75,7 +82,7 @@ def announce(changes: Sequence[FateChange]) -> None:
     if not by_key:
         return
     told = [each for of_key in by_key.values() for each in of_key]
-    keys = [LIVE_STREAM, *map(key_stream, by_key)]
+    keys = [LIVE_STREAM, _NUMBERS, SINCE, *map(key_stream, by_key)]
     packed = [_encode(told), *map(_encode, by_key.values())]
     try:
         _script()(keys=keys, args=[LIVE_ENTRIES, KEPT_ENTRIES, KEPT_SECONDS, *packed])

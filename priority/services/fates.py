@@ -1,0 +1,316 @@
+"""What became of a submission, told to whom it belongs, from the moment it was accepted."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import NamedTuple, cast
+
+import msgspec
+import redis
+from solders.signature import Signature
+
+from access.redis_client import client
+from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
+from priority.models import Bundle, Submission
+from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
+from priority.services.announcing import FateChange
+from priority.store import fates as store
+from priority.submissions import State, in_flight_key
+
+MOST_TRANSACTIONS = 4
+_BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
+_NEVER_LANDED = (State.EXPIRED, State.REFUSED)
+
+
+class InFlight(NamedTuple):
+    """What Redis remembers of an acceptance: Unix seconds, and the key, None for a caller without
+    one.
+    """
+
+    received_at: float
+    key_id: int | None
+
+
+def fate(signature: Signature, *, key_id: int | None, kept_days: int) -> Fate:
+    """The fate with every attempt. Raises SignatureUnknown, and FatesUnavailable where Redis would
+    have to be asked and is away.
+    """
+    raw = bytes(signature)
+    row = store.submission_with_attempts(raw, key_id)
+    if row is None or row.state in _NEVER_LANDED:
+        # In this order: what is in neither place now is in the table by then, or nowhere.
+        waiting = _waiting([raw], [] if row is None else [row], key_id)
+        if raw in waiting:
+            return _received(raw, waiting[raw], attempts=[])
+        row = row or store.submission_with_attempts(raw, key_id)
+    if row is None:
+        raise SignatureUnknown(signature, kept_days)
+    return told(row, attempts=attempts_of(row))
+
+
+def fates(signatures: Sequence[Signature], *, key_id: int | None) -> list[Fate | None]:
+    """The fates in their short form, in order; None for what the key's holder never submitted.
+    Raises FatesUnavailable.
+    """
+    wanted = [bytes(each) for each in signatures]
+    rows = store.submissions(wanted, key_id)
+    waiting = _waiting(wanted, rows, key_id)
+    found = {bytes(row.signature): told(row) for row in rows}
+    found |= {raw: _received(raw, each) for raw, each in waiting.items()}
+    missing = [raw for raw in wanted if raw not in found]
+    if missing:
+        found |= {bytes(row.signature): told(row) for row in store.submissions(missing, key_id)}
+    return [found.get(raw) for raw in wanted]
+
+
+def newest_fates(
+    *, key_id: int, limit: int, before: Signature | None, kept_days: int
+) -> list[Fate]:
+    """The newest submissions of the key's customer, newest first, from behind the signature
+    `before`. Raises SignatureUnknown.
+    """
+    row = None
+    if before is not None:
+        found = store.submissions([bytes(before)], key_id)
+        if not found:
+            raise SignatureUnknown(before, kept_days)
+        row = found[0].pk
+    return [told(each) for each in store.newest(key_id, limit=limit, before=row)]
+
+
+def bundle_fate(name: str | Sequence[str], *, key_id: int | None, kept_days: int) -> BundleFate:
+    """The fate of a bundle by its id, or by what sendBundle answered: its signatures, or one of
+    them. A transaction that came alone is a bundle of one. Raises BundleIdMalformed, BundleUnknown
+    and FatesUnavailable.
+    """
+    asked = named(name)
+    row = _bundle_with_attempts(asked, key_id)
+    if row is None or row.state in _NEVER_LANDED:
+        waiting = _waiting_bundle(asked, row, key_id)
+        if waiting is not None:
+            return waiting
+        row = row or _bundle_with_attempts(asked, key_id)
+    if row is None:
+        alone = None
+        if len(asked.signatures) == 1:
+            alone = store.submission_with_attempts(asked.signatures[0], key_id)
+        if alone is None:
+            raise BundleUnknown(kept_days)
+        return _bundle_of_one(asked.bundle_id, alone)
+    return BundleFate(
+        bundle_id=row.bundle_id,
+        state=row.state,
+        final=row.settled_at is not None,
+        reason=row.reason or None,
+        slot=row.slot,
+        engine_ids=row.engine_ids,
+        accepted_at=row.accepted_at.timestamp(),
+        settled_at=_seconds(row.settled_at),
+        transactions=[
+            told(each, bundle_id=row.bundle_id, attempts=attempts_of(each))
+            for each in row.submissions.all()
+        ],
+    )
+
+
+class NamedBundle(NamedTuple):
+    """A bundle's id; and where it was named by signatures, those."""
+
+    bundle_id: str
+    signatures: list[bytes]
+
+
+def named(name: str | Sequence[str]) -> NamedBundle:
+    """The bundle that a caller names by its id or by what sendBundle answered. Raises
+    BundleIdMalformed.
+    """
+    if isinstance(name, str) and _BUNDLE_ID(name):
+        return NamedBundle(name, [])
+    texts = [name] if isinstance(name, str) else list(name)
+    try:
+        signatures = [bytes(Signature.from_string(text)) for text in texts]
+    except ValueError:
+        raise BundleIdMalformed(",".join(texts)) from None
+    if not 1 <= len(signatures) <= MOST_TRANSACTIONS:
+        raise BundleIdMalformed(",".join(texts))
+    return NamedBundle(bundle_id_of(texts), signatures)
+
+
+def bundle_id_of(signatures: Iterable[str]) -> str:
+    """The id of a bundle of these first signatures."""
+    return sha256(",".join(signatures).encode()).hexdigest()
+
+
+def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, InFlight]:
+    """What was accepted of these minutes ago or less, as far as the key's holder sees it. Raises
+    FatesUnavailable.
+    """
+    if not signatures:
+        return {}
+    try:
+        values = cast(
+            list[bytes | None], client().mget([in_flight_key(each) for each in signatures])
+        )
+    except redis.RedisError:
+        raise FatesUnavailable from None
+    found = {
+        signature: _read(value)
+        for signature, value in zip(signatures, values, strict=True)
+        if value is not None
+    }
+    if all(each.key_id in (None, key_id) for each in found.values()):
+        return found
+    mine = {None, *(store.keys_of_the_customer(key_id) if key_id is not None else ())}
+    return {signature: each for signature, each in found.items() if each.key_id in mine}
+
+
+def told(
+    row: Submission, *, bundle_id: str | None = None, attempts: list[Try] | None = None
+) -> Fate:
+    """A row as its owner reads it; the short form without attempts."""
+    if bundle_id is None and row.bundle is not None:
+        bundle_id = row.bundle.bundle_id
+    after = None
+    if row.slot is not None and row.accepted_slot is not None:
+        after = row.slot - row.accepted_slot
+    tip = None
+    if row.tip_address is not None and row.tip_lamports is not None:
+        tip = PaidTip(
+            address=str(row.tip_address),
+            lamports=row.tip_lamports,
+            instruction_index=row.tip_instruction_index,
+        )
+    return Fate(
+        signature=str(row.signature),
+        state=row.state,
+        final=row.settled_at is not None,
+        commitment=row.commitment or None,
+        slot=row.slot,
+        transaction_index=row.transaction_index,
+        slots_after_acceptance=after,
+        err=row.err,
+        reason=row.reason or None,
+        accepted_at=row.accepted_at.timestamp(),
+        accepted_slot=row.accepted_slot,
+        sent_at=_seconds(row.sent_at),
+        seen_at=_seconds(row.seen_at),
+        settled_at=_seconds(row.settled_at),
+        last_valid_block_height=row.last_valid_block_height,
+        durable_nonce=row.is_nonced,
+        tip=tip,
+        bundle_id=bundle_id,
+        edge=row.edge or None,
+        tier=row.tier or None,
+        only_upstreams=row.only,
+        max_retries=row.max_retries,
+        tries=row.tries,
+        attempts=msgspec.UNSET if attempts is None else attempts,
+    )
+
+
+def attempts_of(row: Submission) -> list[Try]:
+    """The attempts, in the order in which they were stored."""
+    return [
+        Try(
+            upstream=each.upstream,
+            target=each.target,
+            number=each.number,
+            started_at=each.started_at.timestamp(),
+            latency_microseconds=each.latency_us,
+            outcome=each.outcome,
+            answer=each.answer,
+        )
+        for each in row.attempts.all()
+    ]
+
+
+def event(change: FateChange) -> FateEvent:
+    """A change as the stream of fates tells it."""
+    return FateEvent(
+        signature=str(Signature.from_bytes(change.signature)),
+        state=change.state,
+        final=change.settled,
+        commitment=change.commitment or None,
+        slot=change.slot,
+        transaction_index=change.transaction_index,
+        err=change.err,
+        reason=change.reason or None,
+        bundle_id=change.bundle_id or None,
+        at=change.at.timestamp(),
+    )
+
+
+def _waiting(
+    wanted: Sequence[bytes], rows: Iterable[Submission], key_id: int | None
+) -> dict[bytes, InFlight]:
+    """Of the wanted, what was accepted and is in no row yet: it has none, or one of an earlier
+    acceptance that came to nothing.
+    """
+    accepted = {bytes(row.signature): row for row in rows}
+    unsure = [raw for raw in wanted if raw not in accepted or accepted[raw].state in _NEVER_LANDED]
+    return {
+        raw: each
+        for raw, each in in_flight(unsure, key_id).items()
+        # Redis' text and the column both round: a millisecond is no new acceptance.
+        if raw not in accepted or each.received_at > accepted[raw].accepted_at.timestamp() + 0.001
+    }
+
+
+def _bundle_with_attempts(asked: NamedBundle, key_id: int | None) -> Bundle | None:
+    found = store.bundle_with_attempts(asked.bundle_id, key_id)
+    if found is None and len(asked.signatures) == 1:
+        holding = store.bundles_of(asked.signatures, key_id).first()
+        found = holding and store.bundle_with_attempts(holding.bundle_id, key_id)
+    return found
+
+
+def _waiting_bundle(
+    asked: NamedBundle, row: Bundle | None, key_id: int | None
+) -> BundleFate | None:
+    rows = [] if row is None else [*row.submissions.all()]
+    signatures = asked.signatures or [bytes(each.signature) for each in rows]
+    waiting = _waiting(signatures, rows, key_id)
+    if not waiting or len(waiting) < len(signatures):
+        return None
+    return BundleFate(
+        bundle_id=asked.bundle_id if row is None else row.bundle_id,
+        state=State.RECEIVED,
+        final=False,
+        engine_ids={},
+        accepted_at=min(each.received_at for each in waiting.values()),
+        transactions=[_received(raw, waiting[raw], attempts=[]) for raw in signatures],
+    )
+
+
+def _bundle_of_one(bundle_id: str, row: Submission) -> BundleFate:
+    return BundleFate(
+        bundle_id=bundle_id,
+        state=row.state,
+        final=row.settled_at is not None,
+        reason=row.reason or None,
+        slot=row.slot,
+        engine_ids={},
+        accepted_at=row.accepted_at.timestamp(),
+        settled_at=_seconds(row.settled_at),
+        transactions=[told(row, attempts=attempts_of(row))],
+    )
+
+
+def _received(raw: bytes, waiting: InFlight, *, attempts: list[Try] | None = None) -> Fate:
+    return Fate(
+        signature=str(Signature.from_bytes(raw)),
+        state=State.RECEIVED,
+        final=False,
+        accepted_at=waiting.received_at,
+        attempts=msgspec.UNSET if attempts is None else attempts,
+    )
+
+
+def _read(value: bytes) -> InFlight:
+    received_at, _, key_id = value.decode().partition("|")
+    return InFlight(float(received_at), int(key_id) if key_id else None)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else moment.timestamp()
