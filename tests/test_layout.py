@@ -30,7 +30,7 @@ NOUNS = {
     *{"positions", "ladder"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
     *{"texts", "rendering"},
-    *{"submissions", "happenings", "addresses"},
+    *{"submissions", "happenings", "addresses", "sweep_transactions"},
 }
 
 # Inside an area, a file imports files of the same or lower rows.
