@@ -16,6 +16,7 @@ from ingest import chain_identity
 from ingest.handover import pack
 from ingest.outbox import Lost, Outbox
 from ingest.sources import validator_stores_untouched
+from ingest.teller import Teller
 from rewind.services import slots as archive
 from upstream.geyser.assembly import (
     Assembler,
@@ -27,7 +28,7 @@ from upstream.geyser.assembly import (
 )
 from upstream.geyser.client import GeyserStream, first_available, newest_slot
 from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
-from upstream.geyser.updates import SlotUpdate
+from upstream.geyser.updates import AccountUpdate, SlotUpdate
 from upstream.node import Node, NodeError, NodeUnreachable
 
 log = logging.getLogger(__name__)
@@ -62,11 +63,16 @@ class ChainBroken(Exception):
 
 
 class Follower:
-    """`run` until `stop`. One thread reads the stream and assembles; the outbox has its own."""
+    """`run` until `stop`. One thread reads the stream and assembles; the outbox has its own, and so
+    has the teller.
+    """
 
-    def __init__(self, source: Source, outbox: Outbox, *, assembler_bytes: int) -> None:
+    def __init__(
+        self, source: Source, outbox: Outbox, teller: Teller, *, assembler_bytes: int
+    ) -> None:
         self._source = source
         self._outbox = outbox
+        self._teller = teller
         self._assembler_bytes = assembler_bytes
         self._assembler: Assembler | None = None
         self._stream: GeyserStream | None = None
@@ -149,7 +155,7 @@ class Follower:
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
         assert self._assembler is not None
-        feed = self._assembler.feed
+        feed, hear = self._assembler.feed, self._teller.hear
         state = self._outbox.state
         connected = False
         for update in stream:
@@ -163,6 +169,8 @@ class Follower:
                 # The slot at which it begins may have begun before.
                 self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
                 self._lost_from = None
+            if not isinstance(update, AccountUpdate):
+                hear(update)
             events = feed(update)
             for event in events:
                 self._take(event)

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import connection
 
 from access.outages import AWAY
+from chain.blocks import SlotRecord
 from chain.units import Slot
 from columns.gaps import GapStatus
 from historical.errors import BadBlock as BadLedgerBlock
@@ -19,6 +20,8 @@ from ingest import chain_identity
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
+from ingest.teller import of_finalized
+from priority.services.telling import tell
 from upstream.node import Node, NodeError, NodeUnreachable
 
 log = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ class NodeFollower:
         self._stopping = threading.Event()
         self._state = FollowerState(source=f"node {node.name}")
         self._next: Slot | None = None
+        self._untold = False
 
     def stop(self) -> None:
         """From whatever thread or signal."""
@@ -120,6 +124,18 @@ class NodeFollower:
                 except _REFUSALS as error:
                     self._lack(record.slot, error)
         self._state.closed_slot = max([self._state.closed_slot, *slots])
+        self._tell(records)
+
+    def _tell(self, records: list[SlotRecord]) -> None:
+        """To who lands, as far as Redis takes it: what is stored is settled anyway."""
+        try:
+            for record in records:
+                tell(of_finalized(record), now=time.time())
+            self._untold = False
+        except AWAY as error:
+            level = logging.DEBUG if self._untold else logging.WARNING
+            log.log(level, "what the chain does is not told: %s", str(error).strip())
+            self._untold = True
 
     def _lack(self, slot: Slot, error: Exception) -> None:
         log.warning("slot %d did not come: %s", slot, error)

@@ -13,6 +13,7 @@ from ingest.follower import Follower, Source
 from ingest.outbox import Outbox
 from ingest.services.slots import ingest_waiting
 from ingest.source_lock import SourceLock
+from ingest.teller import Teller
 from upstream.node import Node
 
 PATIENCE_SECONDS = 60.0
@@ -62,7 +63,9 @@ def follower(
     assert lock.take()
     outbox = Outbox(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
     node = None if node_url is None else Node(node_url)
-    running = Follower(Source("localnet", geyser_url, "", node), outbox, assembler_bytes=1 << 28)
+    teller = Teller()
+    source = Source("localnet", geyser_url, "", node)
+    running = Follower(source, outbox, teller, assembler_bytes=1 << 28)
     failure: list[BaseException] = []
 
     def run() -> None:
@@ -75,6 +78,7 @@ def follower(
 
     thread = threading.Thread(target=run)
     outbox.start()
+    teller.start()
     thread.start()
     try:
         yield Following(running, outbox, failure)
@@ -82,4 +86,5 @@ def follower(
         running.stop()
         outbox.stop()
         thread.join()
+        teller.stop()
         lock.let_go()

@@ -28,7 +28,8 @@ class AccountUpdate(NamedTuple):
 class TransactionUpdate(NamedTuple):
     """One transaction of a block; `written` are the accounts that a node stored for it, `nonce`
     one that it stored only if the transaction was sent on a durable nonce, and `untouched` those
-    that it stored only if its version stores what a transaction left as it was.
+    that it stored only if its version stores what a transaction left as it was. `error` is the
+    validator's packed error, b"" where it succeeded.
     """
 
     slot: Slot
@@ -38,6 +39,8 @@ class TransactionUpdate(NamedTuple):
     nonce: AdvancedNonce | None
     packed: bytes
     untouched: tuple[bytes, ...] = ()
+    error: bytes = b""
+    is_vote: bool = False
 
 
 class BlockMetaUpdate(NamedTuple):
@@ -52,6 +55,7 @@ class BlockMetaUpdate(NamedTuple):
     transaction_count: int
     rewarded: tuple[tuple[bytes, bool], ...]
     packed: bytes
+    height: int | None = None
 
 
 class SlotUpdate(NamedTuple):
@@ -121,6 +125,8 @@ def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
         written.nonce,
         packed,
         written.untouched,
+        info.meta.err.err,
+        info.is_vote,
     )
 
 
@@ -137,6 +143,7 @@ def _block_meta(meta: Any, packed: bytes) -> BlockMetaUpdate:
         meta.executed_transaction_count,
         rewarded,
         packed,
+        meta.block_height.block_height if meta.HasField("block_height") else None,
     )
 
 

@@ -19,6 +19,7 @@ from ingest.node_follower import NodeFollower
 from ingest.outbox import Outbox
 from ingest.source_lock import SecondFollower, SourceLock
 from ingest.sources import stream_name, upstream_node
+from ingest.teller import Teller
 
 log = logging.getLogger(__name__)
 
@@ -101,12 +102,15 @@ def _follow_stream(lock: SourceLock, stopping: threading.Event) -> None:
         token=settings.UPSTREAM_GEYSER_TOKEN,
         node=upstream_node(),
     )
-    follower = Follower(source, outbox, assembler_bytes=_ASSEMBLER_BYTES)
+    teller = Teller()
+    follower = Follower(source, outbox, teller, assembler_bytes=_ASSEMBLER_BYTES)
     outbox.start()
+    teller.start()
     try:
         _until_stopped(follower, stopping)
     finally:
         outbox.stop()
+        teller.stop()
 
 
 def _follow_node(lock: SourceLock, stopping: threading.Event) -> None:

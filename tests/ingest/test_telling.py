@@ -1,0 +1,281 @@
+"""What the follower tells of the chain while it happens."""
+
+import itertools
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from access.redis_client import client
+from chain.encodings import b58encode
+from chain.transaction_errors import transaction_error_json
+from chain.units import Slot
+from ingest.branches import Branches
+from ingest.teller import Heard, Teller, Words
+from priority.happenings import (
+    BLOCKHASHES,
+    FIELD,
+    HAPPENINGS_STREAM,
+    HEAD,
+    BlockMade,
+    Happening,
+    Seen,
+    SlotMoved,
+    unpack,
+)
+from priority.services.telling import tell
+from tests.ingest.following import follower, wait
+from tests.ingest.test_node_follower import following as following_node
+from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.localnet_process import Localnet, running_localnet
+from upstream.geyser.schema import SlotStatus
+from upstream.geyser.updates import SlotUpdate, TransactionUpdate
+
+NOW = 1_750_000_000.0
+
+
+def told() -> list[Happening]:
+    entries: list[tuple[bytes, dict[bytes, bytes]]] = client().xrange(HAPPENINGS_STREAM)  # type: ignore[assignment]
+    return [each for _, fields in entries for each in unpack(fields[FIELD.encode()])]
+
+
+def moves(status: str) -> list[int]:
+    return [each.slot for each in told() if isinstance(each, SlotMoved) and each.status == status]
+
+
+def places(signature: str) -> list[tuple[int, int, object]]:
+    """Every (slot, index, err) that was told of the transaction."""
+    wanted = bytes(Signature.from_string(signature))
+    found: list[tuple[int, int, object]] = []
+    for each in told():
+        if isinstance(each, Seen):
+            for place, index in enumerate(each.indexes):
+                if each.signatures[64 * place : 64 * place + 64] == wanted:
+                    err = each.errors.get(place)
+                    found.append(
+                        (each.slot, index, None if err is None else transaction_error_json(err))
+                    )
+    return found
+
+
+def head() -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = client().hgetall(HEAD)  # type: ignore[assignment]
+    return found
+
+
+def blockhashes() -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = client().hgetall(BLOCKHASHES)  # type: ignore[assignment]
+    return found
+
+
+@pytest.fixture(scope="module")
+def localnet() -> Iterator[Localnet]:
+    with running_localnet(LOCALNET_SLOT_MS=40, LOCALNET_SKIP_PERCENT=10) as running:
+        yield running
+
+
+def a_payment_and_a_failure(localnet: Localnet) -> tuple[str, str]:
+    payer = wallet(localnet)
+    payment = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer)
+    failure = signed(localnet, [pay(payer, Pubkey.new_unique(), 99 * SOL)], payer)
+    return send(localnet, payment), send(localnet, failure, skipPreflight=True)
+
+
+def is_told_as_localnet_says(localnet: Localnet, signature: str) -> None:
+    status = landed(localnet, signature)
+    block = localnet.call(
+        "getBlock", status["slot"], {"transactionDetails": "signatures", "rewards": False}
+    )
+    index = block["signatures"].index(signature)
+    wait(lambda: places(signature), f"{signature} told")
+    assert places(signature)[-1] == (status["slot"], index, status["err"])
+    made = [each for each in told() if isinstance(each, BlockMade) and each.slot == status["slot"]]
+    assert made[-1] == BlockMade(
+        status["slot"],
+        block["parentSlot"],
+        bytes(Hash.from_string(block["blockhash"])),
+        block["blockHeight"],
+    )
+    wait(lambda: status["slot"] in moves("finalized"), "the slot told finalized")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_stream_is_told_as_it_happens(empty_redis: None, localnet: Localnet) -> None:
+    with follower(localnet.geyser_url, localnet.url):
+        for signature in a_payment_and_a_failure(localnet):
+            is_told_as_localnet_says(localnet, signature)
+            slot = places(signature)[-1][0]
+            ways = [
+                each.status for each in told() if isinstance(each, SlotMoved) and each.slot == slot
+            ]
+            assert ways == ["began", "processed", "confirmed", "finalized"]
+        newest = localnet.call("getLatestBlockhash")["value"]
+        hashed = bytes(Hash.from_string(newest["blockhash"]))
+        height = str(newest["lastValidBlockHeight"] - 150).encode()
+        wait(lambda: blockhashes().get(hashed) == height, "the newest final blockhash")
+        slot = localnet.call("getSlot", {"commitment": "processed"})
+        wait(lambda: int(head()[b"slot"]) >= slot, "the head")
+        block = localnet.call("getBlock", localnet.wait_for_slot(int(head()[b"slot"])))
+        assert abs(int(head()[b"height"]) - block["blockHeight"]) < 50
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fork_is_told_dead_and_what_it_held_is_told_again(
+    empty_redis: None, localnet: Localnet
+) -> None:
+    payer = wallet(localnet)
+    with follower(localnet.geyser_url, localnet.url):
+        wait(lambda: moves("processed"), "the stream")
+        for _ in range(20):
+            payment = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL // 10)], payer)
+            localnet.call("setFaults", {"forkSlots": 8})
+            signature = send(localnet, payment, skipPreflight=True)
+            is_told_as_localnet_says(localnet, signature)
+            if len(places(signature)) > 1:
+                break
+        else:
+            raise AssertionError("no transaction stood on a fork")
+        first = places(signature)[0][0]
+        assert first in moves("dead")
+        assert first not in moves("confirmed")
+        # Of a fork's slots the stream calls only the last one dead; the others are left behind.
+        assert set(moves("dead")) & set(moves("processed"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_node_without_a_stream_is_told_once_blocks_are_final(
+    empty_redis: None, localnet: Localnet
+) -> None:
+    with following_node(localnet):
+        wait(lambda: moves("finalized"), "the first block")
+        for signature in a_payment_and_a_failure(localnet):
+            is_told_as_localnet_says(localnet, signature)
+    assert int(head()[b"slot"]) == max(moves("finalized"))
+    assert not moves("processed")
+
+
+def block(slot: int, height: int | None) -> BlockMade:
+    return BlockMade(slot, slot - 1, slot.to_bytes(32, "big"), height)
+
+
+def test_the_head_is_the_newest_block_whatever_is_replayed(empty_redis: None) -> None:
+    tell([block(10, 5), block(11, 6)], now=NOW)
+    tell([block(9, 4)], now=NOW + 9)
+    assert head() == {
+        b"slot": b"11",
+        b"height": b"6",
+        b"blockhash": b58encode((11).to_bytes(32, "big")).encode(),
+        b"at": str(NOW).encode(),
+    }
+    tell([block(12, None)], now=NOW + 1)
+    assert (head()[b"slot"], head()[b"height"]) == (b"12", b"")
+
+
+def test_the_last_300_blockhashes_are_known_and_old_ones_are_not(empty_redis: None) -> None:
+    for first in range(1, 1_001, 50):
+        tell([block(slot + 7, slot) for slot in range(first, first + 50)], now=NOW)
+    heights = sorted(map(int, blockhashes().values()))
+    assert heights[-300:] == list(range(701, 1_001))
+    assert len(heights) < 500
+
+
+def status(slot: int, status: int, parent: int | None = None) -> SlotUpdate:
+    return SlotUpdate(Slot(slot), None if parent is None else Slot(parent), status)
+
+
+def transaction(
+    slot: int, index: int, *, error: bytes = b"", vote: bool = False
+) -> TransactionUpdate:
+    signature = slot.to_bytes(32, "big") + index.to_bytes(32, "big")
+    return TransactionUpdate(Slot(slot), index, signature, (), None, b"", (), error, vote)
+
+
+def test_transactions_of_a_slot_go_together_and_votes_not_at_all() -> None:
+    words = Words()
+    good, bad = transaction(5, 1), transaction(5, 2, error=b"\4\0\0\0")
+    heard: list[Heard] = [
+        transaction(5, 0, vote=True),
+        good,
+        transaction(6, 0),
+        bad,
+        status(5, SlotStatus.SLOT_PROCESSED, 4),
+        transaction(6, 1),
+    ]
+    first, second, moved, third = words.of(heard)
+    assert isinstance(first, Seen) and isinstance(second, Seen) and isinstance(third, Seen)
+    assert (first.slot, first.indexes, first.errors) == (5, [1, 2], {1: b"\4\0\0\0"})
+    assert first.signatures == good.signature + bad.signature
+    assert (second.slot, second.indexes) == (6, [0])
+    assert moved == SlotMoved(5, "processed")
+    assert (third.slot, third.indexes) == (6, [1])
+
+
+def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
+    empty_redis: None, caplog: pytest.LogCaptureFixture, settings: Any
+) -> None:
+    teller, url = Teller(), settings.REDIS_URL
+    slots = itertools.count(1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        client.cache_clear()
+        teller.start()
+        try:
+            teller.hear(transaction(next(slots), 0))
+            wait(lambda: "is not told" in caplog.text, "a word in the log")
+            began = time.monotonic()
+            for index in range(50_000):
+                teller.hear(transaction(next(slots), index))
+            assert time.monotonic() - began < 5.0
+            settings.REDIS_URL = url
+            client.cache_clear()
+
+            def told_again() -> bool:
+                teller.hear(transaction(next(slots), 0))
+                return "told again" in caplog.text
+
+            wait(told_again, "a word that it goes on")
+        finally:
+            settings.REDIS_URL = url
+            client.cache_clear()
+            teller.stop()
+    assert caplog.text.count("is not told") == 1
+    assert next(slots) - 1 in [each.slot for each in told() if isinstance(each, Seen)]
+
+
+@given(data=st.data())
+def test_a_branch_leaves_out_what_is_no_ancestor(data: st.DataObject) -> None:
+    """Against a plain tree of slots of which the chain confirms one descendant after the other."""
+    branches, parents = Branches(), {0: -1}
+    seen, confirmed, decided = {0}, 0, {0}
+
+    def line(slot: int) -> set[int]:
+        return set() if slot < 0 else {slot} | line(parents[slot])
+
+    for slot in range(1, data.draw(st.integers(2, 25))):
+        possible = [each for each in parents if confirmed in line(each)]
+        parents[slot] = data.draw(st.sampled_from(possible))
+        branches.saw(slot, None)
+        branches.saw(slot, parents[slot])
+        seen.add(slot)
+        if data.draw(st.booleans()):
+            confirmed = data.draw(
+                st.sampled_from([each for each in parents if confirmed in line(each)])
+            )
+            below = {each for each in seen if each <= confirmed}
+            assert branches.decide(confirmed) == sorted(below - line(confirmed) - decided)
+            decided |= below
+
+
+def test_unknown_parents_leave_nobody_out() -> None:
+    branches = Branches()
+    for slot, parent in [(3, None), (4, 3), (6, 5), (7, 6)]:
+        branches.saw(slot, parent)
+    assert branches.decide(7) == []
+    assert branches.decide(4) == []
