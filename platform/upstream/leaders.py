@@ -1,0 +1,221 @@
+"""Who leads which slot, and where: a cluster's leader schedule and its TPU ports, from a node."""
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+
+from solders.pubkey import Pubkey
+
+from chain.units import Slot
+from upstream.node import Node, NodeError, NodeUnreachable
+from upstream.tpu_connection import Address
+
+# A node answers for no more slots at a time.
+_PAGE_SLOTS = 5_000
+# At 400 ms more than two hours, in which the node may be away.
+_AHEAD_SLOTS = 20_000
+# A slot clock may be a little behind.
+_BEHIND_SLOTS = 500
+# As far as transactions are sent ahead at all.
+_LOOK_AHEAD_SLOTS = 100
+_ADDRESS_SECONDS = 300.0
+# Some leaders have no address for days: no reason to ask for all of them at every turn of theirs.
+_MISSED_ADDRESS_SECONDS = 60.0
+_PAUSE_SECONDS = 2.0
+# A node without `tpuQuic` in its contact information listens this far above `tpu`.
+_QUIC_PORT_OFFSET = 6
+_INVALID_PARAMS = -32602
+
+
+class Leader(NamedTuple):
+    """A leader and the first of its slots that was asked for; without an address nobody tells
+    where it listens.
+    """
+
+    identity: Pubkey
+    first_slot: Slot
+    address: Address | None
+
+
+class _Turns(NamedTuple):
+    """The leaders of the slots from `first` on, one each."""
+
+    first: int
+    leaders: Sequence[Pubkey]
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.leaders)
+
+
+class LeaderSchedule:
+    """Look-ups are pure and at once; `refresh` asks the node, in any thread. What is known stays
+    when the node is away.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._lock = threading.Lock()
+        # Replaced whole, so that a look-up in another thread sees one or the other.
+        self._turns = _Turns(0, ())
+        self._addresses: Mapping[Pubkey, Address | None] = {}
+        self._genesis_hash = ""
+        self._addresses_at = -math.inf
+        self._tried_at = -math.inf
+        self._lacks_address = False
+
+    def upcoming(self, slot: int, count: int) -> list[Leader]:
+        """The leaders of this slot and the next ones, each once, at most `count` and as far as 100
+        slots; fewer where the schedule is not known.
+        """
+        turns = self._turns
+        found: dict[Pubkey, Leader] = {}
+        last = slot + _LOOK_AHEAD_SLOTS
+        if slot < turns.first:
+            return []
+        for each in range(slot, min(last, turns.end)):
+            if len(found) >= count:
+                break
+            identity = turns.leaders[each - turns.first]
+            if identity not in found:
+                address = self._addresses.get(identity)
+                self._lacks_address |= address is None
+                found[identity] = Leader(identity, Slot(each), address)
+        return list(found.values())
+
+    def is_due(self, slot: int, now: float) -> bool:
+        """Whether to refresh: the schedule is not known as far as one looks ahead, or the addresses
+        are old. `now` is of one monotonic clock.
+        """
+        if now - self._tried_at < _PAUSE_SECONDS:
+            return False
+        turns = self._turns
+        return (
+            not turns.first <= slot < turns.end - _LOOK_AHEAD_SLOTS
+            or now - self._addresses_at >= self._address_seconds()
+        )
+
+    def refresh(self, slot: int, now: float) -> None:
+        """Asks the node for the leaders around this slot that are not known, and for all addresses
+        if they are old. Raises NodeError; what was known and what came before it is kept.
+        """
+        with self._lock:
+            self._tried_at = now
+            genesis_hash = self._node.genesis_hash()
+            if genesis_hash != self._genesis_hash:
+                # Another chain: nobody of the old one leads here.
+                self._turns = _Turns(0, ())
+                self._addresses = {}
+                self._addresses_at = -math.inf
+                self._genesis_hash = genesis_hash
+            self._extend(slot)
+            if now - self._addresses_at >= self._address_seconds():
+                self._addresses = _addresses(self._node)
+                self._addresses_at = now
+                self._lacks_address = False
+
+    def _address_seconds(self) -> float:
+        return _MISSED_ADDRESS_SECONDS if self._lacks_address else _ADDRESS_SECONDS
+
+    def _extend(self, slot: int) -> None:
+        turns = self._turns
+        first = max(0, slot - _BEHIND_SLOTS)
+        if turns.first <= slot < turns.end:
+            first = max(turns.first, first)
+            leaders = list(turns.leaders[first - turns.first :])
+        else:
+            leaders = []
+        while (start := first + len(leaders)) < slot + _AHEAD_SLOTS:
+            page = _page(self._node, start)
+            leaders += page
+            self._turns = _Turns(first, tuple(leaders))
+            if len(page) < _PAGE_SLOTS:
+                break  # more is not decided yet
+
+
+def _page(node: Node, start: int) -> list[Pubkey]:
+    """The leaders of up to 5,000 slots, less where the schedule is known for less."""
+    try:
+        return _slot_leaders(node, start, _PAGE_SLOTS)
+    except NodeError as error:
+        if error.code != _INVALID_PARAMS:
+            raise
+        refusal = error
+    this_end, next_end = _epoch_ends(node)
+    for end in (next_end, this_end):
+        limit = min(end - start, _PAGE_SLOTS - 1)
+        if limit > 0:
+            try:
+                return _slot_leaders(node, start, limit)
+            except NodeError as error:
+                if error.code != _INVALID_PARAMS:
+                    raise
+    if start >= this_end:
+        return []
+    raise refusal
+
+
+def _slot_leaders(node: Node, start: int, limit: int) -> list[Pubkey]:
+    found = node.call("getSlotLeaders", start, limit)
+    if not isinstance(found, list) or len(found) > limit:
+        raise NodeUnreachable(f"{node.name}: getSlotLeaders answered no list of leaders")
+    known: dict[str, Pubkey] = {}
+    try:
+        for text in found:
+            if text not in known:
+                known[text] = Pubkey.from_string(text)
+    except (TypeError, ValueError):
+        raise NodeUnreachable(f"{node.name}: getSlotLeaders answered no pubkey") from None
+    return [known[text] for text in found]
+
+
+def _epoch_ends(node: Node) -> tuple[int, int]:
+    """The slots behind the epoch that the node is in, and behind the next."""
+    found = node.call("getEpochInfo")
+    try:
+        end = found["absoluteSlot"] - found["slotIndex"] + found["slotsInEpoch"]
+        return int(end), int(end + found["slotsInEpoch"])
+    except (KeyError, TypeError, ValueError):
+        raise NodeUnreachable(f"{node.name}: getEpochInfo answered no epoch") from None
+
+
+def _addresses(node: Node) -> dict[Pubkey, Address | None]:
+    """Every node's TPU port for QUIC; None where it tells none."""
+    found = node.call("getClusterNodes")
+    if not isinstance(found, list):
+        raise NodeUnreachable(f"{node.name}: getClusterNodes answered no list of nodes")
+    addresses: dict[Pubkey, Address | None] = {}
+    for each in found:
+        try:
+            identity = Pubkey.from_string(each["pubkey"])
+            addresses[identity] = quic_address(each)
+        except (KeyError, TypeError, ValueError):
+            continue  # one node's nonsense is no reason to lose the others
+    return addresses
+
+
+def quic_address(contact: Mapping[str, Any]) -> Address | None:
+    """Where a node of getClusterNodes takes transactions over QUIC."""
+    told = contact.get("tpuQuic")
+    if told is not None:
+        return _address(told, 0)
+    return _address(contact.get("tpu"), _QUIC_PORT_OFFSET)
+
+
+def _address(told: Any, offset: int) -> Address | None:
+    """`host:port` or `[host]:port`, with so much added to the port."""
+    if not isinstance(told, str):
+        return None
+    host, _, port_text = told.rpartition(":")
+    if not (port_text.isascii() and port_text.isdigit() and len(port_text) <= 5):
+        return None
+    port = int(port_text)
+    try:
+        ip = ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+    except ValueError:
+        return None
+    if port == 0 or port + offset > 65_535 or ip.is_unspecified or ip.is_multicast:
+        return None
+    return str(ip), port + offset
