@@ -1,9 +1,11 @@
 """What the area can refuse, each with a code and a reason."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from access.errors import KeyRefused
+from gateway.refusals import Refusal
 from jsonrpc.errors import InvalidParams, RpcError
 
 
@@ -175,6 +177,7 @@ class SignatureUnknown(InvalidParams):
     """
 
     reason = "signature_unknown"
+    status: ClassVar[int] = 404  # where it is asked for by GET
 
     def __init__(self, signature: object, kept_days: int) -> None:
         super().__init__(
@@ -190,6 +193,7 @@ class BundleUnknown(InvalidParams):
     """
 
     reason = "bundle_unknown"
+    status: ClassVar[int] = 404  # where it is asked for by GET
 
     def __init__(self, kept_days: int) -> None:
         super().__init__(
@@ -202,6 +206,7 @@ class BundleIdMalformed(InvalidParams):
     """Neither a bundle's id nor signatures of transactions."""
 
     reason = "bundle_id_malformed"
+    status: ClassVar[int] = 400
 
     def __init__(self, found: str) -> None:
         super().__init__(
@@ -240,6 +245,56 @@ class FatesUnavailable(RpcError):
 
     code = -32005
     reason = "fates_unavailable"
+    status: ClassVar[int] = 503
 
     def __init__(self) -> None:
         super().__init__("What was accepted last cannot be read now: try again")
+
+
+class BadQuery(InvalidParams):
+    """A part of the path or of the query that is not what it should be."""
+
+    reason = "bad_query"
+    status: ClassVar[int] = 400
+
+    def __init__(self, name: str, required: str, found: str) -> None:
+        super().__init__(
+            f"`{name}` is not {required}", name=name, required=required, found=found[:100]
+        )
+
+
+class TicketRefused(KeyRefused):
+    """The way to the stream of fates was taken too late, or was not made here: ask for it anew."""
+
+    reason = "ticket_refused"
+
+    def __init__(self) -> None:
+        super().__init__("The ticket is not good any more: ask for the stream's address again")
+
+
+class TooManyStreams(Refusal):
+    """So many streams of fates are open already: of the key, or in all."""
+
+    status = 429
+    code = -32005
+    reason = "too_many_streams"
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"Too many streams are open: at most {maximum}", data={"maximum": maximum})
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "5"}
+
+
+class StreamUnavailable(Refusal):
+    """The database or Redis cannot be reached: no fate could be told."""
+
+    status = 503
+    code = -32005
+    reason = "stream_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("Fates cannot be streamed now: try again")
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "2"}

@@ -7,7 +7,8 @@ from django.urls import path
 from gateway.endpoint import Page, RpcEndpoint, Terms
 from gateway.hosts import EVERY, LANDING
 from gateway.terms import Face
-from priority.methods import bundles, health
+from priority import views
+from priority.methods import bundle_statuses, bundles, fates, health
 from priority.methods.table import (
     block_engine_methods,
     block_engine_transactions,
@@ -17,7 +18,7 @@ from priority.methods.table import (
 )
 
 # Importing a module of methods puts them into the tables.
-__all__ = ["bundles", "front_door", "health", "urlpatterns"]
+__all__ = ["bundle_statuses", "bundles", "fates", "front_door", "health", "urlpatterns"]
 
 
 def front_door(page: Page) -> Any:
@@ -33,12 +34,21 @@ for _method in bundle_methods:
 _LANDING = Terms("priority", LANDING, key_required=True)
 _BUNDLES = Terms("bundle", LANDING, face=Face.PLAIN_TEXT)
 
+_FATES = Terms("priority", LANDING, key_required=True, face=Face.WORD)
+_TIP_FLOOR = Terms("priority", LANDING, face=Face.WORD)
+_BUNDLE_FATES = Terms("bundle", LANDING, face=Face.WORD)
+
 _block_engine = RpcEndpoint.as_view(methods=block_engine_methods, terms=_BUNDLES)
 _block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, terms=_LANDING)
 
 urlpatterns = [
     path("priority", RpcEndpoint.as_view(methods=landing_methods, terms=_LANDING)),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, terms=_BUNDLES)),
+    path("priority/fate/<str:signature>", views.TransactionFate.as_view(terms=_FATES)),
+    path("priority/fates", views.NewestFates.as_view(terms=_FATES)),
+    path("priority/fates/stream", views.FateStream.as_view(terms=_FATES)),
+    path("priority/tipfloor", views.TipFloor.as_view(terms=_TIP_FLOOR)),
+    path("bundle/fate/<str:bundle_id>", views.BundleFate.as_view(terms=_BUNDLE_FATES)),
     # The paths that clients of a block engine call, with the base /bundle or /api/v1.
     path("bundle/bundles", _block_engine),
     path("bundle/transactions", _block_engine_transactions),

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from hashlib import sha256
 from typing import NamedTuple, cast
 
 import msgspec
@@ -14,6 +13,7 @@ from access.redis_client import client
 from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
 from priority.models import Bundle, Submission
 from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
+from priority.services.accepting import bundle_id_of
 from priority.services.announcing import FateChange
 from priority.store import fates as store
 from priority.submissions import State, in_flight_key
@@ -134,12 +134,7 @@ def named(name: str | Sequence[str]) -> NamedBundle:
         raise BundleIdMalformed(",".join(texts)) from None
     if not 1 <= len(signatures) <= MOST_TRANSACTIONS:
         raise BundleIdMalformed(",".join(texts))
-    return NamedBundle(bundle_id_of(texts), signatures)
-
-
-def bundle_id_of(signatures: Iterable[str]) -> str:
-    """The id of a bundle of these first signatures."""
-    return sha256(",".join(signatures).encode()).hexdigest()
+    return NamedBundle(bundle_id_of(signatures), signatures)
 
 
 def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, InFlight]:
@@ -270,8 +265,15 @@ def _waiting_bundle(
 ) -> BundleFate | None:
     rows = [] if row is None else [*row.submissions.all()]
     signatures = asked.signatures or [bytes(each.signature) for each in rows]
-    waiting = _waiting(signatures, rows, key_id)
-    if not waiting or len(waiting) < len(signatures):
+    if not signatures:
+        # It is remembered under its id too, which does not tell of what it consists.
+        raw = bytes.fromhex(asked.bundle_id)
+        waiting = in_flight([raw], key_id)
+    else:
+        waiting = _waiting(signatures, rows, key_id)
+        if len(waiting) < len(signatures):
+            return None
+    if not waiting:
         return None
     return BundleFate(
         bundle_id=asked.bundle_id if row is None else row.bundle_id,

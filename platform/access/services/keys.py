@@ -36,7 +36,15 @@ class IssuedKey:
 def identify(secret: str, *, now: datetime) -> Caller:
     """The caller who holds the key; of a suspended one the Caller says so. Raises KeyRefused."""
     digest = key_text.digest_of(secret)
-    found = key_cache.find(digest, lambda: _read(secret, digest))
+    return _standing(key_cache.find(digest, lambda: _read(secret, digest)), now)
+
+
+def identify_by_digest(digest: bytes, *, now: datetime) -> Caller:
+    """The same for a key whose text was identified before."""
+    return _standing(key_cache.find(digest, lambda: _by_digest(digest)), now)
+
+
+def _standing(found: key_cache.Found, now: datetime) -> Caller:
     if not isinstance(found, Caller):
         raise found()
     if found.key_id is not None and found.expires_at is not None and found.expires_at <= now:
@@ -47,6 +55,10 @@ def identify(secret: str, *, now: datetime) -> Caller:
 def _read(secret: str, digest: bytes) -> key_cache.Found:
     if not key_text.is_well_formed(secret):
         raise KeyMalformed
+    return _by_digest(digest)
+
+
+def _by_digest(digest: bytes) -> key_cache.Found:
     key = store.key_by_digest(digest)
     if key is None:
         return KeyUnknown
