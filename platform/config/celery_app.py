@@ -54,6 +54,16 @@ app.conf.beat_schedule = {
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
+    "rotate-tip-batches": {
+        "task": "tipping.tasks.rotate_tip_batches",
+        "schedule": 1.0,
+        "options": {"expires": 1.0},
+    },
+    "prepare-tip-batches": {
+        "task": "tipping.tasks.prepare_tip_batches",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
     "index-segments": {
         "task": "rewind.tasks.index_segments",
         "schedule": 300.0,

@@ -18,8 +18,8 @@ _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in H
 
 
 class RpcFirst(WSGIHandler):
-    """A POST to an RpcEndpoint goes to HostMiddleware at once and its chunks to the server as a
-    list; all else is Django's.
+    """A POST to an RpcEndpoint, and a GET to what gateway.reading made, goes to HostMiddleware at
+    once and its chunks to the server as a list; all else is Django's.
 
     What is left out: the signals of a request's start and end (their listeners look after
     connections, which is done here, after URLs and caches, which no endpoint touches, and after
@@ -30,13 +30,14 @@ class RpcFirst(WSGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self._door = HostMiddleware(self.get_response)
-        self._paths: set[str] = set()
+        self._paths: dict[str, set[str]] = {"POST": set(), "GET": set()}
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         _close_lost_connection()
-        if environ["REQUEST_METHOD"] == "POST" and not environ.get("SCRIPT_NAME"):
+        verb = environ["REQUEST_METHOD"]
+        if verb in self._paths and not environ.get("SCRIPT_NAME"):
             path = environ.get("PATH_INFO", "")
-            if path in self._paths or self._is_rpc(path):
+            if path in self._paths[verb] or self._is_short(verb, path):
                 return self._call(environ, start_response)
         response = super().__call__(environ, start_response)
         # A streamed file comes in the server's own wrapper, without a status.
@@ -55,16 +56,21 @@ class RpcFirst(WSGIHandler):
         start_response(_STATUS_LINES[response.status_code], list(response.headers._store.values()))
         return response.chunks
 
-    def _is_rpc(self, path: str) -> bool:
+    def _is_short(self, verb: str, path: str) -> bool:
         try:
             match = get_resolver().resolve(path)
         except Resolver404:
             return False
-        view_class = getattr(match.func, "cls", None)
-        if view_class is None or not issubclass(view_class, RpcEndpoint) or match.kwargs:
+        if match.kwargs:  # as many paths as there are values: not to be remembered
             return False
-        self._paths.add(path)
-        return True
+        if verb == "GET":
+            short = hasattr(match.func, "is_short")
+        else:
+            view_class = getattr(match.func, "cls", None)
+            short = view_class is not None and issubclass(view_class, RpcEndpoint)
+        if short:
+            self._paths[verb].add(path)
+        return short
 
 
 def _close_lost_connection() -> None:

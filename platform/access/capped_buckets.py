@@ -1,0 +1,113 @@
+"""A token bucket under a cap of a UTC day: both are taken from, or neither, in one round trip.
+
+Kept apart from access.buckets, whose callers lease tokens ahead: a token that is leased and not
+spent comes back to a bucket, but would be lost to a day's cap.
+"""
+
+import hashlib
+import math
+from datetime import datetime
+
+from access import local_buckets, script_socket
+from access.buckets import GENERATION_KEY, Taken
+from access.callers import Caller
+from access.redis_client import NAMESPACE
+
+_DAY_SECONDS = 86_400
+# A day's count is kept somewhat longer than the day, for processes whose clocks go after.
+_KEPT_SECONDS = 2 * _DAY_SECONDS
+
+# The bucket is, as in access.buckets, the moment at which it is full again. The cap comes first:
+# who has spent the day's must wait for the next day, however full the bucket is.
+_SCRIPT = """
+local clock = redis.call('TIME')
+local now = (clock[1] - 1700000000) * 1000000 + clock[2]
+local per_token, burst, cap = 1000000 / ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local generation = tonumber(redis.call('GET', KEYS[3]) or 0)
+local full_at = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now)
+local spent = 0
+if cap >= 0 then spent = tonumber(redis.call('GET', KEYS[2]) or 0) end
+local refused, wait = 0, 0
+if cap >= 0 and spent >= cap then
+  refused = 2
+else
+  wait = full_at - now + per_token - burst * per_token
+  if wait > 0.5 then
+    refused = 1
+  else
+    full_at = full_at + per_token
+    redis.call('SET', KEYS[1], string.format('%.2f', full_at),
+               'PX', math.ceil((full_at - now) / 1000) + 1)
+    if cap >= 0 then
+      spent = redis.call('INCR', KEYS[2])
+      redis.call('EXPIRE', KEYS[2], ARGV[4])
+    end
+  end
+end
+local left = math.floor(burst - (full_at - now) / per_token + 0.000001)
+return {generation, refused, math.ceil(wait / 1000), left, spent}
+"""
+_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+
+DAILY_CAP = "daily_cap"
+
+
+def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken | None:
+    """Takes one token of the caller's bucket and one of the day's cap, or none of either; None when
+    neither limits. Where the cap refused, the Taken's `quota` is DAILY_CAP. Keyless callers share
+    one bucket and one cap. Never raises for Redis: while it is away this process counts alone.
+    """
+    terms = caller.quotas.get(quota)
+    if terms is None and cap is None:
+        return None
+    holder = "anonymous" if caller.key_id is None else str(caller.key_id)
+    bucket_key = f"{NAMESPACE}bucket:{holder}:{quota}"
+    seconds = int(now.timestamp())
+    cap_key = f"{NAMESPACE}cap:{holder}:{quota}:{seconds // _DAY_SECONDS}"
+    # A cap alone stands under a bucket that never refuses.
+    rate, burst = (terms.rate, terms.burst) if terms is not None else (1e6, 1_000_000)
+    until_midnight = _DAY_SECONDS - seconds % _DAY_SECONDS
+    words: list[str | float] = [3, bucket_key, cap_key, GENERATION_KEY, rate, burst]
+    words += [-1 if cap is None else cap, _KEPT_SECONDS]
+    generation: int | None = None
+    try:
+        try:
+            answer = script_socket.ask(script_socket.command("EVALSHA", _SHA1, *words))
+        except script_socket.ScriptUnknown:
+            answer = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *words))
+        generation, refused, wait_ms, left, spent = answer
+        wait = wait_ms / 1000
+    except script_socket.RedisAway:
+        refused, wait, left, spent = _take_alone(bucket_key, cap_key, rate, burst, cap)
+    if refused == 2 and cap is not None:
+        return Taken(False, DAILY_CAP, cap, 0, until_midnight, until_midnight, generation)
+    if cap is not None and (terms is None or cap - spent < left):
+        left_of_day = max(0, cap - spent)
+        if not refused:
+            return Taken(True, DAILY_CAP, cap, left_of_day, until_midnight, 0, generation)
+    return Taken(
+        not refused,
+        quota,
+        burst,
+        max(0, left),
+        math.ceil((burst - left) / rate),
+        max(1, math.ceil(wait)) if refused else 0,
+        generation,
+    )
+
+
+def _take_alone(
+    bucket_key: str, cap_key: str, rate: float, burst: int, cap: int | None
+) -> tuple[int, float, int, int]:
+    """Refused (1 the bucket, 2 the cap), the wait, what is left in the bucket, what is spent of the
+    day. What was spent before Redis went is not known here.
+    """
+    buckets = [(bucket_key, rate, burst)]
+    if cap == 0:
+        return 2, 0.0, burst, 0
+    if cap is not None:
+        # A bucket that hardly fills within a day: the cap of what passes through this process.
+        buckets.append((cap_key, cap / _DAY_SECONDS, cap))
+    refused, wait, remaining = local_buckets.take(buckets, 1)
+    spent = 0 if cap is None else cap - max(0, remaining[-1])
+    return refused, wait, remaining[0], spent

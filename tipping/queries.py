@@ -1,0 +1,39 @@
+"""The query string of a fetch."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from tipping.errors import BadTipQuery
+
+# More digits than any number that means something; what has more is only large.
+_MOST_DIGITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class FetchQuery:
+    """What was asked for. `is_plain`: no parameter at all came, which asks for the first shape."""
+
+    ttl: int | None
+    count: int
+    is_plain: bool
+
+
+def read_fetch_query(query: str) -> FetchQuery:
+    """Names that are not ours select the shape of many and are ignored; `api_key` does not count;
+    of a name that comes twice the last is meant. Raises BadTipQuery.
+    """
+    named = dict(parse_qsl(query, keep_blank_values=True))
+    named.pop("api_key", None)
+    ttl = _integer("ttl", named["ttl"]) if "ttl" in named else None
+    if ttl is not None and ttl < 1:
+        raise BadTipQuery(f"ttl must be at least 1 second, found {named['ttl'][:40]}")
+    count = _integer("count", named["count"]) if "count" in named else 1
+    return FetchQuery(ttl, count, not named)
+
+
+def _integer(name: str, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()):
+        raise BadTipQuery(f"{name} must be an integer, found {text[:40]!r}")
+    number = int(digits.lstrip("0")[:_MOST_DIGITS] or "0")
+    return number if digits is text else -number

@@ -1,0 +1,181 @@
+"""A batch's way: prepared, open for its window, closed."""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+
+from chain.derived_keys import derived_keypair
+from tipping.models import TipBatch, TtlClass
+from tipping.store import batches as store
+
+log = logging.getLogger(__name__)
+
+# So many wait for each class: the next one, and one more for a class that runs dry at once.
+KEPT_PREPARED = 2
+# Tries to find a number that no other worker took meanwhile.
+_TRIES = 5
+# A share of the addresses at which staff is told that a batch runs dry before its window ends.
+_NEARLY_DRY = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ClassState:
+    """How one class stands. `left` counts what is still to be issued; `unavailable_since` is when
+    its last batch closed without another one to open, None while one is open or before the first.
+    """
+
+    ttl_class: TtlClass
+    batch: TipBatch | None
+    issued: int
+    left: int
+    prepared: int
+    unavailable_since: datetime | None
+
+    @property
+    def is_available(self) -> bool:
+        return self.batch is not None and self.left > 0
+
+    @property
+    def is_nearly_dry(self) -> bool:
+        """Few addresses are left, or no other batch waits behind this one."""
+        if self.batch is None:
+            return False
+        return self.prepared == 0 or self.left <= self.batch.size * _NEARLY_DRY
+
+
+def prepare_batches(*, seed: bytes, now: datetime) -> int:
+    """Fills every class up to its prepared batches; how many were made."""
+    return sum(
+        prepare(ttl_class.pk, seed=seed, now=now, keep=KEPT_PREPARED)
+        for ttl_class in store.ttl_classes()
+    )
+
+
+def prepare(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) -> int:
+    """Makes batches until `keep` wait to be opened: how many it made. Where another worker is at
+    the class, or takes the same number, it leaves the rest to it.
+    """
+    made = 0
+    for _ in range(keep + _TRIES):
+        ttl_class = store.class_by_id(ttl_class_id)
+        if ttl_class is None or store.prepared_count(ttl_class) >= keep:
+            return made
+        # Begins at the clock's seconds: a database that was restored from a copy repeats no number,
+        # and so no key.
+        number = max(store.last_number() + 1, int(now.timestamp()))
+        # Before the class is locked: thousands of keys take seconds.
+        pubkeys = [
+            bytes(derived_keypair(seed, "tip", ttl_class.ttl_seconds, number, position).pubkey())
+            for position in range(ttl_class.batch_size)
+        ]
+        try:
+            if not _add(ttl_class, number=number, now=now, keep=keep, pubkeys=pubkeys):
+                return made
+        except IntegrityError:
+            continue
+        made += 1
+    return made
+
+
+@transaction.atomic
+def _add(known: TtlClass, *, number: int, now: datetime, keep: int, pubkeys: list[bytes]) -> bool:
+    ttl_class = store.lock_class(known.pk, wait=False)
+    if ttl_class is None or store.prepared_count(ttl_class) >= keep:
+        return False
+    store.delete_unseen(store.outdated(ttl_class))
+    if (ttl_class.ttl_seconds, ttl_class.batch_size) != (known.ttl_seconds, known.batch_size):
+        return False
+    store.add(ttl_class, number=number, now=now, pubkeys=pubkeys)
+    return True
+
+
+def rotate_due(*, now: datetime) -> int:
+    """Rotates every class whose batch ended or ran dry; how many batches it opened."""
+    return sum(rotate(ttl_class_id, now=now) for ttl_class_id in store.due(now=now))
+
+
+def rotate(
+    ttl_class_id: int,
+    *,
+    now: datetime,
+    edge_id: int | None = None,
+    wait: bool = False,
+    force: bool = False,
+) -> bool:
+    """Closes the class' batch when its window is over, when it ran dry (for the edge, where one is
+    named) or when `force` asks for it, and opens the next prepared one: True when it opened one.
+    Without `wait` a class that somebody else is at is left to them. Any number may come at once.
+    """
+    with transaction.atomic():
+        ttl_class = store.lock_class(ttl_class_id, wait=wait)
+        if ttl_class is None:
+            return False
+        current = store.open_batch(ttl_class_id)
+        following = store.oldest_prepared(ttl_class)
+        if current is not None:
+            if not _is_over(current, ttl_class, now=now) and (
+                # What another edge still has is worth more than no batch at all.
+                following is None or not (force or _is_dry(current, edge_id=edge_id))
+            ):
+                return False
+            store.close(current, now=now)
+        if following is not None:
+            opened_at = now.replace(microsecond=0)
+            window_ends_at = opened_at + timedelta(seconds=ttl_class.window_seconds)
+            expires_at = window_ends_at + timedelta(seconds=ttl_class.ttl_seconds)
+            store.open_(
+                following, now=opened_at, window_ends_at=window_ends_at, expires_at=expires_at
+            )
+    _tell(ttl_class, closed=current, opened=following)
+    return following is not None
+
+
+def _is_over(batch: TipBatch, ttl_class: TtlClass, *, now: datetime) -> bool:
+    """Nothing more is to be issued from it, whatever comes behind it."""
+    return (
+        batch.window_ends_at is None
+        or batch.window_ends_at <= now
+        or batch.ttl_seconds != ttl_class.ttl_seconds
+        or not store.unissued(batch)
+    )
+
+
+def _is_dry(batch: TipBatch, *, edge_id: int | None) -> bool:
+    """The edge can have no more of it: its slice is used up, and no address is without an edge."""
+    if edge_id is None or store.unclaimed(batch):
+        return False
+    return not store.unissued(batch, edge_id=edge_id)
+
+
+def _tell(ttl_class: TtlClass, *, closed: TipBatch | None, opened: TipBatch | None) -> None:
+    """Whoever closed the last batch of a class is one process, so that this is said once."""
+    if opened is None and closed is not None:
+        log.error(
+            "no tip addresses of the class of %s: its batch %d closed and none is prepared",
+            ttl_class,
+            closed.number,
+        )
+    elif opened is not None:
+        log.info("tip batch %s is open", opened)
+
+
+def delete_never_issued(*, most: int = 20_000) -> int:
+    """Addresses of closed batches that nobody got go, at most so many: how many went."""
+    return store.delete_never_issued(most=most)
+
+
+def overview() -> list[ClassState]:
+    """Every class, shortest first, as staff wants to see it."""
+    classes = store.ttl_classes()
+    open_batches = {batch.ttl_class_id: batch for batch in store.open_batches()}
+    counts = store.counts([batch.pk for batch in open_batches.values()])
+    states = []
+    for ttl_class in classes:
+        batch = open_batches.get(ttl_class.pk)
+        issued, left = counts.get(batch.pk, (0, 0)) if batch is not None else (0, 0)
+        since = store.last_closed_at(ttl_class) if batch is None else None
+        prepared = store.prepared_count(ttl_class)
+        states.append(ClassState(ttl_class, batch, issued, left, prepared, since))
+    return states

@@ -1,0 +1,80 @@
+"""What this edge tells of the ladder, and of an address."""
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+import redis
+from solders.pubkey import Pubkey
+
+from access.callers import Caller
+from access.redis_client import client
+from chain.rent import rent_exempt
+from tipping.addresses import live_key
+from tipping.errors import BadTipQuery
+from tipping.results import FetchQuota, NotValid, TipInfo, TtlClass, Valid
+from tipping.services import rungs, standing
+
+# What an account without data must hold: less than this a tip address cannot receive.
+MIN_LAMPORTS = rent_exempt(0)
+# Said of a tier without a limit: the largest rate that a tier may have, and more than ever comes.
+_UNLIMITED = 1_000_000
+
+_PUBKEY = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
+
+
+def tip_info(caller: Caller, *, max_count: int, edge: str, now: datetime) -> TipInfo:
+    """The ladder as a fetch finds it now, and what the caller may fetch."""
+    ladder = rungs.rungs(edge, now=now)
+    classes = [
+        TtlClass(
+            rung.ttl_seconds,
+            issuable := rungs.is_issuable(rung, now=now),
+            rung.expires_at if issuable else None,
+        )
+        for rung in ladder
+    ]
+    terms = caller.quotas.get("tip_fetches")
+    return TipInfo(
+        ttl_classes=classes,
+        default_ttl_seconds=next(rung.ttl_seconds for rung in ladder if rung.is_default),
+        max_ttl_seconds=ladder[-1].ttl_seconds,
+        max_count=max_count,
+        min_lamports=MIN_LAMPORTS,
+        quota=FetchQuota(
+            fetch_rate_per_second=float(_UNLIMITED) if terms is None else float(terms.rate),
+            fetch_burst=_UNLIMITED if terms is None else terms.burst,
+            fetch_daily_cap=caller.tip_fetch_daily_cap,
+        ),
+        served_by=edge,
+    )
+
+
+def address_standing(text: str, *, static: Collection[bytes], now: datetime) -> Valid | NotValid:
+    """Whether the address may be tipped now. Raises BadTipQuery for what is no address."""
+    pubkey = _read(text)
+    if pubkey in static:
+        return Valid(text, is_static=True, expires_at=None)
+    expires_at = _expiry(pubkey)
+    if expires_at is None or expires_at <= now:
+        return NotValid(text)
+    return Valid(text, is_static=False, expires_at=int(expires_at.timestamp()))
+
+
+def _read(text: str) -> bytes:
+    if _PUBKEY.fullmatch(text):
+        try:
+            return bytes(Pubkey.from_string(text))
+        except ValueError:
+            pass  # base58 of the right length, but not of 32 bytes
+    raise BadTipQuery("the address is not a base58 public key of 32 bytes")
+
+
+def _expiry(pubkey: bytes) -> datetime | None:
+    try:
+        known = client().get(live_key(pubkey))
+    except redis.RedisError:
+        known = None
+    if known is not None:
+        return datetime.fromtimestamp(int(known), UTC)
+    return standing.expiry_of(pubkey)

@@ -1,0 +1,158 @@
+"""Queries on batches: who is due, what opens next, and the addresses of a new one by COPY."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+
+from columns.raw_queries import raw_connection
+from tipping.models import TipAddress, TipBatch, TtlClass
+
+_OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED
+
+
+def ttl_classes() -> list[TtlClass]:
+    """The ladder, shortest first."""
+    return list(TtlClass.objects.order_by("ttl_seconds"))
+
+
+def class_by_id(ttl_class_id: int) -> TtlClass | None:
+    return TtlClass.objects.filter(pk=ttl_class_id).first()
+
+
+def lock_class(ttl_class_id: int, *, wait: bool) -> TtlClass | None:
+    """The class, kept until the transaction ends; None when it is gone, or (without `wait`) when
+    somebody else is at it.
+    """
+    return TtlClass.objects.select_for_update(skip_locked=not wait).filter(pk=ttl_class_id).first()
+
+
+def open_batch(ttl_class_id: int) -> TipBatch | None:
+    return TipBatch.objects.filter(ttl_class=ttl_class_id, state=_OPEN).first()
+
+
+def open_batches() -> list[TipBatch]:
+    return list(TipBatch.objects.filter(state=_OPEN))
+
+
+def oldest_prepared(ttl_class: TtlClass) -> TipBatch | None:
+    """The next to open: of the class as it is now, not of the TTL that it had before."""
+    prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
+    return prepared.filter(ttl_seconds=ttl_class.ttl_seconds).order_by("number").first()
+
+
+def prepared_count(ttl_class: TtlClass) -> int:
+    """Batches that could open; those made for another TTL or size of the class do not count."""
+    prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
+    return prepared.filter(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size).count()
+
+
+def outdated(ttl_class: TtlClass) -> QuerySet[TipBatch]:
+    """Prepared batches made for what the class was before it was edited."""
+    prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
+    return prepared.exclude(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size)
+
+
+def last_number() -> int:
+    return TipBatch.objects.aggregate(last=Max("number"))["last"] or 0
+
+
+def unclaimed(batch: TipBatch) -> bool:
+    """Is there an address that no edge has taken?"""
+    addresses = TipAddress.objects.filter(batch=batch, issued_at__isnull=True)
+    return addresses.filter(edge__isnull=True).exists()
+
+
+def unissued(batch: TipBatch, *, edge_id: int | None = None) -> bool:
+    """Is there an address left to issue, of that edge's slice where one is named?"""
+    addresses = TipAddress.objects.filter(batch=batch, issued_at__isnull=True)
+    return (addresses if edge_id is None else addresses.filter(edge=edge_id)).exists()
+
+
+def close(batch: TipBatch, *, now: datetime) -> bool:
+    """False when it is not open any more."""
+    one = TipBatch.objects.filter(pk=batch.pk, state=_OPEN)
+    return one.update(state=_CLOSED, closed_at=now) == 1
+
+
+def open_(
+    batch: TipBatch, *, now: datetime, window_ends_at: datetime, expires_at: datetime
+) -> None:
+    one = TipBatch.objects.filter(pk=batch.pk, state=_PREPARED)
+    one.update(state=_OPEN, opened_at=now, window_ends_at=window_ends_at, expires_at=expires_at)
+
+
+def add(ttl_class: TtlClass, *, number: int, now: datetime, pubkeys: Iterable[bytes]) -> TipBatch:
+    """A prepared batch with its addresses, in order. Raises IntegrityError when the number is
+    another batch's.
+    """
+    listed = list(pubkeys)
+    batch = TipBatch.objects.create(
+        ttl_class=ttl_class,
+        number=number,
+        ttl_seconds=ttl_class.ttl_seconds,
+        size=len(listed),
+        prepared_at=now,
+    )
+    with raw_connection().cursor() as cursor:
+        columns = "(pubkey, batch_id, position)"
+        with cursor.copy(f"COPY tipping_tipaddress {columns} FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(["bytea", "int8", "int4"])
+            for position, pubkey in enumerate(listed):
+                copy.write_row((pubkey, batch.pk, position))
+    return batch
+
+
+def delete_unseen(batches: QuerySet[TipBatch]) -> None:
+    """Prepared batches with their addresses, which nobody has seen."""
+    chosen = list(batches.filter(state=_PREPARED).select_for_update().values_list("pk", flat=True))
+    TipAddress.objects.filter(batch__in=chosen).delete()
+    TipBatch.objects.filter(pk__in=chosen).delete()
+
+
+def due(*, now: datetime) -> list[int]:
+    """Ids of classes whose open batch ended, ran dry or is of a TTL that the class had before, or
+    that have none though one could open.
+    """
+    batches = TipBatch.objects.filter(ttl_class=OuterRef("pk"))
+    is_open = batches.filter(state=_OPEN)
+    left = TipAddress.objects.filter(batch=OuterRef("pk"), issued_at__isnull=True)
+    changed = ~Q(ttl_seconds=OuterRef("ttl_seconds"))
+    over = is_open.filter(Q(window_ends_at__lte=now) | changed | ~Exists(left))
+    next_ones = batches.filter(state=_PREPARED)
+    classes = TtlClass.objects.filter(Exists(over) | (~Exists(is_open) & Exists(next_ones)))
+    return list(classes.order_by("ttl_seconds").values_list("pk", flat=True))
+
+
+def delete_never_issued(*, most: int) -> int:
+    """Addresses of closed batches that nobody got, at most so many; the count of those that went.
+
+    An issue that began while its batch closed keeps its address: the delete looks again at a row
+    that it waited for.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM tipping_tipaddress WHERE issued_at IS NULL AND pubkey IN ("
+            " SELECT a.pubkey FROM tipping_tipbatch b JOIN tipping_tipaddress a"
+            " ON a.batch_id = b.id AND a.issued_at IS NULL"
+            " WHERE b.state = 'closed' AND b.swept_at IS NULL LIMIT %s)",
+            [most],
+        )
+        return int(cursor.rowcount)
+
+
+def counts(batch_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """(issued, left) of each batch."""
+    addresses = TipAddress.objects.filter(batch__in=list(batch_ids)).values("batch")
+    found = addresses.annotate(
+        issued=Count("pk", filter=Q(issued_at__isnull=False)),
+        left=Count("pk", filter=Q(issued_at__isnull=True)),
+    )
+    return {row["batch"]: (row["issued"], row["left"]) for row in found}
+
+
+def last_closed_at(ttl_class: TtlClass) -> datetime | None:
+    closed = TipBatch.objects.filter(ttl_class=ttl_class, state=_CLOSED)
+    last: datetime | None = closed.aggregate(last=Max("closed_at"))["last"]
+    return last

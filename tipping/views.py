@@ -1,0 +1,73 @@
+"""The three tip operations over plain GET."""
+
+import logging
+
+from django.conf import settings
+
+from access import capped_buckets
+from access.outages import AWAY
+from gateway.reading import Asked
+from tipping import calls
+from tipping.errors import QuotaExceeded, TipAddressesUnavailable
+from tipping.queries import read_fetch_query
+from tipping.results import Addresses, NotValid, OneAddress, TipInfo, Valid, base58
+from tipping.services import fetching, telling
+
+log = logging.getLogger(__name__)
+
+_QUOTA = "tip_fetches"
+_AWAY_SECONDS = 2
+
+
+def tip_info(asked: Asked) -> TipInfo:
+    """The ladder and the caller's quota. Who has no key spends a token of the shared bucket, though
+    none of the day's fetches.
+    """
+    if asked.caller.key_id is None:
+        asked.spend(capped_buckets.take(asked.caller, _QUOTA, cap=None, now=asked.now))
+    return telling.tip_info(
+        asked.caller, max_count=settings.TIP_MAX_COUNT, edge=settings.EDGE_NAME, now=asked.now
+    )
+
+
+def fetch_tip_address(asked: Asked) -> OneAddress | Addresses:
+    """Addresses that nobody had before. A query that makes no sense spends no token."""
+    query = read_fetch_query(asked.query)
+    edge = settings.EDGE_NAME
+    try:
+        order = fetching.ordered(
+            ttl=query.ttl,
+            count=query.count,
+            max_count=settings.TIP_MAX_COUNT,
+            edge=edge,
+            now=asked.now,
+        )
+        cap = asked.caller.tip_fetch_daily_cap
+        taken = capped_buckets.take(asked.caller, _QUOTA, cap=cap, now=asked.now)
+        asked.spend(taken, QuotaExceeded)
+        issued = fetching.fetch(order, edge=edge, key_id=asked.caller.key_id, now=asked.now)
+    except TipAddressesUnavailable:
+        calls.ask_for_batches()
+        raise
+    except AWAY as error:
+        log.warning("request %s: no tip address: %s", asked.request_id, error)
+        raise TipAddressesUnavailable(
+            "the service cannot look up its batches just now", retry_seconds=_AWAY_SECONDS
+        ) from None
+    found = [base58(pubkey) for pubkey in issued.pubkeys]
+    if query.is_plain:
+        return OneAddress(found[0], order.ttl_seconds, issued.expires_at)
+    return Addresses(
+        addresses=found,
+        ttl_seconds=order.ttl_seconds,
+        requested_ttl_seconds=order.requested_ttl_seconds,
+        expires_at=issued.expires_at,
+        min_lamports=telling.MIN_LAMPORTS,
+        issued_by=edge,
+    )
+
+
+def tip_address(asked: Asked, pubkey: str) -> Valid | NotValid:
+    """Whether an address may be tipped. It spends nothing."""
+    static = [bytes(each) for each in settings.TIP_ADDRESSES]
+    return telling.address_standing(pubkey, static=static, now=asked.now)
