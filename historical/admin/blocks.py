@@ -13,8 +13,8 @@ from solders.signature import Signature
 from unfold.paginator import InfinitePaginator
 
 from access.admin import words
+from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.units import I64_MAX
-from historical.admin.read_only import ReadOnlyAdmin, slot_in
 from historical.models import Block
 from historical.services import overview
 from historical.store import overview as store

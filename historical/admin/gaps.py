@@ -11,8 +11,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from access.admin import words
+from access.admin.read_only import ReadOnlyAdmin, slot_in
 from columns.gaps import GapStatus, SlotGap
-from historical.admin.read_only import ReadOnlyAdmin, slot_in
 from historical.models import Gap
 from historical.services import gaps
 

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from access.admin import words
-from historical.admin.read_only import ReadOnlyAdmin
+from access.admin.read_only import ReadOnlyAdmin
 from historical.models import Import
 
 _HUES = {Import.State.DONE: "good", Import.State.FAILED: "bad", Import.State.RUNNING: "warning"}

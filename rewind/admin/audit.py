@@ -23,8 +23,8 @@ from solders.signature import Signature
 
 from access.admin import words
 from access.admin.charts import Bar, Chart
+from access.admin.read_only import ReadOnlyAdmin, slot_in
 from historical.admin.gaps import in_words
-from historical.admin.read_only import ReadOnlyAdmin, slot_in
 from historical.models import Block
 from rewind.admin.coverage import percent_of
 from rewind.models import AuditedDay, Divergence

@@ -9,8 +9,8 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from access.admin import words
+from access.admin.read_only import ReadOnlyAdmin
 from historical.admin.gaps import event_in_words, in_words
-from historical.admin.read_only import ReadOnlyAdmin
 from rewind.models import SlotTally
 from rewind.services import filters, overview
 

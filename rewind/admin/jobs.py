@@ -14,8 +14,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin import words
+from access.admin.read_only import ReadOnlyAdmin
 from access.models import ApiKey
-from historical.admin.read_only import ReadOnlyAdmin
 from rewind.models import SimulationJob
 from rewind.services.jobs import submitting
 from rewind.services.jobs.requests import read_request

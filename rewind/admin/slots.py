@@ -11,9 +11,9 @@ from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
 from access.admin import words
+from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.blocks import Granularity
 from historical.admin.gaps import GapAdmin
-from historical.admin.read_only import ReadOnlyAdmin, slot_in
 from rewind.models import ArchivedSlot, Baseline, Gap
 from rewind.services import gaps
 

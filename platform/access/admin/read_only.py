@@ -9,7 +9,7 @@ from chain.units import I64_MAX
 
 
 class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
-    """To be looked at: rows are written by imports and by the follower alone."""
+    """To be looked at: its rows are written by the service itself."""
 
     actions: Any = None
 
