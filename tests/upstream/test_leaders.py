@@ -1,5 +1,6 @@
 """The leader schedule, from a running localnet and from a node that answers as told."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
 from chain.units import Slot
+from tests.localnet.wallets import SOL, landed, pay, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
 from upstream.leaders import Leader, LeaderSchedule, quic_address
 from upstream.node import Node, NodeError, NodeUnreachable
+from upstream.tpu import TpuClient
 
 A, B, C = (Pubkey(bytes([number]) * 32) for number in (1, 2, 3))
 Where = tuple[str, int] | None
@@ -116,18 +119,41 @@ class Cluster:
         return sum(name == method for name, _ in self.asked)
 
 
-def test_the_leaders_of_a_localnet_are_found_where_it_listens() -> None:
-    with running_localnet(LOCALNET_EPOCH_SLOTS=64) as localnet:
-        schedule = LeaderSchedule(Node(localnet.url))
-        slot = localnet.call("getSlot")
-        schedule.refresh(slot, 0.0)
-        found = schedule.upcoming(slot, 3)
-        told = localnet.call("getSlotLeaders", slot, 64)
-        assert [str(leader.identity) for leader in found] == list(dict.fromkeys(told))[:3]
-        for each in found:
-            assert each.address == ("127.0.0.1", localnet.tpu_port)
-            assert told[each.first_slot - slot] == str(each.identity)
-        follow_through_an_epoch(localnet, schedule)
+@pytest.fixture(scope="module")
+def short_epochs() -> Iterator[Localnet]:
+    with running_localnet(LOCALNET_EPOCH_SLOTS=64) as running:
+        yield running
+
+
+def test_the_leaders_of_a_localnet_are_found_where_it_listens(short_epochs: Localnet) -> None:
+    schedule = LeaderSchedule(Node(short_epochs.url))
+    slot = short_epochs.call("getSlot")
+    schedule.refresh(slot, 0.0)
+    found = schedule.upcoming(slot, 3)
+    told = short_epochs.call("getSlotLeaders", slot, 64)
+    assert [str(leader.identity) for leader in found] == list(dict.fromkeys(told))[:3]
+    for each in found:
+        assert each.address == ("127.0.0.1", short_epochs.tpu_port)
+        assert told[each.first_slot - slot] == str(each.identity)
+    follow_through_an_epoch(short_epochs, schedule)
+
+
+def test_a_transaction_sent_to_the_next_leader_lands(short_epochs: Localnet) -> None:
+    schedule = LeaderSchedule(Node(short_epochs.url))
+    alice = wallet(short_epochs)
+    transaction = signed(short_epochs, [pay(alice, A, SOL)], alice)
+    slot = short_epochs.call("getSlot", {"commitment": "processed"})
+    schedule.refresh(slot, 0.0)
+    [leader] = schedule.upcoming(slot, 1)
+    assert leader.address is not None
+
+    async def send(address: tuple[str, int]) -> None:
+        client = TpuClient(alice)
+        await client.send(address, bytes(transaction))
+        await client.close()
+
+    asyncio.run(send(leader.address))
+    assert landed(short_epochs, str(transaction.signatures[0]))["err"] is None
 
 
 def follow_through_an_epoch(localnet: Localnet, schedule: LeaderSchedule) -> None:
