@@ -6,9 +6,17 @@ from django.urls import path
 
 from gateway.endpoint import Page, RpcEndpoint, Terms
 from gateway.hosts import EVERY, LANDING
+from gateway.ping import ping_endpoint
 from gateway.terms import Face
 from priority import views
-from priority.methods import bundle_statuses, bundles, fates, health
+from priority.methods import (
+    bundle_statuses,
+    bundle_submitting,
+    bundles,
+    fates,
+    health,
+    submitting,
+)
 from priority.methods.table import (
     block_engine_methods,
     block_engine_transactions,
@@ -18,7 +26,16 @@ from priority.methods.table import (
 )
 
 # Importing a module of methods puts them into the tables.
-__all__ = ["bundle_statuses", "bundles", "fates", "front_door", "health", "urlpatterns"]
+__all__ = [
+    "bundle_statuses",
+    "bundle_submitting",
+    "bundles",
+    "fates",
+    "front_door",
+    "health",
+    "submitting",
+    "urlpatterns",
+]
 
 
 def front_door(page: Page) -> Any:
@@ -32,7 +49,7 @@ for _method in bundle_methods:
         block_engine_methods.add(_method.name)(_method.function)
 
 _LANDING = Terms("priority", LANDING, key_required=True)
-_BUNDLES = Terms("bundle", LANDING, face=Face.PLAIN_TEXT)
+_BUNDLES = Terms("bundle", LANDING, face=Face.PLAIN_TEXT, quotas={"sendBundle": "bundles"})
 
 _FATES = Terms("priority", LANDING, key_required=True, face=Face.WORD)
 _TIP_FLOOR = Terms("priority", LANDING, face=Face.WORD)
@@ -44,6 +61,7 @@ _block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactio
 urlpatterns = [
     path("priority", RpcEndpoint.as_view(methods=landing_methods, terms=_LANDING)),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, terms=_BUNDLES)),
+    path("priority/ping", ping_endpoint(_LANDING)),
     path("priority/fate/<str:signature>", views.TransactionFate.as_view(terms=_FATES)),
     path("priority/fates", views.NewestFates.as_view(terms=_FATES)),
     path("priority/fates/stream", views.FateStream.as_view(terms=_FATES)),

@@ -57,3 +57,28 @@ def post(client: Any, api_key: str) -> Callable[..., Any]:
         return client.generic("POST", "/", content, "application/json", HTTP_HOST=host, **meta)
 
     return send
+
+
+@pytest.fixture
+def door(client: Any, api_key: str) -> Callable[..., Any]:
+    """`door("/priority", "sendTransaction", …, key=…, host=…, HTTP_…=…)`: the HTTP answer; with an
+    unlimited key if none is named, without one for "".
+    """
+
+    def send(
+        path: str,
+        method: str,
+        *params: Any,
+        key: str | None = None,
+        host: str = "localhost",
+        **meta: Any,
+    ) -> Any:
+        key = api_key if key is None else key
+        if key:
+            meta["HTTP_AUTHORIZATION"] = key
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        return client.generic(
+            "POST", path, json.dumps(body), "application/json", HTTP_HOST=host, **meta
+        )
+
+    return send

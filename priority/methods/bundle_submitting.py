@@ -1,0 +1,92 @@
+"""sendBundle, in the forms that callers know of it."""
+
+from collections.abc import Callable, Sequence
+
+from django.conf import settings
+
+from gateway.endpoint import Call
+from gateway.transactions import (
+    Signed,
+    TransactionText,
+    TransactionTooLarge,
+    TransactionUndecodable,
+    read_signed,
+)
+from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
+from priority.methods.bundles import MOST_TRANSACTIONS
+from priority.methods.origins import bounds, origin_of, tier_of
+from priority.methods.submitting import EncodingConfig
+from priority.methods.table import block_engine_methods, bundle_methods, upstream_node
+from priority.services import accepting
+from priority.services.bundle_trial import require_success
+from priority.services.selection import require_block_engine
+
+# A bundle waits for its trial no longer than this, and is then accepted without.
+_TRIAL_SECONDS = 2
+
+
+@bundle_methods.add("sendBundle")
+def send_bundle(
+    call: Call, transactions: list[str], config: EncodingConfig | None = None
+) -> str | list[str]:
+    """The signature of the one transaction, or those of all in order: accepted, durable, and yet to
+    land. The bundle's id goes in the header X-Bundle-Id.
+    """
+    _, signed = _accept(call, transactions, config)
+    signatures = [accepting.signature_of(each) for each in signed]
+    return signatures[0] if len(signatures) == 1 else signatures
+
+
+@block_engine_methods.add("sendBundle")
+def send_bundle_to_engine(
+    call: Call, transactions: list[str], config: EncodingConfig | None = None
+) -> str:
+    """The bundle's id, as a block engine answers."""
+    bundle_id, _ = _accept(call, transactions, config)
+    return bundle_id
+
+
+def _accept(
+    call: Call, texts: Sequence[str], config: EncodingConfig | None
+) -> tuple[str, list[Signed]]:
+    require_block_engine(tier_of(call))
+    if not texts:
+        raise BundleEmpty(MOST_TRANSACTIONS)
+    if len(texts) > MOST_TRANSACTIONS:
+        raise BundleTooLarge(len(texts), MOST_TRANSACTIONS)
+    encoding = None if config is None else config.encoding
+    at = [f"[0][{place}]" for place in range(len(texts))]
+    signed = [_read(text, encoding, where) for text, where in zip(texts, at, strict=True)]
+    bundle_id = accepting.accept_bundle(
+        signed, origin_of(call), bounds=bounds(), at=at, trial=_trial(signed)
+    )
+    call.headers["X-Bundle-Id"] = bundle_id
+    return bundle_id, signed
+
+
+def _read(text: str, encoding: TransactionText | None, at: str) -> Signed:
+    """Where no encoding is named either is read: ours is base64, a block engine's base58."""
+    if encoding is not None:
+        return read_signed(text, encoding, at=at)
+    try:
+        return read_signed(text, TransactionText.BASE64, at=at)
+    except (TransactionUndecodable, TransactionTooLarge) as refused:
+        try:
+            return read_signed(text, TransactionText.BASE58, at=at)
+        except (TransactionUndecodable, TransactionTooLarge):
+            raise refused from None
+
+
+def _trial(signed: Sequence[Signed]) -> Callable[[], None] | None:
+    if not settings.BUNDLE_SIMULATION:
+        return None
+
+    def run() -> None:
+        try:
+            node = upstream_node()
+        except NoUpstreamNode:
+            return
+        seconds = min(_TRIAL_SECONDS, settings.SIMULATION_TIMEOUT_SECONDS)
+        require_success([each.data for each in signed], node=node, timeout_seconds=seconds)
+
+    return run

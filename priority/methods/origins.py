@@ -1,0 +1,45 @@
+"""What the installation and a call say of a submission, for the services."""
+
+from functools import lru_cache
+
+from django.conf import settings
+from solders.pubkey import Pubkey
+
+from chain.rent import rent_exempt
+from gateway.endpoint import Call
+from priority.services.accepting import Bounds, Origin
+from priority.services.tips import TipRules
+
+
+def origin_of(call: Call) -> Origin:
+    return Origin(
+        received_at=call.now.timestamp(),
+        key_id=call.caller.key_id,
+        tier=tier_of(call),
+        edge=settings.EDGE_NAME,
+        request_id=call.request_id,
+    )
+
+
+def tier_of(call: Call) -> str:
+    """The tier whose upstreams serve the call: its host's, or the key's own."""
+    return call.host.tier or call.caller.tier
+
+
+def bounds() -> Bounds:
+    return _bounds(
+        tuple(settings.TIP_ADDRESSES),
+        settings.TIP_MINIMUM_LAMPORTS,
+        settings.ACCEPTED_MOST,
+        settings.NONCE_PATIENCE_SECONDS,
+    )
+
+
+@lru_cache(maxsize=8)
+def _bounds(addresses: tuple[Pubkey, ...], minimum: int, most: int, nonce_seconds: int) -> Bounds:
+    rules = TipRules(
+        addresses=frozenset(bytes(each) for each in addresses),
+        minimum_lamports=minimum,
+        fetched_minimum_lamports=max(minimum, rent_exempt(0)),
+    )
+    return Bounds(rules, most, nonce_seconds)

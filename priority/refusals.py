@@ -1,0 +1,283 @@
+"""Why a transaction or a bundle is not accepted. Nothing of what is refused goes anywhere."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from solders.pubkey import Pubkey
+
+from gateway.refusals import Refusal
+from jsonrpc.errors import InvalidParams, RpcError
+
+
+class SkipPreflightRequired(InvalidParams):
+    """`skipPreflight` must be true: nothing is simulated before it is sent."""
+
+    reason = "skip_preflight_required"
+
+    def __init__(self, found: bool | None) -> None:
+        super().__init__(
+            "Invalid params: `skipPreflight` must be true: nothing is simulated here",
+            at="[1].skipPreflight",
+            required=True,
+            found=found,
+        )
+
+
+class TipRefused(InvalidParams):
+    """No transfer of it is a tip that counts."""
+
+    reason = "tip_refused"
+    abstract: ClassVar[bool] = True
+
+    def __init__(self, text: str, at: str, **data: Any) -> None:
+        super().__init__(text, at=at, **data)
+
+
+class TipMissing(TipRefused):
+    """No top-level system transfer of the least tip to any address. `addresses` are always good."""
+
+    reason = "tip_missing"
+
+    def __init__(self, at: str, required: int, addresses: Sequence[bytes]) -> None:
+        super().__init__(
+            f"no tip: expected a top-level system transfer of at least {required} lamports to a"
+            " tip address",
+            at,
+            required=required,
+            found=0,
+            addresses=[str(Pubkey(each)) for each in addresses],
+        )
+
+
+class TipTooSmall(TipRefused):
+    """The transfer to a good tip address is below the least; several are not added up."""
+
+    reason = "tip_too_small"
+
+    def __init__(self, at: str, place: int, pubkey: bytes, found: int, required: int) -> None:
+        super().__init__(
+            f"the tip is too small: {found} lamports, expected at least {required} in one transfer",
+            at,
+            **_transfer(place, pubkey, required, found),
+        )
+
+
+class TipAddressUnknown(TipRefused):
+    """Transfers that are large enough, to addresses that were never issued as tip addresses."""
+
+    reason = "tip_address_unknown"
+
+    def __init__(
+        self, at: str, place: int, pubkey: bytes, found: int, required: int, all_: Sequence[bytes]
+    ) -> None:
+        super().__init__(
+            f"{Pubkey(pubkey)} is no tip address",
+            at,
+            **_transfer(place, pubkey, required, found),
+            addresses=[str(Pubkey(each)) for each in all_],
+        )
+
+
+class TipAddressExpired(TipRefused):
+    """The tip goes to an address that was good until `expiresAt`."""
+
+    reason = "tip_address_expired"
+
+    def __init__(
+        self, at: str, place: int, pubkey: bytes, found: int, required: int, expires_at: int
+    ) -> None:
+        super().__init__(
+            f"the tip address {Pubkey(pubkey)} has expired",
+            at,
+            **_transfer(place, pubkey, required, found),
+            expiresAt=expires_at,
+        )
+
+
+class TipBehindLookupTable(TipRefused):
+    """A transfer that is large enough goes to an address that only a lookup table tells: tip one
+    among the message's own keys.
+    """
+
+    reason = "tip_behind_lookup_table"
+
+    def __init__(self, at: str, place: int, found: int, required: int) -> None:
+        super().__init__(
+            "the tip address must stand among the message's own account keys, not in a lookup"
+            " table",
+            at,
+            instructionIndex=place,
+            required=required,
+            found=found,
+        )
+
+
+def _transfer(place: int, pubkey: bytes, required: int, found: int) -> dict[str, Any]:
+    return {
+        "instructionIndex": place,
+        "address": str(Pubkey(pubkey)),
+        "required": required,
+        "found": found,
+    }
+
+
+class BlockhashExpired(InvalidParams):
+    """The blockhash is known, and too old to land: no block above `required` may use it."""
+
+    reason = "blockhash_expired"
+
+    def __init__(self, at: str, last_valid: int, found: int) -> None:
+        super().__init__(
+            f"the blockhash has expired: it was good up to block height {last_valid}, the chain"
+            f" is at {found}",
+            at=at,
+            required=last_valid,
+            found=found,
+        )
+
+
+class NotAccepted(RpcError):
+    """Our fault: it could not be accepted now."""
+
+    code = -32005
+    reason = "not_accepted"
+    abstract: ClassVar[bool] = True
+
+
+class QueueUnavailable(NotAccepted):
+    """Redis did not take it. Where `mayBeQueued` is true no answer came: send the same again, it is
+    not queued twice.
+    """
+
+    reason = "queue_unavailable"
+
+    def __init__(self, *, may_be_queued: bool) -> None:
+        super().__init__(
+            "It is not known whether it was accepted: send the same again"
+            if may_be_queued
+            else "Nothing can be accepted at the moment: try again",
+            data={"mayBeQueued": may_be_queued},
+        )
+
+
+class QueueFull(NotAccepted):
+    """As many as may wait to be sent do so already."""
+
+    reason = "queue_full"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            "Too many accepted transactions wait to be sent: try again",
+            data={"found": found, "maximum": maximum},
+        )
+
+
+class TipAddressesUnread(NotAccepted):
+    """Whether the tip goes to a good address cannot be told while the database is away."""
+
+    reason = "tip_addresses_unread"
+
+    def __init__(self) -> None:
+        super().__init__("The tip's address cannot be looked up at the moment: try again")
+
+
+class UpstreamsUnread(NotAccepted):
+    """Which upstreams can be chosen cannot be told while the database is away."""
+
+    reason = "upstreams_unread"
+
+    def __init__(self) -> None:
+        super().__init__("The upstreams cannot be looked up at the moment: try again")
+
+
+class LandingStalled(RpcError):
+    """What was accepted waits to be sent: no process takes it. It is kept, and sent by the next."""
+
+    code = -32005
+    reason = "landing_stalled"
+
+    def __init__(self, waited_ms: int, maximum_ms: int) -> None:
+        super().__init__(
+            f"Accepted transactions wait to be sent, the oldest for {waited_ms} ms",
+            data={"found": waited_ms, "maximum": maximum_ms},
+        )
+
+
+class BadSelection(Refusal):
+    """Upstreams were chosen that cannot be; `selectable` names those that can."""
+
+    status = 400
+    code = -32602
+    reason = "bad_selection"
+    abstract: ClassVar[bool] = True
+
+
+class UnknownUpstream(BadSelection):
+    """A name that is no upstream of the caller's tier."""
+
+    reason = "unknown_upstream"
+
+    def __init__(self, found: Sequence[str], selectable: Sequence[str]) -> None:
+        names = ", ".join(selectable) or "none"
+        super().__init__(
+            f"Unknown upstream name: {', '.join(found)[:200]}. Selectable here: {names}",
+            data={"found": [each[:100] for each in found[:20]], "selectable": list(selectable)},
+        )
+
+
+class NoUpstreamChosen(BadSelection):
+    """`bundle` alone: a block engine's forward does not stand for a transaction's way out."""
+
+    reason = "no_upstream_chosen"
+
+    def __init__(self, selectable: Sequence[str]) -> None:
+        super().__init__(
+            "Choose an upstream beside `bundle`: it alone does not send a transaction",
+            data={"selectable": list(selectable)},
+        )
+
+
+class BundlesOff(Refusal):
+    """No block engine is enabled for the caller's tier."""
+
+    status = 404
+    code = -32601
+    reason = "bundles_off"
+
+    def __init__(self) -> None:
+        super().__init__("Bundles are switched off here: no block engine is enabled")
+
+
+class BundleOnlyNotServed(InvalidParams):
+    """A transaction that may only land unharmed goes as a bundle of one."""
+
+    reason = "bundle_only_not_served"
+
+    def __init__(self) -> None:
+        super().__init__("`bundleOnly` is not served here: send it by sendBundle", at="bundleOnly")
+
+
+class BundleDuplicates(InvalidParams):
+    """A bundle that has a transaction twice; it cannot land."""
+
+    reason = "bundle_duplicates"
+
+    def __init__(self, at: str, signature: str) -> None:
+        super().__init__("bundle contains a transaction twice", at=at, signature=signature)
+
+
+class BundleSimulationFailed(InvalidParams):
+    """The bundle fails on the newest state: `err` of the transaction at `transactionIndex`."""
+
+    reason = "bundle_simulation_failed"
+
+    def __init__(
+        self, index: int, signature: str, *, text: str, err: Any, logs: Sequence[str]
+    ) -> None:
+        super().__init__(
+            f"bundle simulation failed: transaction {index}: {text}",
+            transactionIndex=index,
+            signature=signature,
+            err=err,
+            logs=list(logs),
+        )

@@ -1,0 +1,215 @@
+"""Accepting: a transaction or a bundle that was read, tips enough and is not in flight is queued.
+
+Nothing else stands before the answer: no database, no upstream.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from itertools import pairwise
+
+import msgspec
+import redis
+from django.conf import settings
+from solders.signature import Signature
+
+from access import script_socket
+from chain.nonces import stands_on_nonce
+from chain.transactions import decode_wire
+from gateway.transactions import Signed
+from priority.models import Submission
+from priority.refusals import BlockhashExpired, BundleDuplicates, QueueFull, QueueUnavailable
+from priority.services.tips import Candidates, TipRules, candidates, first_good
+from priority.store.accepting import Offered, Verdict, is_known, offer
+from priority.submissions import Accepted, in_flight_key
+from tipping.addresses import live_key
+
+# Longer than a blockhash lives, with what it takes to settle.
+_IN_FLIGHT_SECONDS = 300
+_pack = msgspec.msgpack.Encoder().encode
+_FIELDS = Accepted.__struct_fields__
+_TIP = _FIELDS.index("tip")
+# How msgpack begins an array of so many.
+_ARRAY = bytes((0x90 + len(_FIELDS),))
+assert len(_FIELDS) < 16
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose submission it is, and how it came. `received_at` is in Unix seconds."""
+
+    received_at: float
+    key_id: int | None
+    tier: str
+    edge: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How its sender wants it to be sent: `only` by these upstreams, empty: by all of the tier."""
+
+    only: Sequence[str] = ()
+    max_retries: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is asked of whatever is accepted: the tip, and how many entries may wait."""
+
+    tips: TipRules
+    most_waiting: int
+    nonce_seconds: int
+
+
+def accept_transaction(
+    signed: Signed, origin: Origin, *, wishes: Wishes, bounds: Bounds, at: str
+) -> str:
+    """The transaction's signature; it is queued, or was before. Raises a TipRefused,
+    BlockhashExpired and a NotAccepted.
+    """
+    _accept([signed], origin, wishes, bounds, "", [at])
+    return signature_of(signed)
+
+
+def accept_bundle(
+    signed: Sequence[Signed],
+    origin: Origin,
+    *,
+    bounds: Bounds,
+    at: Sequence[str],
+    trial: Callable[[], None] | None,
+) -> str:
+    """The bundle's id; it is queued, or was before. Its transactions may be in flight by themselves
+    or in other bundles. `trial` is run before and may raise. Raises BundleDuplicates and what
+    accept_transaction raises.
+    """
+    signatures = [each.wire.signatures[0] for each in signed]
+    _require_different(signatures, at)
+    bundle_id = bundle_id_of(signatures)
+    # What landed meanwhile would fail its trial, and what tips nobody needs none.
+    if trial is not None and _may_tip(signed, bounds) and not _is_in_flight(bundle_id):
+        trial()
+    _accept(signed, origin, Wishes(), bounds, bundle_id, at)
+    return bundle_id
+
+
+def signature_of(signed: Signed) -> str:
+    return str(Signature(signed.wire.signatures[0]))
+
+
+def bundle_id_of(signatures: Sequence[bytes]) -> str:
+    """Lower-case hex SHA-256 of the signatures in base58, joined by commas."""
+    return sha256(",".join(str(Signature(each)) for each in signatures).encode()).hexdigest()
+
+
+def _may_tip(signed: Sequence[Signed], bounds: Bounds) -> bool:
+    found = candidates([each.wire for each in signed], bounds.tips)
+    return bool(found.fetched) or found.sure is not None
+
+
+def _is_in_flight(bundle_id: str) -> bool:
+    try:
+        return is_known(in_flight_key(bytes.fromhex(bundle_id)))
+    except redis.RedisError:
+        raise QueueUnavailable(may_be_queued=False) from None
+
+
+def _require_different(signatures: Sequence[bytes], at: Sequence[str]) -> None:
+    """Raises BundleDuplicates where a signature is there twice."""
+    for (one, _), (other, where) in pairwise(sorted(zip(signatures, at, strict=True))):
+        if one == other:
+            raise BundleDuplicates(where, str(Signature(one)))
+
+
+def submit_own(wire: bytes, *, kind: str, now: datetime) -> None:
+    """Queues a transaction of our own, which tips nobody; nothing happens when it is in flight
+    already. Raises a NotAccepted.
+    """
+    read = decode_wire(wire)
+    origin = Origin(now.timestamp(), None, "", settings.EDGE_NAME, "")
+    queued = _offered([Signed(wire, read)], origin, Wishes(), kind, "", _IN_FLIGHT_SECONDS)
+    queued = queued._replace(sure_tip=_pack(None))
+    _offer(queued, now=int(origin.received_at), most=2**53)
+
+
+def _accept(
+    signed: Sequence[Signed],
+    origin: Origin,
+    wishes: Wishes,
+    bounds: Bounds,
+    bundle_id: str,
+    at: Sequence[str],
+) -> None:
+    wires = [each.wire for each in signed]
+    kind = Submission.Kind.BUNDLE if bundle_id else Submission.Kind.TRANSACTION
+    nonced = [stands_on_nonce(wire) for wire in wires]
+    seconds = bounds.nonce_seconds if any(nonced) else _IN_FLIGHT_SECONDS
+    offered = _offered(signed, origin, wishes, kind.value, bundle_id, seconds)
+    looked_at = [place for place, is_nonced in enumerate(nonced) if not is_nonced]
+    offered = offered._replace(blockhashes=[wires[place].recent_blockhash for place in looked_at])
+    found = candidates(wires, bounds.tips)
+    now, most = int(origin.received_at), bounds.most_waiting
+    verdict, numbers = _offer(_with_tips(offered, found), now=now, most=most)
+    if verdict is Verdict.NO_TIP:
+        tip = first_good(wires, found, bounds.tips, now=now, at=at.__getitem__)
+        verdict, numbers = _offer(_with_tips(offered, Candidates([], tip)), now=now, most=most)
+    if verdict is Verdict.DEAD_BLOCKHASH:
+        place, last_valid, height = numbers
+        raise BlockhashExpired(at[looked_at[place]], last_valid, height)
+    if verdict is Verdict.FULL:
+        raise QueueFull(numbers[0], most)
+
+
+def _offer(offered: Offered, *, now: int, most: int) -> tuple[Verdict, list[int]]:
+    try:
+        return offer(offered, now=now, most=most)
+    except script_socket.RedisAway as away:
+        raise QueueUnavailable(may_be_queued=away.sent) from None
+
+
+def _offered(
+    signed: Sequence[Signed],
+    origin: Origin,
+    wishes: Wishes,
+    kind: str,
+    bundle_id: str,
+    seconds: int,
+) -> Offered:
+    signatures = [each.wire.signatures[0] for each in signed]
+    accepted = Accepted(
+        kind=kind,
+        signatures=signatures,
+        wires=[each.data for each in signed],
+        received_at=origin.received_at,
+        key_id=origin.key_id,
+        tier=origin.tier,
+        edge=origin.edge,
+        request_id=origin.request_id,
+        max_retries=wishes.max_retries,
+        only=list(wishes.only),
+        bundle_id=bundle_id,
+    )
+    names = [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
+    # What stands before and behind the tip, which is chosen where the addresses are looked up.
+    packed = [_pack(getattr(accepted, name)) for name in _FIELDS]
+    return Offered(
+        known=[in_flight_key(name) for name in names],
+        known_value=f"{origin.received_at}|{'' if origin.key_id is None else origin.key_id}",
+        known_seconds=seconds,
+        blockhashes=[],
+        head=_ARRAY + b"".join(packed[:_TIP]),
+        tail=b"".join(packed[_TIP + 1 :]),
+        live_keys=[],
+        tips=[],
+        sure_tip=None,
+    )
+
+
+def _with_tips(offered: Offered, found: Candidates) -> Offered:
+    return offered._replace(
+        live_keys=[live_key(tip.pubkey) for tip in found.fetched],
+        tips=[_pack(tip) for tip in found.fetched],
+        sure_tip=None if found.sure is None else _pack(found.sure),
+    )

@@ -1,0 +1,44 @@
+"""A bundle's trial before it is accepted: one that must fail is refused."""
+
+import logging
+from collections.abc import Sequence
+
+from solders.transaction import VersionedTransaction
+
+from chain.commitment import Commitment
+from chain.transaction_error_text import transaction_error_text
+from jsonrpc.errors import RpcError
+from priority.refusals import BundleSimulationFailed
+from priority.services.bundles import Bundle, try_now
+from upstream.passage import Passage
+
+log = logging.getLogger(__name__)
+
+# Says less of the bundle than of the node, which may not have that block yet.
+_NOT_ITS_FAULT = "BlockhashNotFound"
+
+
+def require_success(wires: Sequence[bytes], *, node: Passage, timeout_seconds: int) -> None:
+    """Raises BundleSimulationFailed where a transaction fails on the node's newest state; where
+    that cannot be told nothing happens.
+    """
+    transactions = [VersionedTransaction.from_bytes(wire) for wire in wires]
+    bundle = Bundle(transactions=transactions, any_blockhash=False, shown=frozenset())
+    try:
+        tried = try_now(
+            bundle, node=node, commitment=Commitment.PROCESSED, timeout_seconds=timeout_seconds
+        )
+    except RpcError as error:
+        log.info("a bundle is accepted without a trial: %s", error.reason)
+        return
+    index = len(tried.outcomes) - 1
+    outcome = tried.outcomes[index]
+    if outcome.err is None or outcome.err == _NOT_ITS_FAULT:
+        return
+    raise BundleSimulationFailed(
+        index,
+        str(transactions[index].signatures[0]),
+        text=transaction_error_text(outcome.err),
+        err=outcome.err,
+        logs=outcome.logs,
+    )
