@@ -1,5 +1,6 @@
 """Rows of what is landed, in batches: one statement for any number of them."""
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -83,6 +84,7 @@ class StoredSubmission(NamedTuple):
     seen_at: datetime | None
     slot: int | None
     transaction_index: int | None
+    err: Any
     settled_at: datetime | None
 
 
@@ -225,7 +227,14 @@ def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:
             [list(signatures)],
         )
         rows = [StoredSubmission(*row) for row in cursor.fetchall()]
-        return [row._replace(signature=bytes(row.signature)) for row in rows]
+    return [
+        row._replace(
+            signature=bytes(row.signature),
+            # Django leaves jsonb as text, for its own columns to read.
+            err=json.loads(row.err) if isinstance(row.err, str) else row.err,
+        )
+        for row in rows
+    ]
 
 
 def change_submissions(rows: Sequence[SubmissionChange]) -> set[int]:

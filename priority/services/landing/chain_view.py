@@ -1,5 +1,6 @@
 """The chain as the follower's happenings show it: the slot clock, heights, and which slots hold."""
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ class Chain:
         self.head_blockhash: bytes | None = None
         self.confirmed_height = -1
         self.confirmed_slot = -1
-        self._began_at = 0.0
+        self._began_at = -math.inf
         self._began: deque[tuple[int, float]] = deque(maxlen=_MEASURED_SLOTS)
         self._heights: dict[int, int] = {}
         self._confirmed: dict[int, None] = {}
@@ -74,7 +75,7 @@ class Chain:
         self.head_slot, self.head_blockhash = slot, blockhash
         if height is not None:
             self.head_height = height
-        self._hear(slot + 1, now)
+        self.hear(slot + 1, now)
 
     def is_confirmed(self, slot: int) -> bool:
         return slot in self._confirmed
@@ -83,9 +84,9 @@ class Chain:
         """A slot got further."""
         slot, status = told.slot, told.status
         if status == "began":
-            self._hear(slot, now)
+            self.hear(slot, now)
         elif status == "processed":
-            self._hear(slot + 1, now)
+            self.hear(slot + 1, now)
         elif status in ("confirmed", "finalized"):
             self._confirmed[slot] = None
             _keep(self._confirmed, _KEPT_SLOTS)
@@ -134,7 +135,12 @@ class Chain:
         """Where the transaction was seen of late."""
         return self._sightings.get(signature)
 
-    def _hear(self, slot: int, now: float) -> None:
+    def silent_for(self, now: float) -> float:
+        """Seconds since anybody told a new slot."""
+        return now - self._began_at
+
+    def hear(self, slot: int, now: float) -> None:
+        """The slot is being made."""
         if self.slot is not None and slot <= self.slot:
             return
         self.slot, self._began_at = slot, now

@@ -1,6 +1,7 @@
 """Flights: what this lander is bringing out, how far each transaction of it has come."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from chain.transactions import BadTransaction, Wire, decode_wire
 from priority.models import Attempt, Submission
 from priority.services.landing.chain_view import Sighting
+from priority.services.landing.own_tips import OwnTip
 from priority.submissions import Accepted, State
 
 _SYSTEM = bytes(32)
@@ -49,6 +51,7 @@ class Part:
     error: bytes | None = None
     sent_at: datetime | None = None
     seen_at: datetime | None = None
+    is_placed: bool = False  # its last valid height is exact
     is_settled: bool = False
 
     def sight(self, sighting: Sighting, now: datetime) -> bool:
@@ -93,11 +96,11 @@ class Flight:
     timer: asyncio.TimerHandle | None = None
     attempts_kept: int = 0
     unwritten: list[Try] = field(default_factory=list)
-    bundle_row: int | None = None
     bundle_reason: str = ""
     engine_ids: dict[str, str] = field(default_factory=dict)
-    own_tips: dict[str, object] = field(default_factory=dict)
+    own_tips: dict[str, OwnTip] = field(default_factory=dict)
     under_way: int = 0  # tries whose answer has not come
+    is_held: bool = False  # until its row is known
     is_stored: bool = False
     is_dirty: bool = True
     is_done: bool = False  # nothing more to do but to store it
@@ -146,6 +149,18 @@ class Flight:
         if self.attempts_kept < MOST_ATTEMPTS:
             self.attempts_kept += 1
             self.unwritten.append(tried)
+
+    def explain_bundle(self, why: str) -> None:
+        """Why the bundle is not on chain, to be told of each of its transactions."""
+        self.bundle_reason = why
+        for part in self.parts:
+            if part.state not in ON_CHAIN:
+                part.reason = why
+
+    def hold(self, seconds: float, run: Callable[["Flight"], None]) -> None:
+        """It runs when its row is known, or after this time."""
+        self.is_held = True
+        self.timer = asyncio.get_running_loop().call_later(seconds, run, self)
 
     def stop(self) -> None:
         """No further round."""

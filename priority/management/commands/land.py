@@ -1,0 +1,71 @@
+"""manage.py land: what was accepted, out to leaders, nodes and block engines."""
+
+import asyncio
+import logging
+import signal
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from solders.keypair import Keypair
+
+from chain.derived_keys import derived_keypair
+from priority.services.landing.lander import Lander, Orders
+from priority.services.landing.upstreams import Defaults
+
+log = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring out what was accepted: to leaders, nodes and block engines, again and again until it"
+        " is seen or can never land. Several of these share the work."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--name",
+            default=settings.EDGE_NAME,
+            help="of this lander; where another one has it, a number is put behind",
+        )
+
+    def handle(self, *_args: Any, name: str, **_options: Any) -> None:
+        seed = settings.TIP_SECRET_SEED
+        orders = Orders(
+            name=name,
+            redis_url=settings.REDIS_URL,
+            identity=_identity(seed),
+            payer=derived_keypair(seed, "bundle tips"),
+            defaults=Defaults(settings.UPSTREAM_RPC_URL, _engine_url()),
+            nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
+            with_faucet=settings.LOCALNET,
+        )
+        asyncio.run(_land(orders))
+
+
+async def _land(orders: Orders) -> None:
+    lander = Lander(orders)
+    loop = asyncio.get_running_loop()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signum, lander.stop)
+    await lander.run()
+    log.info("stopped")
+
+
+def _engine_url() -> str:
+    if not settings.LOCALNET:
+        return ""
+    return f"http://{settings.LOCALNET_HOST}:{settings.LOCALNET_BLOCK_ENGINE_PORT}"
+
+
+def _identity(seed: bytes) -> Keypair:
+    """What leaders see of us; it never appears in a transaction."""
+    file = settings.TPU_IDENTITY_FILE
+    if not file:
+        return derived_keypair(seed, "tpu identity")
+    try:
+        return Keypair.from_json(Path(file).read_text())
+    except (OSError, ValueError) as error:
+        raise CommandError(f"TPU_IDENTITY_FILE={file}: {error}") from None

@@ -1,0 +1,99 @@
+"""Bundles to a block engine: a transaction or several, and a tip of ours behind them."""
+
+import asyncio
+import time
+
+from solders.pubkey import Pubkey
+
+from chain.transactions import decode_wire
+from priority.services.landing.chain_view import Chain
+from priority.services.landing.flights import Flight
+from priority.services.landing.own_tips import OwnTip, Purse, is_good
+from priority.services.landing.senders import Delivery, NotNow
+from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
+from upstream.submitting import SubmitError
+
+_ACCOUNTS_SECONDS = 600.0
+_DROPPED = frozenset({"Failed"})
+
+
+class EngineSender:
+    """By the engine's JSON-RPC, with a tip of so many lamports, if any."""
+
+    def __init__(
+        self, name: str, engine: BlockEngine, *, tip_lamports: int, purse: Purse, chain: Chain
+    ) -> None:
+        self._name = name
+        self._engine = engine
+        self._tip_lamports = tip_lamports
+        self._purse = purse
+        self._chain = chain
+        self._accounts: list[Pubkey] = []
+        self._accounts_until = 0.0
+
+    def deliveries(self, flight: Flight) -> list[Delivery]:
+        wires = [part.wire for part in flight.parts]
+        if self._tip_lamports and len(wires) < MOST_TRANSACTIONS:
+            wires.append(self._own_tip(flight).wire)
+        elif not self._tips_itself(flight):
+            raise NotNow("engine_untipped: no transaction pays a tip account of the engine")
+        return [Delivery(self._engine.name, self._send(flight, wires))]
+
+    async def warm(self) -> None:
+        await self._engine.warm()
+        now = time.monotonic()
+        if now < self._accounts_until:
+            return
+        try:
+            self._accounts = await self._engine.tip_accounts()
+            self._accounts_until = now + _ACCOUNTS_SECONDS
+        except SubmitError:
+            return  # those of before still count
+
+    async def close(self) -> None:
+        await self._engine.close()
+
+    def _own_tip(self, flight: Flight) -> OwnTip:
+        known = flight.own_tips.get(self._name)
+        if known is not None and is_good(known, self._chain):
+            return known
+        if not self._accounts:
+            raise NotNow("engine_unknown: the engine has not told its tip accounts yet")
+        if not self._purse.can_pay(self._tip_lamports):
+            raise NotNow("own_tip_unfunded: the account that pays our tips is empty")
+        tip = self._purse.tip(self._accounts, self._tip_lamports, self._chain)
+        if tip is None:
+            raise NotNow("no_blockhash: the chain is not followed")
+        flight.own_tips[self._name] = tip
+        return tip
+
+    def _tips_itself(self, flight: Flight) -> bool:
+        accounts = {bytes(each) for each in self._accounts}
+        if not accounts:
+            return flight.is_bundle  # the engine will say
+        for part in flight.parts:
+            wire = decode_wire(part.wire)
+            signers, readonly = wire.header.required_signatures, wire.header.readonly_unsigned
+            if accounts.intersection(
+                wire.account_keys[signers : len(wire.account_keys) - readonly]
+            ):
+                return True
+        return False
+
+    async def _send(self, flight: Flight, wires: list[bytes]) -> str:
+        asked = flight.engine_ids.get(self._name) if flight.is_bundle else None
+        if asked is not None:
+            # The answer is of the earlier try: it says why this one is needed, and stops nothing.
+            asyncio.get_running_loop().create_task(self._ask(flight, asked))
+        bundle_id = await self._engine.send_bundle(wires)
+        if flight.is_bundle:
+            flight.engine_ids[self._name] = bundle_id
+        return bundle_id
+
+    async def _ask(self, flight: Flight, bundle_id: str) -> None:
+        try:
+            status = (await self._engine.inflight([bundle_id])).get(bundle_id)
+        except SubmitError:
+            return
+        if status in _DROPPED and not flight.is_on_chain:
+            flight.explain_bundle(f"engine_dropped: {self._name} says {status}")

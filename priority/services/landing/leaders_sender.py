@@ -1,0 +1,104 @@
+"""Transactions straight to the leaders, by QUIC, on connections that are warm before their turn."""
+
+import asyncio
+import logging
+import time
+
+from priority.services.landing.chain_view import Chain
+from priority.services.landing.flights import Flight
+from priority.services.landing.senders import Delivery, NotNow
+from upstream.leaders import Leader, LeaderSchedule
+from upstream.node import Node, NodeError
+from upstream.tpu import TpuClient
+
+log = logging.getLogger(__name__)
+
+# Connections are opened for the leader of now and the next ones: some 6 s ahead.
+_WARM_LEADERS = 4
+# When fewer slots than these are left, the transaction may come too late for the leader of now.
+_LEFT_SLOTS = 2
+# The follower's word is a moment old when it comes.
+_SILENCE_SECONDS = 5.0
+
+
+class LeadersSender:
+    """By the schedule of this node's cluster."""
+
+    def __init__(self, node: Node, client: TpuClient, chain: Chain, *, seconds: float) -> None:
+        self._node = node
+        self._schedule = LeaderSchedule(node)
+        self._client = client
+        self._chain = chain
+        self._seconds = seconds
+        self._refreshing: asyncio.Task[None] | None = None
+        self._said = ""
+
+    def deliveries(self, flight: Flight) -> list[Delivery]:
+        slot = self._chain.slot_now(_now())
+        if slot is None:
+            raise NotNow("no_slot: nobody tells which slot it is")
+        leaders = self._schedule.upcoming(slot, 2)
+        if not leaders:
+            raise NotNow("no_schedule: the node has not told the leaders yet")
+        now_leads, *following = leaders
+        if following and following[0].first_slot - slot < _LEFT_SLOTS:
+            wanted = leaders
+        else:
+            # One without an address is none; the next one's turn comes.
+            wanted = [now_leads] if now_leads.address is not None else following
+        wire = flight.parts[0].wire
+        found = [
+            Delivery(_name(leader), self._send(leader.address, wire))
+            for leader in wanted
+            if leader.address is not None
+        ]
+        if not found:
+            raise NotNow("no_address: the leaders of now tell no address")
+        return found
+
+    def ahead(self) -> None:
+        """Connections to the next leaders are opened, or stay so. To be called at every slot."""
+        slot = self._chain.slot_now(_now())
+        if slot is not None:
+            leaders = self._schedule.upcoming(slot, _WARM_LEADERS)
+            self._client.warm(
+                dict.fromkeys(each.address for each in leaders if each.address is not None)
+            )
+
+    async def warm(self) -> None:
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh())
+        self.ahead()
+
+    async def close(self) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+
+    async def _send(self, address: tuple[str, int], wire: bytes) -> str:
+        sent = await self._client.send(address, wire, timeout_seconds=self._seconds)
+        return sent.opened.value
+
+    async def _refresh(self) -> None:
+        now = _now()
+        try:
+            if self._chain.silent_for(now) > _SILENCE_SECONDS:
+                # Nobody follows: the node knows the slot, and the clock goes on from there.
+                self._chain.hear(await asyncio.to_thread(self._node.slot, "processed"), _now())
+            slot = self._chain.slot_now(now)
+            if slot is not None and self._schedule.is_due(slot, time.monotonic()):
+                await asyncio.to_thread(self._schedule.refresh, slot, time.monotonic())
+                self.ahead()
+        except NodeError as error:
+            if str(error) != self._said:
+                log.warning("the leader schedule is as old as it is: %s", error)
+            self._said = str(error)
+            return
+        self._said = ""
+
+
+def _name(leader: Leader) -> str:
+    return str(leader.identity)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,83 @@
+"""Names of landers: one lander alive has each; whose name is free, its entries are anybody's."""
+
+import json
+import secrets
+from typing import Any
+
+from redis.asyncio import Redis
+
+from access.redis_client import NAMESPACE, client
+
+# A lander that says nothing for so long is taken for dead.
+ALIVE_SECONDS = 3.0
+_STATE_SECONDS = 60
+_ALIVE = f"{NAMESPACE}landing:alive:"
+_STATE = f"{NAMESPACE}landing:lander:"
+_MOST_LANDERS = 64
+
+# Ours as long as it holds our word, or nobody's.
+_HOLD = """
+local held = redis.call('GET', KEYS[1])
+if held and held ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+_LET_GO = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+
+class Name:
+    """The name of one lander process. Every method raises redis.RedisError."""
+
+    def __init__(self, redis_client: Redis, wanted: str) -> None:
+        self._client = redis_client
+        self._wanted = wanted
+        self._word = secrets.token_hex(8)
+        self.text = ""
+
+    async def take(self) -> str:
+        """The wanted name, or that with a number where another lander has it."""
+        for number in range(1, _MOST_LANDERS + 1):
+            name = self._wanted if number == 1 else f"{self._wanted}-{number}"
+            if await self._hold(name):
+                self.text = name
+                return name
+        raise RuntimeError(f"{_MOST_LANDERS} landers are named {self._wanted}")
+
+    async def keep(self) -> bool:
+        """Whether the name is still ours."""
+        return await self._hold(self.text)
+
+    async def let_go(self) -> None:
+        """Others need not wait to find us gone."""
+        await self._client.eval(_LET_GO, 1, _ALIVE + self.text, self._word)
+        await self._client.delete(_STATE + self.text)
+
+    async def others_alive(self, names: list[str]) -> set[str]:
+        """Of these names, those that a lander has."""
+        if not names:
+            return set()
+        found: Any = await self._client.mget([_ALIVE + name for name in names])
+        return {name for name, word in zip(names, found, strict=True) if word is not None}
+
+    async def publish(self, state: dict[str, Any]) -> None:
+        """How the lander fares, for people."""
+        await self._client.set(_STATE + self.text, json.dumps(state), ex=_STATE_SECONDS)
+
+    async def _hold(self, name: str) -> bool:
+        milliseconds = int(ALIVE_SECONDS * 1_000)
+        held = await self._client.eval(_HOLD, 1, _ALIVE + name, self._word, str(milliseconds))
+        return int(held) == 1
+
+
+def landers() -> dict[str, dict[str, Any]]:
+    """What every lander said last, by name: inFlight, waitingRows, waitingEntries, sentPerSecond,
+    lastError, at (Unix seconds), upstreams. Raises redis.RedisError.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for key in sorted(client().scan_iter(match=_STATE + "*", count=1_000)):
+        text: Any = client().get(key)
+        if text is not None:
+            found[key.decode().removeprefix(_STATE)] = json.loads(text)
+    return found

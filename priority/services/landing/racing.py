@@ -1,0 +1,192 @@
+"""The race: a flight goes all its ways at once, and again until it is seen or can never be."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from priority.models import Attempt
+from priority.services.landing.chain_view import Chain
+from priority.services.landing.choosing import chosen
+from priority.services.landing.flights import Flight, Try
+from priority.services.landing.senders import Delivery, NotNow
+from priority.services.landing.upstreams import Upstreams, Way
+from priority.submissions import State
+from upstream.submitting import Refused, SubmitError, Unwilling
+from upstream.tpu_errors import ClientClosed, Resting, TooLarge, TpuError
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE_SECONDS = 0.4
+_PAUSE_GROWTH = 1.5
+_LONGEST_PAUSE_SECONDS = 2.0
+# A bundle is worth another auction each slot or two.
+_BUNDLE_PAUSE_SLOTS = 1.5
+_LEAST_BUNDLE_PAUSE_SECONDS = 0.1
+
+
+@dataclass(slots=True)
+class _Round:
+    """Tries of one flight at one time; `is_tried` when one of them was more than a thought."""
+
+    number: int
+    under_way: int = 0
+    is_tried: bool = False
+
+
+class Race:
+    """Sends flights. `changed` is called with each one that its row should know of."""
+
+    def __init__(
+        self, upstreams: Upstreams, chain: Chain, changed: Callable[[Flight], None]
+    ) -> None:
+        self._upstreams = upstreams
+        self._chain = chain
+        self._changed = changed
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+        self.sent = 0
+        self.last_error = ""
+
+    def run(self, flight: Flight) -> None:
+        """One round now, and the next ones in their time."""
+        flight.stop()
+        flight.is_held = False
+        if self._is_closed or flight.is_done or flight.is_on_chain or not flight.has_tries_left:
+            return
+        if not self._is_too_late(flight):
+            self._round(flight)
+        if flight.has_tries_left:
+            self._later(flight)
+
+    def ahead(self) -> None:
+        """Another slot began: whoever leads soon is connected to."""
+        self._upstreams.ahead()
+
+    async def close(self) -> None:
+        """No further round; waits a moment for the answers to what was sent."""
+        self._is_closed = True
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=1.0)
+        for task in self._under_way:
+            task.cancel()
+
+    def _is_too_late(self, flight: Flight) -> bool:
+        """No block from now on takes it; whether one did is seen in time."""
+        head, last = self._chain.head_height, flight.last_valid
+        return head is not None and last is not None and head >= last
+
+    def _later(self, flight: Flight) -> None:
+        loop = asyncio.get_running_loop()
+        if flight.is_bundle:
+            pause = max(self._chain.slot_seconds * _BUNDLE_PAUSE_SLOTS, _LEAST_BUNDLE_PAUSE_SECONDS)
+        else:
+            pause = flight.pause or _FIRST_PAUSE_SECONDS
+            flight.pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE_SECONDS)
+        flight.timer = loop.call_later(pause, self.run, flight)
+
+    def _round(self, flight: Flight) -> None:
+        loop = asyncio.get_running_loop()
+        now, this = loop.time(), _Round(flight.tries + 1)
+        why_not = ""
+        ways = chosen(self._upstreams.ways, flight.accepted)
+        for way in ways:
+            if not way.breaker.allows(now, seconds=way.seconds):
+                why_not = why_not or f"upstream_rests: {way.row.name}: {way.breaker.reason}"
+                continue
+            try:
+                deliveries = way.sender.deliveries(flight)
+            except NotNow as error:
+                why_not = str(error)
+                continue
+            for delivery in deliveries:
+                flight.under_way += 1
+                this.under_way += 1
+                task = loop.create_task(self._deliver(flight, way, delivery, this))
+                self._under_way.add(task)
+                task.add_done_callback(self._under_way.discard)
+        if this.under_way:
+            flight.tries = this.number
+        elif not flight.is_sent:
+            _explain(flight, why_not or "no_upstream: none that is enabled serves it")
+        self._changed(flight)
+
+    async def _deliver(self, flight: Flight, way: Way, delivery: Delivery, this: _Round) -> None:
+        loop = asyncio.get_running_loop()
+        began, started_at = loop.time(), datetime.now(UTC)
+        outcome = Attempt.Outcome.SENT
+        try:
+            answer = await delivery.send
+            way.succeeded()
+        except (Resting, ClientClosed, NotNow) as error:
+            self._explain_failure(flight, way, str(error))
+            self._not_tried(flight, this)
+            return
+        except (Refused, TooLarge) as error:
+            way.succeeded()
+            answer = str(error)
+            if not (isinstance(error, Refused) and error.is_known):
+                outcome = Attempt.Outcome.REFUSED
+        except (SubmitError, TpuError) as error:
+            answer = str(error)
+            outcome = Attempt.Outcome.FAILED
+            if isinstance(error, Unwilling):
+                outcome = Attempt.Outcome.REFUSED
+            retry_after = error.retry_after if isinstance(error, Unwilling) else None
+            way.failed(loop.time(), delivery.target, answer, retry_after)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.exception("upstream %s: an unforeseen failure", way.row.name)
+            answer, outcome = type(error).__name__, Attempt.Outcome.FAILED
+            way.failed(loop.time(), delivery.target, answer, None)
+        finally:
+            flight.under_way -= 1
+            this.under_way -= 1
+        this.is_tried = True
+        latency = int((loop.time() - began) * 1e6)
+        flight.note(
+            Try(way.row.name, delivery.target, this.number, started_at, latency, outcome, answer)
+        )
+        if outcome is Attempt.Outcome.SENT:
+            self._is_sent(flight, started_at)
+        else:
+            self._explain_failure(flight, way, answer)
+        self._changed(flight)
+
+    def _not_tried(self, flight: Flight, this: "_Round") -> None:
+        """Where that is so of the whole round, it was none."""
+        if this.under_way > 1 or this.is_tried or flight.tries != this.number:
+            return
+        flight.tries -= 1
+        if flight.timer is None and not flight.is_done:
+            self._later(flight)
+        self._changed(flight)
+
+    def _is_sent(self, flight: Flight, at: datetime) -> None:
+        self.sent += 1
+        for part in flight.parts:
+            if part.sent_at is None:
+                part.sent_at = at
+            if part.state is State.RECEIVED:
+                part.state, part.reason = State.SENT, ""
+        if flight.is_bundle and not flight.bundle_reason.startswith("engine_dropped"):
+            flight.explain_bundle("")
+
+    def _explain_failure(self, flight: Flight, way: Way, answer: str) -> None:
+        self.last_error = f"{way.row.name}: {answer}"
+        word = "engine_refused" if flight.is_bundle else "upstream_refused"
+        _explain(flight, f"{word}: {way.row.name}: {answer}")
+
+
+def _explain(flight: Flight, why: str) -> None:
+    """What keeps it from going out; once it is out, its fate says more, unless it is a bundle: that
+    an engine has it says little, and what the engine says then is why it does not land.
+    """
+    if flight.is_bundle:
+        flight.explain_bundle(why)
+        return
+    for part in flight.parts:
+        if part.state is State.RECEIVED:
+            part.reason = why

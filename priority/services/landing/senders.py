@@ -1,0 +1,37 @@
+"""What every sender can do, and why a flight does not go one way for now."""
+
+from collections.abc import Coroutine
+from typing import Any, NamedTuple, Protocol
+
+from priority.services.landing.flights import Flight
+
+
+class NotNow(Exception):
+    """This way takes the flight not now, or never; nothing was tried. The text begins with a
+    stable word.
+    """
+
+
+class Unusable(Exception):
+    """The upstream's row leads nowhere: the text says why."""
+
+
+class Delivery(NamedTuple):
+    """One try by one way: whom it goes to, and what sends it. That gives the upstream's answer, or
+    raises SubmitError, TpuError or NotNow.
+    """
+
+    target: str
+    send: Coroutine[Any, Any, str]
+
+
+class Sender(Protocol):
+    """The machinery of one upstream, for one event loop."""
+
+    def deliveries(self, flight: Flight) -> list[Delivery]:
+        """At least one. Raises NotNow."""
+
+    async def warm(self) -> None:
+        """Called every second or two; never raises."""
+
+    async def close(self) -> None: ...

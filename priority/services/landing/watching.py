@@ -1,0 +1,110 @@
+"""Watching the chain: the follower's happenings, read from Redis as they are told."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import redis
+from redis.asyncio import Redis
+
+from chain.encodings import b58decode
+from priority.happenings import BLOCKHASHES, FIELD, HAPPENINGS_STREAM, HEAD, Happening, unpack
+from priority.services.landing.chain_view import Chain
+
+log = logging.getLogger(__name__)
+
+_BLOCK_MS = 1_000
+_AT_ONCE = 200
+# What was told before we began, for transactions that landed while nobody watched.
+_LOOKED_BACK = 1_500
+_PAUSE_SECONDS = 0.5
+_FIELD = FIELD.encode()
+
+
+class Watcher:
+    """`heard` is called with the happenings of an entry and when they were told, in seconds of the
+    loop's clock. What was told before this began comes too.
+    """
+
+    def __init__(
+        self, client: Redis, chain: Chain, heard: Callable[[list[Happening], float], None]
+    ) -> None:
+        self._client = client
+        self._chain = chain
+        self._heard = heard
+        self._last = ""
+        self._offset = 0.0
+        self.began = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until it is cancelled. While Redis is away it waits."""
+        while True:
+            try:
+                await self._begin()
+                while True:
+                    await self._read()
+            except redis.RedisError as error:
+                log.debug("happenings cannot be read: %s", error)
+                await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def blockhashes(self, wanted: list[bytes]) -> None:
+        """Learns the heights of those that somebody else was told. Raises redis.RedisError."""
+        found: Any = await self._client.hmget(BLOCKHASHES, wanted)
+        self._chain.learn(
+            {
+                blockhash: int(height)
+                for blockhash, height in zip(wanted, found, strict=True)
+                if height is not None
+            }
+        )
+
+    async def _begin(self) -> None:
+        seconds, microseconds = await self._client.time()
+        loop_now = asyncio.get_running_loop().time()
+        # An entry's id is Redis' own time: its clock and ours need not agree.
+        self._offset = loop_now - (seconds + microseconds / 1e6)
+        heights: Any = await self._client.hgetall(BLOCKHASHES)
+        self._chain.learn({blockhash: int(height) for blockhash, height in heights.items()})
+        await self._learn_head()
+        if not self._last:
+            entries: Any = await self._client.xrevrange(HAPPENINGS_STREAM, count=_LOOKED_BACK)
+            self._last = "0-0"
+            self._take(reversed(entries))
+        self.began.set()
+
+    async def _learn_head(self) -> None:
+        head: Any = await self._client.hgetall(HEAD)
+        try:
+            height = head[b"height"].decode()
+            at = asyncio.get_running_loop().time() - (time.time() - float(head[b"at"]))
+            self._chain.learn_head(
+                int(head[b"slot"]),
+                int(height) if height else None,
+                b58decode(head[b"blockhash"].decode()),
+                at,
+            )
+        except (KeyError, ValueError):
+            return  # nobody follows
+
+    async def _read(self) -> None:
+        found: Any = await self._client.xread(
+            {HAPPENINGS_STREAM: self._last}, count=_AT_ONCE, block=_BLOCK_MS
+        )
+        entries = found.values() if isinstance(found, dict) else (each for _, each in found)
+        for of_stream in entries:
+            # RESP3 puts one more list around them.
+            self._take(of_stream[0] if of_stream and isinstance(of_stream[0], list) else of_stream)
+
+    def _take(self, entries: Any) -> None:
+        for entry_id, fields in entries:
+            self._last = entry_id.decode()
+            told_at = int(self._last.partition("-")[0]) / 1_000 + self._offset
+            try:
+                happenings = unpack(fields[_FIELD])
+            except (KeyError, msgspec.MsgspecError) as error:
+                log.error("a happening cannot be read: %s", error)
+                continue
+            self._heard(happenings, told_at)
