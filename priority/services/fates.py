@@ -236,6 +236,22 @@ def event(change: FateChange) -> FateEvent:
     )
 
 
+def standing(fate: Fate) -> FateEvent:
+    """How it stands with a submission, as the stream of fates tells it."""
+    return FateEvent(
+        signature=fate.signature,
+        state=fate.state,
+        final=fate.final,
+        commitment=fate.commitment,
+        slot=fate.slot,
+        transaction_index=fate.transaction_index,
+        err=fate.err,
+        reason=fate.reason,
+        bundle_id=fate.bundle_id,
+        at=fate.settled_at or fate.seen_at or fate.sent_at or fate.accepted_at,
+    )
+
+
 def _waiting(
     wanted: Sequence[bytes], rows: Iterable[Submission], key_id: int | None
 ) -> dict[bytes, InFlight]:

@@ -118,11 +118,12 @@ class Run:
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    port, *others = free_ports(5)
+    port, fates, *others = free_ports(6)
     names = ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")
     localnet = {
         f"LOCALNET_{name}_PORT": str(each) for name, each in zip(names, others, strict=True)
     }
+    localnet["FATES_PORT"] = str(fates)
     run = Run(Path(tempfile.mkdtemp(prefix="tidemark-run-")), port, localnet)
     yield run
     run.kill_all()

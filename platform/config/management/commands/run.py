@@ -81,6 +81,7 @@ class Command(BaseCommand):
         )
         try:
             _migrate()
+            self.check()
             if settings.LOCALNET and _ledger_is_imported():
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
                 left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"
@@ -100,7 +101,10 @@ class Command(BaseCommand):
 
 def _ports(host: str, port: int) -> list[Port]:
     """Everything that this run listens on."""
-    ports = [Port(host, port, ("HOST", "PORT"))]
+    ports = [
+        Port(host, port, ("HOST", "PORT")),
+        Port(host, settings.FATES_PORT, ("HOST", "FATES_PORT")),
+    ]
     if not settings.LOCALNET:
         return ports
     where = settings.LOCALNET_HOST
@@ -167,6 +171,7 @@ def _environment(host: str, port: int) -> dict[str, str]:
         "TIDEMARK_RUN_DIR": str(settings.RUN_DIR.absolute()),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "PYTHONPATH": roots,
+        "CELERY_SKIP_CHECKS": "true",  # they were made once, before any process started
         "PYTHONUNBUFFERED": "1",  # a line appears when it is written
         "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
@@ -198,6 +203,7 @@ def _words(credentials: Credentials, run_dir: Path) -> Iterator[str]:
     yield f"  rpc       {url}/   for wallets and clients; ?api_key=… or an Authorization header"
     yield f"  ledger    {url}/historical"
     yield f"  archive   {url}/rewind"
+    yield f"  fates     {url}/priority/fates/stream   (served on port {settings.FATES_PORT})"
     if settings.LOCALNET:
         rpc = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT)
         socket_url = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT + 1)
