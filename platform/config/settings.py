@@ -119,6 +119,9 @@ TIP_MINIMUM_LAMPORTS = env.integer("TIP_MINIMUM_LAMPORTS", 1_000_000, minimum=1)
 TIP_MAX_COUNT = env.integer("TIP_MAX_COUNT", 16, minimum=1, maximum=1_000)
 # What expired so long ago is swept: a transaction that was sent in time may still land meanwhile.
 TIP_SWEEP_AFTER_SECONDS = env.integer("TIP_SWEEP_AFTER_SECONDS", 20 if LOCALNET else 300)
+# What was accepted waits in Redis until a lander takes it; with more entries than this nothing more
+# is accepted, so that an installation without a lander does not fill Redis.
+ACCEPTED_MOST = env.integer("ACCEPTED_MOST", 200_000, minimum=1)
 # A bundle is tried before it is accepted, and refused with its error when it must fail.
 BUNDLE_SIMULATION = env.boolean("BUNDLE_SIMULATION", True)
 # A node's keypair file (64 numbers in JSON) with which we go to leaders' ports, where a stake may
@@ -142,7 +145,8 @@ ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f
 
 INSTALLED_APPS = [
     "unfold",  # before the admin, whose templates it replaces
-    "django.contrib.admin",
+    # Without its discovery: config.urls asks for the pages, so that what serves none starts sooner.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
