@@ -64,6 +64,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "sweep-tips": {
+        "task": "priority.tasks.sweep_tips",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
     "index-segments": {
         "task": "rewind.tasks.index_segments",
         "schedule": 300.0,

@@ -1,0 +1,38 @@
+"""Planned sweeps on their way through the same doors as everybody's transactions."""
+
+import logging
+from datetime import datetime
+
+from priority.models import Submission
+from priority.refusals import NotAccepted
+from priority.services.accepting import submit_own
+from priority.store.sweeps import submitted
+from tipping.services import sweeping
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 1_000
+
+
+def carry_on(*, now: datetime) -> None:
+    """Every planned sweep is submitted, or settled where its fate is known by now. Those that
+    cannot be queued just now wait for the next call.
+    """
+    planned = list(sweeping.planned()[:_AT_ONCE])
+    found = submitted([sweep.signature for sweep in planned])
+    for submission in found.values():
+        # Whoever settled it told so in the same transaction, unless the process was killed.
+        if submission.settled_at is not None:
+            sweeping.settle(
+                submission.signature,
+                state=submission.state,
+                slot=submission.slot,
+                reason=submission.reason,
+                now=now,
+            )
+    try:
+        for sweep in planned:
+            if sweep.signature not in found:
+                submit_own(bytes(sweep.wire), kind=Submission.Kind.SWEEP, now=now)
+    except NotAccepted as refusal:
+        log.warning("sweeps wait for their queue: %s", refusal)

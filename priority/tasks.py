@@ -1,0 +1,43 @@
+"""Celery's doors to landing."""
+
+import logging
+from datetime import timedelta
+from functools import cache
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from access.outages import until_next_call
+from priority.services import sweeps
+from tipping.services import sweeping
+from upstream.node import Node, NodeError
+
+log = logging.getLogger(__name__)
+
+
+@cache
+def _node() -> Node:
+    return Node(settings.UPSTREAM_RPC_URL)
+
+
+@shared_task
+def sweep_tips() -> None:
+    """What was planned before a crash goes on first: its addresses must not be planned again."""
+    terms = sweeping.Terms(
+        seed=settings.TIP_SECRET_SEED,
+        treasury=settings.TREASURY_ADDRESS,
+        after=timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS),
+    )
+    with until_next_call("sweep_tips", log):
+        sweeps.carry_on(now=timezone.now())
+        if not settings.UPSTREAM_RPC_URL:
+            return
+        try:
+            planned = sweeping.plan(_node(), terms=terms, now=timezone.now())
+        except NodeError as error:
+            log.warning("tips are not swept until the node answers: %s", error)
+            return
+        if planned:
+            log.info("%d sweeps of tips are planned", planned)
+            sweeps.carry_on(now=timezone.now())
