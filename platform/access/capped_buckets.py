@@ -22,29 +22,32 @@ _KEPT_SECONDS = 2 * _DAY_SECONDS
 _SCRIPT = """
 local clock = redis.call('TIME')
 local now = (clock[1] - 1700000000) * 1000000 + clock[2]
-local per_token, burst, cap = 1000000 / ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local rate, burst, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local generation = tonumber(redis.call('GET', KEYS[3]) or 0)
-local full_at = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now)
-local spent = 0
-if cap >= 0 then spent = tonumber(redis.call('GET', KEYS[2]) or 0) end
-local refused, wait = 0, 0
-if cap >= 0 and spent >= cap then
-  refused = 2
-else
-  wait = full_at - now + per_token - burst * per_token
-  if wait > 0.5 then
-    refused = 1
-  else
-    full_at = full_at + per_token
+local spent, refused, wait, left = 0, 0, 0, burst
+if cap >= 0 then
+  spent = tonumber(redis.call('GET', KEYS[2]) or 0)
+  if spent >= cap then refused = 2 end
+end
+if rate > 0 then
+  local per_token = 1000000 / rate
+  local known = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now)
+  -- No emptier than empty: what was taken at a lower rate fills at the one that holds now.
+  local full_at = math.min(known, now + burst * per_token)
+  if refused == 0 then
+    wait = full_at - now + per_token - burst * per_token
+    if wait > 0.5 then refused = 1 else full_at = full_at + per_token end
+  end
+  if refused == 0 or full_at < known then
     redis.call('SET', KEYS[1], string.format('%.2f', full_at),
                'PX', math.ceil((full_at - now) / 1000) + 1)
-    if cap >= 0 then
-      spent = redis.call('INCR', KEYS[2])
-      redis.call('EXPIRE', KEYS[2], ARGV[4])
-    end
   end
+  left = math.floor(burst - (full_at - now) / per_token + 0.000001)
 end
-local left = math.floor(burst - (full_at - now) / per_token + 0.000001)
+if refused == 0 and cap >= 0 then
+  spent = redis.call('INCR', KEYS[2])
+  redis.call('EXPIRE', KEYS[2], ARGV[4])
+end
 return {generation, refused, math.ceil(wait / 1000), left, spent}
 """
 _SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
@@ -64,8 +67,7 @@ def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken
     bucket_key = f"{NAMESPACE}bucket:{holder}:{quota}"
     seconds = int(now.timestamp())
     cap_key = f"{NAMESPACE}cap:{holder}:{quota}:{seconds // _DAY_SECONDS}"
-    # A cap alone stands under a bucket that never refuses.
-    rate, burst = (terms.rate, terms.burst) if terms is not None else (1e6, 1_000_000)
+    rate, burst = (terms.rate, terms.burst) if terms is not None else (0.0, 0)
     until_midnight = _DAY_SECONDS - seconds % _DAY_SECONDS
     words: list[str | float] = [3, bucket_key, cap_key, GENERATION_KEY, rate, burst]
     words += [-1 if cap is None else cap, _KEPT_SECONDS]
@@ -81,10 +83,9 @@ def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken
         refused, wait, left, spent = _take_alone(bucket_key, cap_key, rate, burst, cap)
     if refused == 2 and cap is not None:
         return Taken(False, DAILY_CAP, cap, 0, until_midnight, until_midnight, generation)
-    if cap is not None and (terms is None or cap - spent < left):
-        left_of_day = max(0, cap - spent)
-        if not refused:
-            return Taken(True, DAILY_CAP, cap, left_of_day, until_midnight, 0, generation)
+    if cap is not None and not refused and (terms is None or cap - spent < left):
+        # The nearer limit is the one to tell.
+        return Taken(True, DAILY_CAP, cap, max(0, cap - spent), until_midnight, 0, generation)
     return Taken(
         not refused,
         quota,
@@ -102,7 +103,7 @@ def _take_alone(
     """Refused (1 the bucket, 2 the cap), the wait, what is left in the bucket, what is spent of the
     day. What was spent before Redis went is not known here.
     """
-    buckets = [(bucket_key, rate, burst)]
+    buckets = [(bucket_key, rate, burst)] if rate else []
     if cap == 0:
         return 2, 0.0, burst, 0
     if cap is not None:
@@ -110,4 +111,5 @@ def _take_alone(
         buckets.append((cap_key, cap / _DAY_SECONDS, cap))
     refused, wait, remaining = local_buckets.take(buckets, 1)
     spent = 0 if cap is None else cap - max(0, remaining[-1])
-    return refused, wait, remaining[0], spent
+    by_cap = refused == len(buckets) and cap is not None
+    return (2 if by_cap else refused), wait, remaining[0], spent

@@ -28,8 +28,8 @@ class Rung(NamedTuple):
 _LADDER = """
 SELECT c.id, c.ttl_seconds::bigint, c.is_default,
   CASE WHEN b.ttl_seconds = c.ttl_seconds THEN b.id ELSE 0 END,
-  COALESCE(EXTRACT(EPOCH FROM b.window_ends_at), 0)::bigint,
-  COALESCE(EXTRACT(EPOCH FROM b.expires_at), 0)::bigint,
+  COALESCE(FLOOR(EXTRACT(EPOCH FROM b.window_ends_at)), 0)::bigint,
+  COALESCE(FLOOR(EXTRACT(EPOCH FROM b.expires_at)), 0)::bigint,
   EXISTS (SELECT FROM tipping_tipaddress a WHERE a.batch_id = b.id AND a.issued_at IS NULL
     AND (a.edge_id = $1 OR a.edge_id IS NULL)),
   EXISTS (SELECT FROM tipping_tipbatch n WHERE n.ttl_class_id = c.id AND n.state = 'prepared'
@@ -65,7 +65,7 @@ FROM chosen WHERE a.pubkey = chosen.pubkey RETURNING a.position
 """
 
 _STANDINGS = """
-SELECT a.pubkey, EXTRACT(EPOCH FROM b.expires_at)::bigint FROM tipping_tipaddress a
+SELECT a.pubkey, FLOOR(EXTRACT(EPOCH FROM b.expires_at))::bigint FROM tipping_tipaddress a
 JOIN tipping_tipbatch b ON b.id = a.batch_id
 WHERE a.pubkey = ANY($1) AND a.issued_at IS NOT NULL
 """
