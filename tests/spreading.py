@@ -16,15 +16,17 @@ _TOGETHER = {
         f"tests/clients/test_{name}.py"
         for name in ("http", "kit", "localnet_npm", "localnet_python", "python", "readme", "web3js")
     ],
+    "tests/clients/test_replay_all.py": [
+        f"tests/clients/test_{name}.py"
+        for name in ("replay_all", "rewind_reads", "simulation_jobs", "without_beginning")
+    ],
 }
 # Those that take longest come first, so that what is left at the end is short.
 _LONGEST = (
     "tests/browser/test_admin.py",
     "tests/embedded/test_run.py",
     "tests/clients",
-    "tests/clients/test_simulation_jobs.py",
     "tests/clients/test_replay_all.py",
-    "tests/clients/test_rewind_reads.py",
     "tests/browser/test_rewind_admin.py",
     "tests/localnet/test_restarts.py",
     "tests/historical",

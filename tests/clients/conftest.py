@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from .mixed_history import SETTINGS, History, made
 from .service import Service, running_service
 from .sources import (
     ABSENT,
@@ -45,6 +46,15 @@ def followed() -> Iterator[Service]:
     """A service whose ledger follows its own localnet."""
     with running_service(LOCALNET="true") as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def played() -> Iterator[History]:
+    """A service with some hundred mixed transactions, all of which its audit replays. Its tests run
+    in the order of their files (tests/spreading.py): the last one cuts the archive.
+    """
+    with running_service(**SETTINGS, REPLAY_AUDIT_PERMILLE="1000") as service:
+        yield made(service, rounds=4)
 
 
 @pytest.fixture(scope="session")

@@ -120,10 +120,13 @@ def _wait(process: subprocess.Popen[bytes], output: Path, url: str) -> None:
 def _stop(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         family = [*psutil.Process(process.pid).children(recursive=True)]
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
+        # As Ctrl-C by somebody in a hurry: at the second one it waits for nothing but its servers.
+        deadline = time.monotonic() + 15
+        while process.poll() is None and time.monotonic() < deadline:
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.1)
+        if process.poll() is None:
             process.kill()
             process.wait()
         for left in psutil.wait_procs(family, timeout=5)[1]:

@@ -4,7 +4,7 @@ account is what localnet itself made of it.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,9 @@ import pytest
 
 from chain.encodings import b64decode
 from tests.clients.chain_doors import Question, of_localnet, of_service
-from tests.clients.service import running_service
+from tests.clients.mixed_history import History, signatures_of
 from tests.clients.stored_changes import Written, wanted_changes
-from tests.clients.test_every_write import SETTINGS, History, made, signatures_of
 
-ROUNDS = 4
 END_OF_SLOT = 2**31 - 1
 # Larger ones are programs: looked at by their hashes alone.
 LARGEST = 20_000
@@ -48,18 +46,16 @@ class Folded:
 
 
 @pytest.fixture(scope="module")
-def folded() -> Iterator[Folded]:
-    with running_service(**SETTINGS) as service:
-        history = made(service, rounds=ROUNDS)
-        found = Folded(history, {}, {})
-        slots = list(history.blocks)
-        told = of_localnet(history.localnet, [("getAccountWrites", slot) for slot in slots])
-        for slot, writes in zip(slots, told, strict=True):
-            wanted = wanted_changes(writes, signatures_of(history.blocks[slot]))
-            for place in sorted(wanted, key=lambda place: place.position):
-                found.places.setdefault(place.pubkey, []).append((slot, place.position))
-                found.states.setdefault(place.pubkey, []).append(wanted[place])
-        yield found
+def folded(played: History) -> Folded:
+    found = Folded(played, {}, {})
+    slots = list(played.blocks)
+    told = of_localnet(played.localnet, [("getAccountWrites", slot) for slot in slots])
+    for slot, writes in zip(slots, told, strict=True):
+        wanted = wanted_changes(writes, signatures_of(played.blocks[slot]))
+        for place in sorted(wanted, key=lambda place: place.position):
+            found.places.setdefault(place.pubkey, []).append((slot, place.position))
+            found.states.setdefault(place.pubkey, []).append(wanted[place])
+    return found
 
 
 def asked(folded: Folded, questions: Sequence[Question]) -> list[Any]:

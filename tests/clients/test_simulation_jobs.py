@@ -1,31 +1,17 @@
 """Batches of simulations on a running service, by its own workers; and its replay audit."""
 
-import contextlib
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 
-import psutil
 import psycopg
-import pytest
 
 from embedded.addresses import embedded_addresses
 from tests.clients.chain_doors import of_service, until
-from tests.clients.service import Service, running_service
-from tests.clients.test_every_write import SETTINGS, History, made
+from tests.clients.mixed_history import History
+from tests.clients.service import Service
 from tests.localnet.wallets import encoded
-
-ROUNDS = 2
-# Soon enough for a test it is told that a worker is gone.
-QUICK = {"SIMULATION_TIMEOUT_SECONDS": "1", "REPLAY_AUDIT_PERMILLE": "1000"}
-
-
-@pytest.fixture(scope="module")
-def history() -> Iterator[History]:
-    with running_service(**SETTINGS, **QUICK) as service:
-        yield made(service, rounds=ROUNDS)
 
 
 def answer(service: Service, method: str, *params: Any, tier: str = "epic") -> dict[str, Any]:
@@ -76,8 +62,8 @@ def results(service: Service, job: dict[str, Any], limit: int = 1_000) -> list[d
             return found
 
 
-def test_two_hundred_signatures_end_as_they_do_alone(history: History) -> None:
-    service, taken = history.service, history.taken[:200]
+def test_two_hundred_signatures_end_as_they_do_alone(played: History) -> None:
+    service, taken = played.service, played.taken[:200]
     job = ask(service, "submitSimulationJob", {"signatures": [each.signature for each in taken]})
     assert job["total"] == 200
     done = finished(service, job)
@@ -98,24 +84,24 @@ def test_two_hundred_signatures_end_as_they_do_alone(history: History) -> None:
         assert (each["value"]["fidelity"], each["value"]["err"]) == ("verified", planned.err)
 
 
-def long_job(history: History) -> dict[str, Any]:
+def long_job(played: History) -> dict[str, Any]:
     """One that takes longer than those that come after it."""
     spec = {
-        "signatures": [each.signature for each in history.taken[:200]],
-        "slotRange": {"fromSlot": 1, "toSlot": history.last},
+        "signatures": [each.signature for each in played.taken[:200]],
+        "slotRange": {"fromSlot": 1, "toSlot": played.last},
     }
-    job: dict[str, Any] = ask(history.service, "submitSimulationJob", spec)
+    job: dict[str, Any] = ask(played.service, "submitSimulationJob", spec)
     assert job["total"] >= 2_000
     return job
 
 
 def test_a_small_job_of_another_key_is_not_kept_waiting_and_a_large_one_is_cancelled(
-    history: History,
+    played: History,
 ) -> None:
-    service = history.service
-    large = long_job(history)
+    service = played.service
+    large = long_job(played)
     until(lambda: state_of(service, large)["done"] > 0, "the large job has begun")
-    spec = {"signatures": [each.signature for each in history.taken[:40]]}
+    spec = {"signatures": [each.signature for each in played.taken[:40]]}
     small = ask(service, "submitSimulationJob", spec, tier="basic")
     assert finished(service, small, tier="basic")["done"] == 40
     assert state_of(service, large)["state"] == "running"
@@ -129,9 +115,9 @@ def test_a_small_job_of_another_key_is_not_kept_waiting_and_a_large_one_is_cance
     assert len(results(service, large)) == cancelled["done"]
 
 
-def test_each_tier_has_its_limits(history: History) -> None:
-    service = history.service
-    signatures = [each.signature for each in history.taken[:200]]
+def test_each_tier_has_its_limits(played: History) -> None:
+    service = played.service
+    signatures = [each.signature for each in played.taken[:200]]
     spec = {"signatures": signatures, "slotRange": {"fromSlot": 1, "toSlot": 6}}
     refused = answer(service, "submitSimulationJob", spec, tier="basic")["error"]
     assert refused["data"] == {"reason": "too_many_simulations", "found": 1_200, "maximum": 1_000}
@@ -146,42 +132,8 @@ def test_each_tier_has_its_limits(history: History) -> None:
         ask(service, "cancelSimulationJob", job["jobId"], tier="ultra")
 
 
-def workers_of(service: Service) -> list[psutil.Process]:
-    """The processes of this service that run simulations."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.environ().get("TIDEMARK_RUN_DIR") == str(service.run_dir) and any(
-                "simulations@" in word for word in process.cmdline()
-            ):
-                found.append(process)
-    return found
-
-
-@pytest.mark.soak  # for half a minute it waits until the worker is told to be gone
-def test_a_killed_workers_job_goes_on_where_it_stopped(history: History) -> None:
-    service = history.service
-    signatures = [each.signature for each in history.taken[:200]]
-    spec = {"signatures": signatures, "slotRange": {"fromSlot": 1, "toSlot": 4}}
-    job = ask(service, "submitSimulationJob", spec)
-    until(lambda: state_of(service, job)["done"] > 0, "the job has begun")
-    killed = workers_of(service)
-    assert killed
-    for process in killed:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(killed, timeout=10)
-    assert state_of(service, job)["done"] < job["total"]
-    done = finished(service, job)
-    assert (done["state"], done["done"]) == ("done", job["total"])
-    found = results(service, job)
-    assert [each["number"] for each in found] == list(range(job["total"]))
-    lost = [each for each in found if each.get("error", {}).get("code") == -32603]
-    assert not lost
-
-
-def test_every_transaction_of_the_chain_is_audited_and_none_diverges(history: History) -> None:
-    address = embedded_addresses(history.service.run_dir).database_url
+def test_every_transaction_of_the_chain_is_audited_and_none_diverges(played: History) -> None:
+    address = embedded_addresses(played.service.run_dir).database_url
 
     def told(query: str) -> Any:
         with psycopg.connect(address) as connection:
@@ -189,15 +141,15 @@ def test_every_transaction_of_the_chain_is_audited_and_none_diverges(history: Hi
 
     def audited() -> bool:
         row = told("SELECT audited_slot FROM rewind_archivestate")
-        return row is not None and row[0] >= history.last
+        return row is not None and row[0] >= played.last
 
     until(audited, "all of it audited")
-    total = told(f"SELECT count(*) FROM historical_transaction WHERE slot <= {history.last}")
+    total = told(f"SELECT count(*) FROM historical_transaction WHERE slot <= {played.last}")
     counts = told(
         "SELECT sum(verified)::int, sum(diverged)::int, sum(unverified)::int, sum(passed_over)::int"
         " FROM rewind_auditedday"
     )
-    assert counts[0] >= total[0] >= len(history.signatures)
+    assert counts[0] >= total[0] >= len(played.signatures)
     assert counts[1:] == (0, 0, 0)
     assert told("SELECT count(*) FROM rewind_divergence") == (0,)
     programs = told("SELECT count(*), sum(verified)::int FROM rewind_replaytally")
