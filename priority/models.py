@@ -84,6 +84,11 @@ class Bundle(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["id"], condition=Q(settled_at__isnull=True), name="bundles_unsettled"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.bundle_id
@@ -151,6 +156,12 @@ class Submission(models.Model):
         indexes = [
             models.Index(
                 fields=["id"], condition=Q(settled_at__isnull=True), name="submissions_unsettled"
+            ),
+            # A nonce has no end: what was given up may land long after.
+            models.Index(
+                fields=["id"],
+                condition=Q(is_nonced=True, state__in=[State.EXPIRED, State.REFUSED]),
+                name="submissions_given_up",
             ),
             models.Index(fields=["key", "-id"], name="submissions_by_key"),
             models.Index(fields=["accepted_at"], name="submissions_by_time"),

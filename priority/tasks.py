@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
-from priority.services import sweeps
+from priority.services import retention, sweeps
 from tipping.services import sweeping
 from upstream.node import Node, NodeError
 
@@ -41,3 +41,10 @@ def sweep_tips() -> None:
         if planned:
             log.info("%d sweeps of tips are planned", planned)
             sweeps.carry_on(now=timezone.now())
+
+
+@shared_task
+def forget_submissions() -> None:
+    """What is left of a long backlog is the next call's."""
+    with until_next_call("forget_submissions", log):
+        retention.forget(timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())

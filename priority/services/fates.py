@@ -13,6 +13,7 @@ from access.redis_client import client
 from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
 from priority.models import Bundle, Submission
 from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
+from priority.services import backlog
 from priority.services.accepting import bundle_id_of
 from priority.services.announcing import FateChange
 from priority.store import fates as store
@@ -138,8 +139,8 @@ def named(name: str | Sequence[str]) -> NamedBundle:
 
 
 def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, InFlight]:
-    """What was accepted of these minutes ago or less, as far as the key's holder sees it. Raises
-    FatesUnavailable.
+    """What was accepted of these and may not be stored yet, as far as the key's holder sees it.
+    Raises FatesUnavailable.
     """
     if not signatures:
         return {}
@@ -147,13 +148,16 @@ def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, In
         values = cast(
             list[bytes | None], client().mget([in_flight_key(each) for each in signatures])
         )
+        found = {
+            signature: _read(value)
+            for signature, value in zip(signatures, values, strict=True)
+            if value is not None
+        }
+        forgotten = [each for each in signatures if each not in found]
+        if forgotten:
+            found |= {name: InFlight(*each) for name, each in backlog.find(forgotten).items()}
     except redis.RedisError:
         raise FatesUnavailable from None
-    found = {
-        signature: _read(value)
-        for signature, value in zip(signatures, values, strict=True)
-        if value is not None
-    }
     if all(each.key_id in (None, key_id) for each in found.values()):
         return found
     mine = {None, *(store.keys_of_the_customer(key_id) if key_id is not None else ())}

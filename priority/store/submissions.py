@@ -212,8 +212,23 @@ def insert_submissions(
             cursor.execute(
                 "DELETE FROM priority_attempt WHERE submission_id = ANY(%s)", [restarted]
             )
-        others = [each for row in rows if (each := bytes.fromhex(row.signature)) not in new]
-        return new, stored_submissions(others)
+        others = [row for row in rows if bytes.fromhex(row.signature) not in new]
+        _join_bundles(others)
+        return new, stored_submissions([bytes.fromhex(row.signature) for row in others])
+
+
+def _join_bundles(rows: Sequence[SubmissionRow]) -> None:
+    """What was submitted by itself before is of the first bundle that holds it too."""
+    in_bundles = [row for row in rows if row.bundle_id is not None]
+    if not in_bundles:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE priority_submission s SET bundle_id = v.bundle_id,"
+            f" bundle_index = v.bundle_index FROM {_recordset(SubmissionRow)}"
+            " WHERE s.signature = decode(v.signature, 'hex') AND s.bundle_id IS NULL",
+            [_json(in_bundles)],
+        )
 
 
 def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from chain.transactions import BadTransaction, Wire, decode_wire
+from chain.nonces import stands_on_nonce
+from chain.transactions import BadTransaction, decode_wire
 from priority.models import Attempt, Submission
 from priority.services.landing.chain_view import Sighting
 from priority.services.landing.own_tips import OwnTip
 from priority.submissions import Accepted, State
 
-_SYSTEM = bytes(32)
-_ADVANCE_NONCE = (4).to_bytes(4, "little")
 # The first tries tell what an upstream minds; the ones after them are only counted.
 MOST_ATTEMPTS = 40
 ON_CHAIN = frozenset({State.LANDED, State.FAILED})
@@ -178,14 +177,6 @@ def flight_of(entry_id: bytes, accepted: Accepted) -> Flight:
         wire = decode_wire(data)
         if len(signature) != 64 or wire.signatures[0] != signature:
             raise BadTransaction("the signature is not the transaction's")
-        parts.append(Part(signature, data, wire.recent_blockhash, _is_nonced(wire)))
+        parts.append(Part(signature, data, wire.recent_blockhash, stands_on_nonce(wire)))
     accepted_at = datetime.fromtimestamp(accepted.received_at, UTC)
     return Flight(entry_id, accepted, parts, accepted_at)
-
-
-def _is_nonced(wire: Wire) -> bool:
-    if not wire.instructions:
-        return False
-    program, _, data = wire.instructions[0]
-    keys = wire.account_keys
-    return program < len(keys) and keys[program] == _SYSTEM and data[:4] == _ADVANCE_NONCE

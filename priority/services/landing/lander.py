@@ -135,7 +135,7 @@ class Lander:
             with contextlib.suppress(redis.RedisError):
                 await self._name.let_go()
             await self._client.aclose()
-            self._database.submit(connection.close)
+            self._database.submit(_close_connection)
             self._database.shutdown()
 
     async def _begin(self) -> None:
@@ -239,6 +239,10 @@ class Lander:
     def _written(self, flight: Flight) -> None:
         if self._flights.written(flight):
             self._consumer.done(flight.entry_id)
+
+
+def _close_connection() -> None:
+    connection.close()  # this thread's own
 
 
 def _read_rows(breakers: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:

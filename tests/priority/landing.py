@@ -1,0 +1,181 @@
+"""A lander with a follower beside it, and what is given to them."""
+
+import asyncio
+import base64
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import redis
+from django.conf import settings
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from priority.models import Bundle, Submission, Upstream
+from priority.services.landing.lander import Lander, Orders
+from priority.services.landing.upstreams import Defaults
+from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
+from tests.ingest.following import follower
+from tests.localnet.wallets import pay, signed
+from tests.localnet_process import ROOT, Localnet
+
+PATIENCE_SECONDS = 30.0
+
+
+def upstream(name: str, kind: str = "node", **fields: Any) -> Upstream:
+    return Upstream.objects.create(name=name, kind=kind, **fields)
+
+
+@contextlib.contextmanager
+def followed_by_us(localnet: Localnet) -> Iterator[Localnet]:
+    """A localnet that a follower tells of; no upstream is there but what a test makes."""
+    Upstream.objects.all().delete()
+    with follower(localnet.geyser_url, localnet.url):
+        yield localnet
+
+
+def accept(
+    *transactions: VersionedTransaction | bytes, kind: str = "transaction", **fields: Any
+) -> bytes:
+    """The first signature of what now waits for a lander."""
+    wires = [bytes(each) for each in transactions]
+    signatures = [bytes(VersionedTransaction.from_bytes(each).signatures[0]) for each in wires]
+    accepted = Accepted(
+        kind=kind,
+        signatures=signatures,
+        wires=wires,
+        received_at=fields.pop("received_at", time.time()),
+        key_id=fields.pop("key_id", None),
+        tier="basic",
+        edge="edge-1",
+        request_id="test",
+        **fields,
+    )
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.xadd(ACCEPTED_STREAM, {FIELD: pack(accepted)})
+    return signatures[0]
+
+
+def transfer_of(localnet: Localnet, payer: Keypair, lamports: int = 1, **options: Any) -> Any:
+    """A transaction to a new address, so that each is another one."""
+    to = Pubkey(os.urandom(32))
+    return signed(localnet, [pay(payer, to, 1_000_000 + lamports)], payer, **options)
+
+
+@contextlib.contextmanager
+def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> Iterator[Lander]:
+    """Lands in a thread of this process until the end of the block."""
+    node_url = "" if localnet is None else localnet.url
+    engine_url = "" if localnet is None else localnet.block_engine_url
+    orders = Orders(
+        name=name,
+        redis_url=settings.REDIS_URL,
+        identity=Keypair(),
+        payer=fields.pop("payer", Keypair()),
+        defaults=Defaults(node_url, engine_url),
+        nonce_patience_seconds=fields.pop("nonce_patience_seconds", 600),
+        with_faucet=fields.pop("with_faucet", True),
+    )
+    loop = asyncio.new_event_loop()
+    running: list[Lander] = []
+    failure: list[BaseException] = []
+    started = threading.Event()
+
+    async def land() -> None:
+        running.append(Lander(orders))
+        started.set()
+        await running[0].run()
+
+    def work() -> None:
+        try:
+            loop.run_until_complete(land())
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            started.set()
+            loop.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    started.wait()
+    try:
+        yield running[0]
+    finally:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(running[0].stop)
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+        if failure:
+            raise failure[0]
+
+
+def start_lander(localnet: Localnet, *arguments: str) -> "subprocess.Popen[bytes]":
+    """`manage.py land` on this test's database and Redis."""
+    from django.db import connection
+
+    database = connection.settings_dict
+    url = f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}"
+    environment = {
+        **localnet.environment,
+        "TIDEMARK_RUN_DIR": os.environ["TIDEMARK_RUN_DIR"],
+        "DATABASE_URL": url,
+        "REDIS_URL": settings.REDIS_URL,
+    }
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "land", *arguments], cwd=ROOT, env=environment
+    )
+
+
+def wait(condition: Callable[[], Any], what: str) -> Any:
+    """What the condition gives, as soon as it gives something true."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.02)
+    return found
+
+
+def row(signature: bytes) -> Submission | None:
+    return Submission.objects.filter(signature=signature).first()
+
+
+def reached(signature: bytes, *states: str, commitment: str = "") -> Submission:
+    """The submission, once it has one of the states."""
+
+    def look() -> Submission | None:
+        found = row(signature)
+        if found is None or found.state not in states:
+            return None
+        return found if not commitment or found.commitment == commitment else None
+
+    try:
+        result: Submission = wait(look, f"{states}")
+    except AssertionError:
+        found = row(signature)
+        told = None if found is None else (found.state, found.commitment, found.reason)
+        raise AssertionError(f"{told} instead of {states} {commitment}") from None
+    return result
+
+
+def waiting() -> int:
+    """Entries that no lander is done with."""
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        return int(client.xlen(ACCEPTED_STREAM))  # type: ignore[arg-type]
+
+
+def only_bundle() -> Bundle:
+    return Bundle.objects.get()
+
+
+def tip_of(pubkey: Pubkey, lamports: int) -> Tip:
+    return Tip(bytes(pubkey), lamports, 0, 0)
+
+
+def b64(wires: Sequence[bytes]) -> list[str]:
+    return [base64.b64encode(each).decode() for each in wires]

@@ -1,0 +1,63 @@
+"""The lander on a running localnet: every way out by itself, and what the rows say of it."""
+
+from collections.abc import Iterator
+
+import pytest
+from solders.keypair import Keypair
+
+from tests.localnet.wallets import pay, signed, wallet
+from tests.localnet_process import Localnet
+from tests.priority.landing import (
+    accept,
+    followed_by_us,
+    lander,
+    reached,
+    tip_of,
+    transfer_of,
+    upstream,
+    wait,
+    waiting,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def followed(localnet: Localnet) -> Iterator[Localnet]:
+    with followed_by_us(localnet):
+        yield localnet
+
+
+@pytest.fixture(scope="session")
+def payer(localnet: Localnet) -> Keypair:
+    return wallet(localnet)
+
+
+@pytest.mark.parametrize("kind", ["leaders", "node", "block_engine"])
+def test_a_transaction_lands_by_each_way_alone(
+    followed: Localnet, payer: Keypair, kind: str
+) -> None:
+    upstream("way", kind, own_tip_lamports=10_000 if kind == "block_engine" else 0)
+    with lander(followed):
+        signature = accept(transfer_of(followed, payer), tip=tip_of(payer.pubkey(), 5_000_000))
+        found = reached(signature, "landed", commitment="confirmed")
+        wait(lambda: not waiting(), "the entry is let go of")
+    status = followed.call("getSignatureStatuses", [str(found.signature)])["value"][0]
+    assert (found.slot, found.err) == (status["slot"], None)
+    assert found.transaction_index is not None and found.sent_at and found.seen_at
+    assert found.last_valid_block_height and found.accepted_slot
+    assert found.accepted_slot <= found.slot
+    assert (found.tip_lamports, found.tip_address) == (5_000_000, payer.pubkey())
+    attempts = list(found.attempts.all())
+    assert attempts and all(each.upstream == "way" for each in attempts)
+    assert "sent" in {each.outcome for each in attempts}
+    assert found.tries >= 1 and not found.settled_at
+
+
+def test_one_that_fails_on_chain_says_how(followed: Localnet, payer: Keypair) -> None:
+    upstream("node")
+    poor = wallet(followed, 2_000_000)
+    with lander(followed):
+        wrong = signed(followed, [pay(poor, payer.pubkey(), 10_000_000)], poor)
+        found = reached(accept(wrong), "failed", commitment="confirmed")
+    assert found.err == {"InstructionError": [0, {"Custom": 1}]}

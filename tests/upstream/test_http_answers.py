@@ -1,0 +1,147 @@
+"""Answers of HTTP/1.1: the same whatever pieces they come in, and never an unforeseen error."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upstream.http_answers import BadAnswer, Posted, read_answer
+from upstream.http_posts import BadAddress, Poster, PostFailed
+
+bodies = st.binary(max_size=200)
+
+
+def chunked(body: bytes, size: int) -> bytes:
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x;x=1\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
+
+
+@given(bodies, st.integers(1, 50), st.sampled_from(["length", "chunked", "until the end"]))
+def test_an_answer_is_whole_at_its_last_byte_and_not_before(
+    body: bytes, size: int, form: str
+) -> None:
+    head = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n"
+    if form == "length":
+        whole = head + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    elif form == "chunked":
+        whole = head + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body, size)
+    else:
+        whole = head + b"\r\n" + body
+    ended = form == "until the end"
+    for end in range(len(whole)):
+        assert read_answer(whole[:end], ended=False) is None
+    assert read_answer(whole, ended=ended) == Posted(429, body, 7.0, not ended)
+    if form != "until the end":
+        for end in range(len(whole)):
+            with pytest.raises(BadAnswer):
+                read_answer(whole[:end], ended=True)
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_whatever_comes_is_an_answer_or_none_or_bad(received: bytes, ended: bool) -> None:
+    for data in (received, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + received):
+        try:
+            answer = read_answer(data, ended=ended)
+        except BadAnswer:
+            continue
+        assert answer is None or isinstance(answer, Posted)
+
+
+def test_an_announcement_is_passed_over_and_close_is_heard() -> None:
+    said = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\n"
+    assert read_answer(said + b"Content-Length: 2\r\n\r\nok", ended=False) == Posted(
+        200, b"ok", None, False
+    )
+
+
+@pytest.mark.parametrize("url", ["ftp://a", "http://", "http://user:word@host", "http://a:99999"])
+def test_an_address_that_leads_nowhere_is_refused(url: str) -> None:
+    with pytest.raises(BadAddress):
+        Poster(url)
+
+
+Door = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def with_server(door: Door, ask: Callable[[Poster], Awaitable[None]]) -> None:
+    server = await asyncio.start_server(door, "127.0.0.1", 0)
+    poster = Poster(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/base?key=1")
+    try:
+        await ask(poster)
+    finally:
+        await poster.close()
+        server.close()
+
+
+async def _request(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    return head + await reader.readexactly(length)
+
+
+def test_connections_are_used_again_and_one_that_was_closed_meanwhile_is_replaced() -> None:
+    connections: list[list[bytes]] = []
+
+    async def door(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        requests: list[bytes] = []
+        connections.append(requests)
+        while len(requests) < 2:  # then it closes without a word
+            requests.append(await _request(reader))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+
+    async def ask(poster: Poster) -> None:
+        await poster.warm(1, seconds=5)
+        for _ in range(5):
+            assert (await poster.post(b"{}", seconds=5, path="/more")).body == b"ok"
+
+    asyncio.run(with_server(door, ask))
+    assert sum(map(len, connections)) == 5 and len(connections) == 3
+    assert connections[0][0].startswith(b"POST /base/more?key=1 HTTP/1.1\r\nHost: 127.0.0.1:")
+
+
+def test_silence_and_a_refused_connection_are_told() -> None:
+    async def door(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def ask(poster: Poster) -> None:
+        with pytest.raises(PostFailed, match=r"no answer within 0\.05 s"):
+            await poster.post(b"{}", seconds=0.05)
+
+    asyncio.run(with_server(door, ask))
+
+    async def nobody() -> None:
+        with pytest.raises(PostFailed, match="refused"):
+            await Poster("http://127.0.0.1:1").post(b"{}", seconds=5)
+
+    asyncio.run(nobody())
+
+
+def test_more_requests_than_connections_wait_for_their_turn() -> None:
+    most = 0
+    now = 0
+
+    async def door(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal most, now
+        try:
+            while True:
+                await _request(reader)
+                now += 1
+                most = max(most, now)
+                await asyncio.sleep(0.001)
+                now -= 1
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    async def ask(poster: Poster) -> None:
+        few = Poster(f"http://{poster.name}", most_connections=3)
+        answers = await asyncio.gather(*(few.post(b"{}", seconds=5) for _ in range(40)))
+        assert [each.status for each in answers] == [200] * 40
+        await few.close()
+
+    asyncio.run(with_server(door, ask))
+    assert most == 3
