@@ -20,7 +20,7 @@ from embedded.servers import start_servers, stop_servers
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT.parent / "shared" / "fixtures" / "blocks"
-_THREADS = ["--blocking-threads", "2", "--workers", "1", "--no-ws", "--log-level", "warning"]
+_OPTIONS = ["--workers", "1", "--no-ws", "--log-level", "warning"]
 
 
 @contextmanager
@@ -70,15 +70,18 @@ def new_key() -> str:
 
 
 @contextmanager
-def served(application: str, **environment: str) -> Iterator[tuple[str, int]]:
-    """A WSGI application on granian with one worker: its address."""
+def served(application: str, *, threads: int = 2, **environment: str) -> Iterator[tuple[str, int]]:
+    """A WSGI application on granian with one worker of so many threads: its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     granian = str(Path(sys.executable).parent / "granian")
     path = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
     process = subprocess.Popen(
-        [granian, "--interface", "wsgi", "--port", str(port), *_THREADS, application],
+        [
+            *(granian, "--interface", "wsgi", "--port", str(port)),
+            *("--blocking-threads", str(threads), *_OPTIONS, application),
+        ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path, **environment},
         start_new_session=True,

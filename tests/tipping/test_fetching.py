@@ -322,3 +322,31 @@ def test_what_redis_lost_the_database_knows(opened):
     assert redis_client().get(live_key(issued.pubkeys[0])) is not None
     assert redis_client().get(live_key(unissued)) is None
     assert standing.standings([]) == {}
+
+
+def test_a_database_that_was_restored_issues_no_address_again(opened, caplog):
+    start = timezone.now()
+    opened(600, now=start, size=20)
+    issued = set(ordered(9, now=start).pubkeys)
+    # The copy was made before: it has them as free, and a batch waits that has been opened since.
+    TipAddress.objects.update(issued_at=None, key=None)
+    again = []
+    for second in range(3):
+        try:
+            again += ordered(12, now=start + timedelta(seconds=second)).pubkeys
+        except TipAddressesUnavailable:
+            batches.prepare_batches(seed=SEED, now=start + timedelta(seconds=second))
+            rungs.forget()
+    assert again and len(set(again)) == len(again) and not issued & set(again)
+    assert "had been issued before" in caplog.text
+    numbers = list(TipBatch.objects.order_by("number").values_list("state", flat=True))
+    assert numbers == ["closed", "open", "prepared"]
+
+
+def test_an_operator_has_all_batches_begin_anew(opened):
+    from django.core.management import call_command
+
+    opened(600, 7200, now=timezone.now())
+    call_command("renew_tip_batches")
+    assert set(TipBatch.objects.values_list("state", flat=True)) == {"closed"}
+    assert not TipAddress.objects.exists()

@@ -161,6 +161,28 @@ def _tell(ttl_class: TtlClass, *, closed: TipBatch | None, opened: TipBatch | No
         log.info("tip batch %s is open", opened)
 
 
+def renew(ttl_class_id: int, *, now: datetime) -> None:
+    """Nothing that was made before is issued any more: the open batch closes and prepared ones go.
+    For a database that was restored from a copy, in which what was issued since counts as free.
+    """
+    with transaction.atomic():
+        ttl_class = store.lock_class(ttl_class_id, wait=True)
+        if ttl_class is None:
+            return
+        current = store.open_batch(ttl_class_id)
+        if current is not None:
+            store.close(current, now=now)
+        store.delete_unseen(store.prepared(ttl_class))
+
+
+def renew_all(*, now: datetime) -> int:
+    """`renew` for every class; how many there are."""
+    ttl_classes = store.ttl_classes()
+    for ttl_class in ttl_classes:
+        renew(ttl_class.pk, now=now)
+    return len(ttl_classes)
+
+
 def delete_never_issued(*, most: int = 20_000) -> int:
     """Addresses of closed batches that nobody got go, at most so many: how many went."""
     return store.delete_never_issued(most=most)

@@ -1,14 +1,17 @@
 """Issuing tip addresses: each to one caller, once, whatever crashes and whoever races."""
 
+import logging
 import threading
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tipping.errors import CountOutOfRange, TipAddressesUnavailable, TtlTooLong
 from tipping.ladder import snapped
-from tipping.services import rungs, standing
+from tipping.services import batches, rungs, standing
 from tipping.store import addresses
 from tipping.store.addresses import Rung
+
+log = logging.getLogger(__name__)
 
 # An edge takes so much of a batch into its slice at once, and no fewer addresses than these.
 _SLICES = 16
@@ -65,9 +68,17 @@ def fetch(order: Order, *, edge: str, key_id: int | None, now: datetime) -> Issu
         if rung is None or not rungs.is_issuable(rung, now=now):
             break
         pubkeys = _take(rung, edge_id=edge_id, count=order.count, key_id=key_id or 0, now=now)
+        known = standing.remember(pubkeys, datetime.fromtimestamp(rung.expires_at, UTC))
+        if known:
+            log.error(
+                "%d tip addresses had been issued before: the database is older than Redis knows,"
+                " so the batches of the class of %d s begin anew",
+                len(known),
+                rung.ttl_seconds,
+            )
+            batches.renew(rung.ttl_class_id, now=now)
+            pubkeys = [pubkey for pubkey in pubkeys if pubkey not in known]
         if pubkeys:
-            expires_at = datetime.fromtimestamp(rung.expires_at, tz=now.tzinfo)
-            standing.remember(dict.fromkeys(pubkeys, expires_at))
             return Issued(pubkeys, rung.expires_at)
         rungs.stale(edge, ladder)
     if rung is not None and rung.has_next:

@@ -1,7 +1,7 @@
 """Whether an address is ours to be tipped, and until when."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import redis
@@ -18,7 +18,7 @@ def standings(pubkeys: Collection[bytes]) -> dict[bytes, datetime]:
     which may have lost it.
     """
     found = addresses.standings(pubkeys)
-    remember(found)
+    _write(found)
     return found
 
 
@@ -27,16 +27,31 @@ def expiry_of(pubkey: bytes) -> datetime | None:
     return standings([pubkey]).get(pubkey)
 
 
-def remember(found: Mapping[bytes, datetime]) -> None:
-    """Writes the addresses to Redis, so that every edge knows them without the database. While
-    Redis is away the database alone knows them, which is enough.
+def remember(pubkeys: Sequence[bytes], expires_at: datetime) -> list[bytes]:
+    """Writes addresses that were just issued to Redis, so that every edge knows them without the
+    database; those that Redis knew already. Such a one was issued before, and the database lost
+    it: it was restored from a copy.
+    """
+    written = _write(dict.fromkeys(pubkeys, expires_at), only_new=True)
+    return [pubkey for pubkey, is_new in zip(pubkeys, written, strict=False) if not is_new]
+
+
+def _write(found: Mapping[bytes, datetime], *, only_new: bool = False) -> list[bool]:
+    """Whether each was written; nothing while Redis is away, when the database alone knows them,
+    which is enough.
     """
     if not found:
-        return
+        return []
     try:
         with client().pipeline(transaction=False) as pipeline:
             for pubkey, expires_at in found.items():
-                pipeline.set(live_key(pubkey), live_value(expires_at), exat=kept_until(expires_at))
-            pipeline.execute()
+                pipeline.set(
+                    live_key(pubkey),
+                    live_value(expires_at),
+                    exat=kept_until(expires_at),
+                    nx=only_new,
+                )
+            return [bool(each) for each in pipeline.execute()]
     except redis.RedisError as error:
         log.warning("Redis does not know %d tip addresses yet: %s", len(found), error)
+        return []

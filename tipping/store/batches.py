@@ -38,20 +38,23 @@ def open_batches() -> list[TipBatch]:
 
 def oldest_prepared(ttl_class: TtlClass) -> TipBatch | None:
     """The next to open: of the class as it is now, not of the TTL that it had before."""
-    prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
-    return prepared.filter(ttl_seconds=ttl_class.ttl_seconds).order_by("number").first()
+    waiting = prepared(ttl_class).filter(ttl_seconds=ttl_class.ttl_seconds)
+    return waiting.order_by("number").first()
 
 
 def prepared_count(ttl_class: TtlClass) -> int:
     """Batches that could open; those made for another TTL or size of the class do not count."""
-    prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
-    return prepared.filter(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size).count()
+    waiting = prepared(ttl_class).filter(ttl_seconds=ttl_class.ttl_seconds)
+    return waiting.filter(size=ttl_class.batch_size).count()
+
+
+def prepared(ttl_class: TtlClass) -> QuerySet[TipBatch]:
+    return TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
 
 
 def outdated(ttl_class: TtlClass) -> QuerySet[TipBatch]:
     """Prepared batches made for what the class was before it was edited."""
-    prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=_PREPARED)
-    return prepared.exclude(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size)
+    return prepared(ttl_class).exclude(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size)
 
 
 def last_number() -> int:

@@ -1,0 +1,160 @@
+"""Two edges: web servers with names of their own, on one database and one Redis."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from solders.pubkey import Pubkey
+
+from tests.tipping.conftest import SEED
+from tipping.models import TipAddress, TipBatch
+from tipping.services import batches
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE_SECONDS = 60
+FETCHES = 200
+
+
+@dataclass
+class EdgeServer:
+    name: str
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    def get(self, path):
+        """Status and JSON."""
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        try:
+            link.request("GET", path)
+            response = link.getresponse()
+            return response.status, json.loads(response.read())
+        finally:
+            link.close()
+
+    def kill(self):
+        """Whatever it is at, it gets no further."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def edge(name) -> Iterator[EdgeServer]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    database = connection.settings_dict
+    named = settings.DATABASE_URL.replace("/tidemark?", f"/{database['NAME']}?")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
+        "DATABASE_URL": named,
+        "REDIS_URL": settings.REDIS_URL,
+        "EDGE_NAME": name,
+        "LOG_LEVEL": "ERROR",
+    }
+    command = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
+    command += ["--port", str(port), "--workers", "1", "--blocking-threads", "8"]
+    command += ["--no-ws", "--log-level", "error", "config.wsgi:application"]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+    server = EdgeServer(name, port, process)
+    try:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            assert process.poll() is None and time.monotonic() < deadline
+            with suppress(OSError, http.client.HTTPException):
+                if server.get("/healthz")[0] == 200:
+                    break
+            time.sleep(0.05)
+        yield server
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_edges_issue_to_nobody_twice_and_know_each_others_addresses(ladder, tier):
+    tier("anonymous", 0, requests_per_second=None, tip_fetches_per_second=None)
+    # Less than is fetched: they run dry meanwhile, and the edges rotate against each other.
+    ladder(600, window=3_600, size=250)
+    batches.prepare_batches(seed=SEED, now=timezone.now())
+    batches.rotate_due(now=timezone.now())
+    with edge("edge-a") as here, edge("edge-b") as there:
+        answered, checked = _race([here, there])
+        every = [address for answer in answered for address in answer["addresses"]]
+        assert len(answered) == FETCHES and len(every) == len(set(every)) > FETCHES
+        assert checked == len(answered)
+        assert {answer["issued_by"] for answer in answered} == {"edge-a", "edge-b"}
+        assert TipBatch.objects.filter(state="open").count() == 1
+        _killed_between_commit_and_answer(here, there, set(every))
+
+
+def _race(servers):
+    """Fetches over both; each answer's first address is looked at on the other edge at once."""
+
+    def fetch(number):
+        server, other = servers[number % 2], servers[(number + 1) % 2]
+        status, answer = server.get(f"/priority/fetchtipaddress?count={1 + number % 3}")
+        assert status == 200, answer
+        _, standing = other.get(f"/priority/tipaddress/{answer['addresses'][0]}")
+        known = standing["valid"] and standing["expires_at"] == answer["expires_at"]
+        return answer, bool(known)
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(fetch, range(FETCHES)))
+    return [answer for answer, _ in found], sum(known for _, known in found)
+
+
+def _killed_between_commit_and_answer(doomed, other, before):
+    """An edge is killed while it issues. What it committed and never answered nobody else gets."""
+    batches.prepare_batches(seed=SEED, now=timezone.now())
+    issued_before = TipAddress.objects.filter(issued_at__isnull=False).count()
+    with ThreadPoolExecutor(12) as pool:
+        running = [pool.submit(_fetch_until_dead, doomed) for _ in range(8)]
+        while TipAddress.objects.filter(issued_at__isnull=False).count() < issued_before + 40:
+            assert any(not each.done() for each in running)
+        doomed.kill()
+        answered = [address for each in running for address in each.result()]
+    issued = {
+        str(Pubkey.from_bytes(bytes(pubkey)))
+        for pubkey in TipAddress.objects.filter(issued_at__isnull=False).values_list(
+            "pubkey", flat=True
+        )
+    }
+    assert before | set(answered) <= issued
+    lost = issued - before - set(answered)
+    after = []
+    for _ in range(10):
+        status, answer = other.get("/priority/fetchtipaddress?count=16")
+        assert status == 200, answer
+        after += answer["addresses"]
+    everybodys = [*before, *answered, *after]
+    assert len(everybodys) == len(set(everybodys))
+    assert not lost & set(after)
+    # What was lost on the way is good all the same, should its holder have read it.
+    for address in lost:
+        assert other.get(f"/priority/tipaddress/{address}")[1]["valid"]
+
+
+def _fetch_until_dead(server):
+    addresses = []
+    with suppress(OSError, http.client.HTTPException):
+        while True:
+            status, answer = server.get("/priority/fetchtipaddress?count=2")
+            if status == 200:
+                addresses += answer["addresses"]
+    return addresses
