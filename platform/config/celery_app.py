@@ -34,6 +34,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "settle-fates": {
+        "task": "ingest.tasks.settle_fates",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
+    },
     "fill-gaps": {
         "task": "ingest.tasks.fill_gaps",
         "schedule": 10.0,
@@ -43,6 +48,11 @@ app.conf.beat_schedule = {
         "task": "ingest.tasks.apply_retention",
         "schedule": 60.0,
         "options": {"expires": 60.0},
+    },
+    "forget-submissions": {
+        "task": "priority.tasks.forget_submissions",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
     },
     "audit-replays": {
         "task": "rewind.tasks.audit_replays",

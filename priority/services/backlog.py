@@ -1,0 +1,63 @@
+"""What was accepted long ago and no lander has finished: entries that outlive Redis' memory of
+their signatures, as when all landers were down for many minutes.
+"""
+
+import threading
+from typing import Any
+
+import msgspec
+
+from access.redis_client import client
+from priority.models import Submission
+from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, unpack
+
+# Younger entries are remembered by their signatures (priority.submissions.in_flight_key).
+YOUNGEST_SECONDS = 240
+_PAGE = 1_000
+
+_lock = threading.Lock()
+# (received_at, key_id) of each signature, and of each bundle's id, in the entries up to this one.
+_known: dict[bytes, tuple[float, int | None]] = {}
+_read_up_to = ""
+
+
+def find(wanted: list[bytes]) -> dict[bytes, tuple[float, int | None]]:
+    """Of the signatures and bundles' ids, those in an old entry: when it was received, in Unix
+    seconds, and by which key. Raises redis.RedisError.
+    """
+    global _read_up_to
+    redis: Any = client()
+    newest = f"{(redis.time()[0] - YOUNGEST_SECONDS) * 1_000}-0"
+    if not redis.xrange(ACCEPTED_STREAM, max=newest, count=1):
+        forget()  # the usual case: landers are at work
+        return {}
+    with _lock:
+        # Only what became old since: of a long queue not every caller reads all.
+        while entries := redis.xrange(
+            ACCEPTED_STREAM, f"({_read_up_to}" if _read_up_to else "-", newest, count=_PAGE
+        ):
+            for name, fields in entries:
+                _read_up_to = name.decode()
+                try:
+                    _remember(unpack(fields[FIELD.encode()]))
+                except (KeyError, msgspec.MsgspecError):
+                    continue  # the lander's to complain of
+        return {each: _known[each] for each in wanted if each in _known}
+
+
+def forget() -> None:
+    """Drops what was read."""
+    global _read_up_to
+    with _lock:
+        _known.clear()
+        _read_up_to = ""
+
+
+def _remember(accepted: Accepted) -> None:
+    if accepted.kind == Submission.Kind.SWEEP:
+        return  # nobody's
+    names = [*accepted.signatures]
+    if accepted.bundle_id:
+        names.append(bytes.fromhex(accepted.bundle_id))
+    for name in names:
+        _known.setdefault(name, (accepted.received_at, accepted.key_id))
