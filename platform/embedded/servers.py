@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from embedded.postgres import PostgresFailed, start_postgres
 from embedded.processes import stop_child
 from embedded.programs import NoPrograms, find_programs
 from embedded.valkey import STOP_SIGNALS as VALKEY_STOP_SIGNALS
-from embedded.valkey import ValkeyFailed, start_valkey
+from embedded.valkey import ValkeyFailed, keep_synced, start_valkey
 
 _LOG_BYTES = 10_000_000
 
@@ -49,6 +50,7 @@ class Servers:
 
     run_dir: Path
     running: list[Server] = field(default_factory=list)
+    stop_syncing: threading.Event = field(default_factory=threading.Event)
 
 
 def hold_run_dir(run_dir: Path) -> IO[str]:
@@ -102,11 +104,14 @@ def start_servers(
     except BaseException:
         stop_servers(servers)
         raise
+    if valkey and durable:
+        servers.stop_syncing = keep_synced(run_dir)
     return servers
 
 
 def stop_servers(servers: Servers) -> None:
     """Stops them cleanly, the last started first; SIGKILL for one that does not listen."""
+    servers.stop_syncing.set()
     while servers.running:
         server = servers.running.pop()
         stop_child(server.process, *server.stop_signals)

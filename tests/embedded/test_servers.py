@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -114,7 +113,6 @@ def test_a_start_after_both_servers_were_killed_recovers_what_was_written(
     with psycopg.connect(embedded_addresses(run_dir).database_url) as connection:
         connection.execute("SET synchronous_commit = on")
         connection.execute("INSERT INTO kept VALUES ('and this to the disk')")
-    time.sleep(1.1)  # appendfsync everysec
     for server in servers.running:
         server.process.kill()
         server.process.wait()

@@ -1,0 +1,88 @@
+"""What was answered with a signature is there after Valkey was killed in the midst of accepting."""
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from solders.hash import Hash
+
+from access import redis_client, script_socket
+from chain.transactions import decode_wire
+from embedded.addresses import embedded_addresses, valkey_folder
+from embedded.servers import Servers, start_servers, stop_servers
+from embedded.valkey import sync_to_disk
+from gateway.transactions import Signed
+from priority.refusals import QueueUnavailable
+from priority.services.accepting import Bounds, Origin, Wishes, accept_transaction
+from priority.services.tips import TipRules
+from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
+from tests.priority.sending import signature, signed, static_address, tip
+
+_THREADS = 4
+
+
+@pytest.fixture
+def servers(settings: Any) -> Iterator[Servers]:
+    """A Valkey as `make run` starts it, which is this process's Redis."""
+    run_dir = Path(tempfile.mkdtemp(prefix="tidemark-durable-"))
+    running = start_servers(run_dir, postgres=False)
+    settings.REDIS_URL = embedded_addresses(run_dir).redis_url
+    redis_client.client.cache_clear()
+    script_socket.forget()
+    yield running
+    stop_servers(running)
+    script_socket.forget()
+    redis_client.client.cache_clear()
+    shutil.rmtree(run_dir, ignore_errors=True)
+
+
+def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, settings: Any) -> None:
+    transactions = [signed(tip(), blockhash=Hash.new_unique()) for _ in range(4_000)]
+    offers = [Signed(bytes(each), decode_wire(bytes(each))) for each in transactions]
+    rules = TipRules(frozenset({bytes(static_address())}), 1_000_000, 1_000_000)
+    bounds = Bounds(rules, 1_000_000, 600)
+    answered: list[str] = []
+    unsure: list[Signed] = []
+    enough = threading.Event()
+
+    def accept(mine: list[Signed]) -> None:
+        for offered in mine:
+            origin = Origin(time.time(), 1, "basic", "edge-1", "request")
+            try:
+                told = accept_transaction(offered, origin, wishes=Wishes(), bounds=bounds, at="[0]")
+            except QueueUnavailable:
+                unsure.append(offered)
+            else:
+                answered.append(told)
+            if len(answered) > 600:
+                enough.set()
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        work = [threads.submit(accept, offers[place::_THREADS]) for place in range(_THREADS)]
+        assert enough.wait(30)
+        (valkey,) = servers.running
+        valkey.process.kill()
+        valkey.process.wait()
+        for each in work:
+            each.result()
+    assert unsure, "it was killed too late"
+    # These are what is brought to the disk once a second.
+    assert list(valkey_folder(servers.run_dir).glob("appendonlydir/*.incr.aof"))
+    sync_to_disk(servers.run_dir)
+    valkey.process = valkey.start()
+    script_socket.forget()
+    # What was refused, or not answered, is sent again: none is there twice.
+    accept(unsure)
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        entries: Any = client.xrange(ACCEPTED_STREAM)
+    found = [unpack(fields[FIELD.encode()]).wires[0] for _, fields in entries]
+    assert len(found) == len(set(found))
+    assert set(answered) == {signature(each) for each in transactions}
+    assert set(found) == {bytes(each) for each in transactions}
