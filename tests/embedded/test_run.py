@@ -130,19 +130,15 @@ def run() -> Iterator[Run]:
     shutil.rmtree(run.folder)
 
 
-def test_a_run_serves_writes_its_credentials_and_stops_whole_on_ctrl_c(run: Run) -> None:
+def test_a_run_is_whole_however_its_processes_end(run: Run) -> None:
+    """One run directory from its first run to a stop: each start takes eight seconds."""
     run.start()
-    assert run.get("/readyz") == 200
-    assert run.get("/admin/login/") == 200
-    path = run.folder / "run" / "credentials.json"
-    assert path.stat().st_mode & 0o777 == 0o600
-    credentials = json.loads(path.read_text())
-    assert credentials["base_url"] == f"http://127.0.0.1:{run.port}"
-    assert f"localnet  http://127.0.0.1:{run.localnet['LOCALNET_RPC_PORT']}" in run.output()
-    assert set(credentials["admin"]) == {"url", "username", "password"}
-    assert set(credentials["api_keys"]) == {"basic", "ultra", "elite", "epic"}
-    assert all(credentials["api_keys"].values())
-
+    credentials = serves(run)
+    a_second_one_says_so(run)
+    what_dies_is_started_again(run)
+    only_the_supervisor_is_killed(run)
+    the_whole_tree_is_killed(run)
+    assert json.loads((run.folder / "run" / "credentials.json").read_text()) == credentials
     assert run.process is not None
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(timeout=10) == 0
@@ -150,34 +146,33 @@ def test_a_run_serves_writes_its_credentials_and_stops_whole_on_ctrl_c(run: Run)
     assert all(secret in run.output() for secret in credentials["api_keys"].values())
 
 
-def test_a_run_after_the_whole_tree_was_killed_recovers_with_the_same_credentials(
-    run: Run,
-) -> None:
-    run.start()
+def serves(run: Run) -> dict[str, Any]:
+    """It answers; the credentials that it wrote."""
+    assert run.get("/readyz") == 200
+    assert run.get("/admin/login/") == 200
     path = run.folder / "run" / "credentials.json"
-    before = path.read_text()
-    run.kill_all()
-    began = time.monotonic()
-    run.start()
-    # Half of it on a machine with nothing else to do: seven processes start at once.
-    assert time.monotonic() - began < 20
-    assert path.read_text() == before
+    assert path.stat().st_mode & 0o777 == 0o600
+    credentials: dict[str, Any] = json.loads(path.read_text())
+    assert credentials["base_url"] == f"http://127.0.0.1:{run.port}"
+    assert f"localnet  http://127.0.0.1:{run.localnet['LOCALNET_RPC_PORT']}" in run.output()
+    assert set(credentials["admin"]) == {"url", "username", "password"}
+    assert set(credentials["api_keys"]) == {"basic", "ultra", "elite", "epic"}
+    assert all(credentials["api_keys"].values())
+    return credentials
 
 
-def test_a_run_after_only_the_supervisor_was_killed_takes_its_place(run: Run) -> None:
-    run.start()
+def a_second_one_says_so(run: Run) -> None:
+    """And leaves the first alone."""
     assert run.process is not None
-    run.process.kill()
-    run.process.wait()
-    run.start()
-    supervisors = run.named("manage.py run")
-    assert [p.pid for p in supervisors] == [run.process.pid]
-    servers = [p for p in run.processes() if p.name() == "valkey-server"]
-    assert len(servers) == 1
+    second = run.spawn(stdout=subprocess.PIPE)
+    words, _ = second.communicate(timeout=20)
+    assert second.returncode != 0
+    assert f"is in use by process {run.process.pid}" in words
+    assert run.get("/readyz") == 200
 
 
-def test_what_dies_is_started_again(run: Run) -> None:
-    run.start()
+def what_dies_is_started_again(run: Run) -> None:
+    assert run.process is not None
     (web,) = [p for p in run.named("granian --interface") if p.ppid() == run.process.pid]
     (server,) = [p for p in run.processes() if p.name() == "valkey-server"]
     (localnet,) = run.named("manage.py localnet")
@@ -193,15 +188,22 @@ def test_what_dies_is_started_again(run: Run) -> None:
     assert "localnet ended (signal SIGKILL); starts again" in run.output()
 
 
-def test_a_second_run_in_the_same_directory_says_so_and_leaves_the_first_alone(run: Run) -> None:
-    run.localnet["LOCALNET"] = "false"
-    run.start()
+def only_the_supervisor_is_killed(run: Run) -> None:
+    """The next run takes its place."""
     assert run.process is not None
-    second = run.spawn(stdout=subprocess.PIPE)
-    words, _ = second.communicate(timeout=20)
-    assert second.returncode != 0
-    assert f"is in use by process {run.process.pid}" in words
-    assert run.get("/readyz") == 200
+    run.process.kill()
+    run.process.wait()
+    run.start()
+    assert [p.pid for p in run.named("manage.py run")] == [run.process.pid]
+    assert len([p for p in run.processes() if p.name() == "valkey-server"]) == 1
+
+
+def the_whole_tree_is_killed(run: Run) -> None:
+    run.kill_all()
+    began = time.monotonic()
+    run.start()
+    # Half of it on a machine with nothing else to do: all processes start at once.
+    assert time.monotonic() - began < 20
 
 
 def test_a_port_in_use_is_named_before_anything_starts(run: Run) -> None:
@@ -255,26 +257,22 @@ def test_an_address_of_localnets_that_is_not_ours_is_named(run: Run) -> None:
     assert "LOCALNET_HOST='192.0.2.77': expected an address of this machine" in words
 
 
-def test_without_localnet_nothing_is_followed_and_the_run_says_so(run: Run) -> None:
-    with socket.socket() as taken:
-        # Its ports are nobody's business then.
-        taken.bind(("127.0.0.1", int(run.localnet["LOCALNET_RPC_PORT"])))
-        taken.listen()
-        run.localnet["LOCALNET"] = "false"
-        run.start()
-        assert run.named("manage.py localnet") == []
-        assert run.named("manage.py follow") == []
-        assert "localnet is not started: no chain is followed" in run.output()
-        assert "follower is not started: no chain is followed" in run.output()
-        assert "WebSocket" not in run.output()
-
-
-def test_localnets_blocks_are_not_mixed_into_a_ledger_that_was_imported(run: Run) -> None:
-    block = run.folder / "103.json"
-    block.write_bytes(json_file())
+def test_without_localnet_nothing_is_followed_nor_mixed_into_what_was_imported(run: Run) -> None:
     localnet = run.localnet
     run.localnet = {**localnet, "LOCALNET": "false"}
-    run.start()
+    with socket.socket() as taken:
+        # Its ports are nobody's business then.
+        taken.bind(("127.0.0.1", int(localnet["LOCALNET_RPC_PORT"])))
+        taken.listen()
+        run.start()
+    assert run.named("manage.py localnet") == []
+    assert run.named("manage.py follow") == []
+    assert "localnet is not started: no chain is followed" in run.output()
+    assert "follower is not started: no chain is followed" in run.output()
+    assert "WebSocket" not in run.output()
+
+    block = run.folder / "103.json"
+    block.write_bytes(json_file())
     subprocess.run(
         [sys.executable, "manage.py", "import_blocks", str(block)],
         cwd=ROOT,
