@@ -129,6 +129,24 @@ def encode_wire(wire: Wire) -> bytes:
     return bytes(out)
 
 
+def first_signature(data: bytes) -> bytes:
+    """Of the bytes of a transaction that is known to be one: without taking it apart."""
+    if data[0] == _V1_FIRST_BYTE:
+        at = len(data) - 64 * data[1]
+        return data[at : at + 64]
+    return data[1:65]
+
+
+def joined_static_keys(data: bytes) -> bytes:
+    """Its static keys one after the other, 32 bytes each; likewise."""
+    if data[0] == _V1_FIRST_BYTE:
+        return data[42 : 42 + 32 * data[41]]
+    at = 1 + 64 * data[0]
+    at += 4 if data[at] & _VERSIONED else 3
+    count, at = _read_compact(data, at)
+    return data[at : at + 32 * count]
+
+
 def sanitize(wire: Wire) -> None:
     """BadTransaction if a part has the wrong length or points outside the keys."""
     signatures, header, keys = wire.signatures, wire.header, wire.account_keys

@@ -1,0 +1,61 @@
+"""Queries on the ledger of tips."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from django.db.models import Q, Sum
+from solders.pubkey import Pubkey
+
+from columns.raw_queries import fetch_all
+from tipping.models import TipEntry, TipSweep
+
+_BATCH = 1_000
+
+
+def addresses_among(keys: Collection[bytes]) -> set[bytes]:
+    """Those of the keys that are tip addresses, issued or not: nobody knows one that was not."""
+    if not keys:
+        return set()
+    rows = fetch_all("SELECT pubkey FROM tipping_tipaddress WHERE pubkey = ANY($1)", list(keys))
+    return {pubkey for (pubkey,) in rows}
+
+
+def sweeps_among(signatures: Collection[bytes]) -> set[bytes]:
+    """Those of the signatures that are our own sweeps'."""
+    found = TipSweep.objects.filter(signature__in=list(signatures))
+    return {bytes(signature) for signature in found.values_list("signature", flat=True)}
+
+
+def add(entries: Iterable[TipEntry]) -> None:
+    """Those that are there already stay as they are."""
+    TipEntry.objects.bulk_create(entries, batch_size=_BATCH, ignore_conflicts=True)
+
+
+def attribute(keys: Mapping[bytes, int]) -> None:
+    """Entries of these signatures that are nobody's become the key's."""
+    for signature, key_id in sorted(keys.items()):
+        nobodys = TipEntry.objects.filter(signature=signature, key__isnull=True)
+        nobodys.update(key_id=key_id)
+
+
+def sums(pubkeys: Collection[bytes]) -> dict[Pubkey, int]:
+    """What the entries of each address add up to, for those that have any."""
+    rows = TipEntry.objects.filter(pubkey__in=list(pubkeys)).order_by()
+    return dict(rows.values_list("pubkey").annotate(Sum("lamports")))
+
+
+def sums_by_kind(
+    *, earliest: datetime | None, key_id: int | None
+) -> list[tuple[str, bool, bool, int]]:
+    """(kind, whether the address is static, whether lamports came to it, lamports)."""
+    chosen = Q() if earliest is None else Q(recorded_at__gte=earliest)
+    if key_id is not None:
+        chosen &= Q(key=key_id)
+    rows = TipEntry.objects.filter(chosen).order_by()
+    received = rows.filter(lamports__gt=0).values_list("kind", "is_static")
+    paid = rows.filter(lamports__lt=0).values_list("kind", "is_static")
+    return [
+        (kind, is_static, came, int(lamports))
+        for came, found in ((True, received), (False, paid))
+        for kind, is_static, lamports in found.annotate(Sum("lamports"))
+    ]
