@@ -1,5 +1,6 @@
 """Queries on blocks. Raw and prepared where a request waits for them: the ORM costs 0.3 ms each."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chain.units import I64_MAX
@@ -80,6 +81,27 @@ def links_between(first: int, last: int, *, and_next: bool = False) -> list[tupl
             last,
         )
     return found
+
+
+def heights_between(first: int, last: int) -> list[tuple[int, int, int | None]]:
+    """(slot, parent slot, height) of every block in the range, ascending."""
+    return fetch_all(
+        "SELECT slot, parent_slot, block_height FROM historical_block"
+        " WHERE slot BETWEEN $1 AND $2 ORDER BY slot",
+        first,
+        last,
+    )
+
+
+def blocks_of_hashes(blockhashes: Sequence[bytes]) -> dict[bytes, tuple[int, int | None]]:
+    """Blockhash → (slot, height), for those that the ledger has."""
+    if not blockhashes:
+        return {}
+    rows = fetch_all(
+        "SELECT blockhash, slot, block_height FROM historical_block WHERE blockhash = ANY($1)",
+        blockhashes,
+    )
+    return {blockhash: (slot, height) for blockhash, slot, height in rows}
 
 
 def slots_between(first: int, last: int, limit: int) -> list[int]:

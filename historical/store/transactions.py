@@ -1,8 +1,11 @@
 """Queries on transactions."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from columns.raw_queries import fetch_all, fetch_one
+
+_LOOKED_UP_AT_ONCE = 1_000
 
 
 class TransactionRow(NamedTuple):
@@ -71,6 +74,27 @@ def place_of(signature: bytes) -> tuple[int, int] | None:
         "SELECT slot, position FROM historical_transaction WHERE signature = $1 LIMIT 1", signature
     )
     return None if row is None else (row[0], row[1])
+
+
+class Place(NamedTuple):
+    """Where a transaction stands, and its error as JSON."""
+
+    slot: int
+    position: int
+    err: str | None
+
+
+def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
+    """Signature → place, for those that the ledger holds."""
+    found: dict[bytes, Place] = {}
+    for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
+        rows = fetch_all(
+            "SELECT signature, slot, position, err FROM historical_transaction"
+            " WHERE signature = ANY($1)",
+            signatures[at : at + _LOOKED_UP_AT_ONCE],
+        )
+        found |= {signature: Place(*rest) for signature, *rest in rows}
+    return found
 
 
 def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:

@@ -1,13 +1,15 @@
 """Celery's doors to ingest."""
 
 import logging
+from datetime import timedelta
 
 from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
-from ingest.services import classification, filling, retention, slots
+from ingest.services import classification, fates, filling, retention, slots
+from ingest.sources import nodes, upstream_node
 
 log = logging.getLogger(__name__)
 
@@ -44,4 +46,14 @@ def apply_retention() -> None:
         retention.apply(
             archive_slots=settings.ARCHIVE_RETENTION_SLOTS,
             ledger_slots=settings.LEDGER_RETENTION_SLOTS,
+        )
+
+
+@shared_task
+def settle_fates() -> None:
+    with until_next_call("settle_fates", log):
+        fates.settle_due(
+            node=upstream_node() or next(iter(nodes()), None),
+            nonce_patience=timedelta(seconds=settings.NONCE_PATIENCE_SECONDS),
+            now=timezone.now(),
         )

@@ -1,12 +1,14 @@
 """A node's JSON-RPC: blocks and what else ingest and the proxy ask of it."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import urllib3
 
 from chain.blocks import SlotRecord
+from chain.encodings import b58encode
 from chain.units import Slot
 from upstream.archives.errors import Unreadable
 from upstream.archives.getblock_json import json_block
@@ -46,6 +48,14 @@ class BadBlock(NodeError):
 
     def __init__(self, text: str) -> None:
         super().__init__(0, text)
+
+
+class SignatureStatus(NamedTuple):
+    """Where the node has a transaction; `err` is JSON as the node gives it."""
+
+    slot: int
+    err: Any
+    is_finalized: bool
 
 
 class Node:
@@ -115,6 +125,29 @@ class Node:
     def slot(self, commitment: str = "finalized") -> Slot:
         """The node's newest slot."""
         return self._slot("getSlot", {"commitment": commitment})
+
+    def block_height(self) -> int:
+        """Of its newest finalized block."""
+        return self._slot("getBlockHeight", {"commitment": "finalized"})
+
+    def signature_statuses(self, signatures: Sequence[bytes]) -> list[SignatureStatus | None]:
+        """In their order, however old; None where the node knows of none. 256 at most."""
+        asked = [b58encode(each) for each in signatures]
+        answer = self.call("getSignatureStatuses", asked, {"searchTransactionHistory": True})
+        found = answer.get("value") if isinstance(answer, dict) else None
+        if not isinstance(found, list) or len(found) != len(asked):
+            raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no list of them")
+        try:
+            return [
+                None
+                if each is None
+                else SignatureStatus(
+                    int(each["slot"]), each["err"], each.get("confirmationStatus") == "finalized"
+                )
+                for each in found
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no status") from None
 
     def genesis_hash(self) -> str:
         """What tells one chain from another."""

@@ -13,6 +13,7 @@ from historical.services import imports
 from historical.services.blocks import blockhashes
 from historical.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused
+from ingest.services import tip_ledger
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
@@ -85,7 +86,7 @@ def import_epoch(
                 raise BadBlockFile(path, "", f"{blocks.format}, no CAR: use import_blocks")
             told = _Told(blocks, total, progress)
             for _number, run in groupby(told, key=lambda record: record.slot // _RUN_SLOTS):
-                _add(total, record_blocks(run, now=now()))
+                _add(total, record_blocks(tip_ledger.recorded(run, now=now()), now=now()))
                 imports.note(entry, total)
             total.present += blocks.known
             imports.finish(entry, total, file_format=CAR, warnings=blocks.warnings, now=now())

@@ -9,6 +9,7 @@ from historical.errors import BadBlock, BlockConflict
 from historical.services import imports
 from historical.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused
+from ingest.services import tip_ledger
 from upstream.archives.block_files import BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
@@ -33,7 +34,8 @@ def import_file(
                 position = read
                 progress(read, size)
 
-            recorded = record_blocks(_told(blocks, told), now=now())
+            passing = tip_ledger.recorded(_told(blocks, told), now=now())
+            recorded = record_blocks(passing, now=now())
             imports.finish(
                 entry, recorded, file_format=blocks.format, warnings=blocks.warnings, now=now()
             )

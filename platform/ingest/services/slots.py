@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
@@ -20,7 +21,7 @@ from historical.services import gaps as ledger_gaps
 from historical.services.recording import record_blocks
 from historical.store import blocks as ledger
 from ingest import handover
-from ingest.services import ledger_links
+from ingest.services import fates, ledger_links, tip_ledger
 from rewind.services import gaps as archive_gaps
 from rewind.services import slots as archive
 from rewind.services.recording import record_slots
@@ -165,12 +166,18 @@ def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) 
     are new. Raises what the areas refuse.
     """
     ascending = sorted(records, key=lambda record: record.slot)
+    reached = ledger.bounds()
     recorded = record_blocks(ascending, now=now)
     archived = record_slots(ascending, source=source, now=now)
+    tip_ledger.record(ascending, now=now)
     bounds = archive.bounds()
     ledger_links.follow(
         ascending, not_below=None if bounds is None else bounds[0], source=source, now=now
     )
+    late = None if reached is None else SlotRange(0, reached[1])
+    # What a crash leaves unsettled here is found in the ledger.
+    settle = partial(fates.settle_stored, ascending, late=late, now=now)
+    transaction.on_commit(settle, robust=True)
     return archived.changes, recorded.transactions
 
 

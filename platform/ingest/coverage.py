@@ -1,0 +1,46 @@
+"""Coverage: from where to where the ledger has the finalized chain without a gap."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+
+class Coverage:
+    """Of blocks of the ledger, (slot, parent slot, height), ascending by slot."""
+
+    def __init__(self, blocks: Sequence[tuple[int, int, int | None]]) -> None:
+        self._slots = [slot for slot, _, _ in blocks]
+        self._parents = [parent for _, parent, _ in blocks]
+        # The place of the lowest block from which on nothing is missing up to each.
+        self._whole_from: list[int] = []
+        # Heights rise along a chain, and a block whose own is not told has its parent's and one.
+        self._heights: list[int] = []
+        for place, (_, parent, height) in enumerate(blocks):
+            follows = place > 0 and parent == blocks[place - 1][0]
+            self._whole_from.append(self._whole_from[-1] if follows else place)
+            below = self._heights[-1] if place else -1
+            self._heights.append(below + follows if height is None else max(height, below))
+
+    @property
+    def newest_height(self) -> int:
+        """-1 where there is no block."""
+        return self._heights[-1] if self._heights else -1
+
+    def is_whole(self, first: int, last: int) -> bool:
+        """Whether every block from slot `first` up to the first block at or above `last` is here,
+        and that one too.
+        """
+        end = bisect_left(self._slots, last)
+        return end < len(self._slots) and self._is_whole(first, end)
+
+    def is_past(self, first: int, height: int) -> bool:
+        """Whether every block from slot `first` up to the first one above the height is here, and
+        that one too.
+        """
+        end = bisect_right(self._heights, height)
+        return end < len(self._slots) and self._is_whole(first, end)
+
+    def _is_whole(self, first: int, end: int) -> bool:
+        begin = bisect_left(self._slots, first)
+        if begin > end:
+            return True  # it begins above: none of these blocks can matter
+        return self._whole_from[end] <= begin and self._parents[begin] < first

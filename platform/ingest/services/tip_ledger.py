@@ -1,0 +1,30 @@
+"""Tips in the blocks that are stored, whichever way they come."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from chain.blocks import SlotRecord
+from ingest.own_addresses import own_addresses
+from priority.store.settling import keys_of
+from tipping.services import ledger
+
+_RUN_BLOCKS = 16
+
+
+def record(records: Iterable[SlotRecord], *, now: datetime) -> None:
+    """To be called in the transaction that stores the blocks."""
+    ledger.record(records, own=own_addresses(), submitters=keys_of, now=now)
+
+
+def recorded(records: Iterable[SlotRecord], *, now: datetime) -> Iterator[SlotRecord]:
+    """The same blocks for whoever stores them, in one transaction: their tips are recorded as they
+    pass.
+    """
+    run: list[SlotRecord] = []
+    for each in records:
+        yield each
+        run.append(each)
+        if len(run) >= _RUN_BLOCKS:
+            record(run, now=now)
+            run.clear()
+    record(run, now=now)
