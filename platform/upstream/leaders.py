@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 
 from chain.units import Slot
 from upstream.node import Node, NodeError, NodeUnreachable
-from upstream.tpu_connection import Address
+from upstream.tpu_socket import Address
 
 # A node answers for no more slots at a time.
 _PAGE_SLOTS = 5_000

@@ -16,8 +16,10 @@ from solders.pubkey import Pubkey
 
 from upstream import tpu_errors
 from upstream.tpu_certificate import tls_identity
-from upstream.tpu_connection import Address, Limits, Sent, TpuConnection
+from upstream.tpu_connection import Limits, TpuConnection
 from upstream.tpu_errors import TpuError
+from upstream.tpu_sending import Sent
+from upstream.tpu_socket import Address
 
 _LIMITS = Limits()
 _ALPN = "solana-tpu"

@@ -2,11 +2,8 @@
 
 import asyncio
 import errno
-import socket
 from collections import Counter, deque
 from collections.abc import Callable
-from enum import StrEnum
-from ipaddress import ip_address
 from typing import NamedTuple
 
 from aioquic.quic import events
@@ -18,30 +15,12 @@ from aioquic.tls import Epoch, SessionTicket
 
 from upstream import tpu_errors
 from upstream.tpu_errors import TpuError
-
-Address = tuple[str, int]
+from upstream.tpu_sending import Opened, Sending, Sent
+from upstream.tpu_socket import Address, connected_socket
 
 # Datagrams read before others get their turn.
 _READS_AT_ONCE = 64
 _LARGEST_DATAGRAM = 65_536
-_SEND_BUFFER = 1_048_576
-
-
-class Opened(StrEnum):
-    """What the connection was when a transaction was given to it."""
-
-    WARM = "warm"  # open
-    NEW = "new"  # it had to be opened
-    RESUMED = "resumed"  # likewise, by a ticket of an earlier one: a shorter handshake
-    EARLY = "early"  # likewise, and the transaction went with the first datagrams (0-RTT)
-
-
-class Sent(NamedTuple):
-    """The leader's QUIC stack has acknowledged the whole transaction; more is never answered."""
-
-    latency_seconds: float  # from the call to the acknowledgement
-    written_seconds: float  # from the call to the last datagram of it
-    opened: Opened
 
 
 class Limits(NamedTuple):
@@ -55,27 +34,6 @@ class Limits(NamedTuple):
     # A peer that acknowledges nothing for so long has gone without a word.
     silent_seconds: float = 1.0
     waiting: int = 256
-
-
-class Sending:
-    """A transaction on its way, and the answer that its sender waits for."""
-
-    __slots__ = ("answer", "called_at", "opened", "sender", "stream_id", "timer", "wire", "written")
-
-    def __init__(self, wire: bytes, answer: asyncio.Future[Sent], called_at: float) -> None:
-        self.wire = wire
-        self.answer = answer
-        self.called_at = called_at
-        self.opened = Opened.WARM
-        self.stream_id = -1
-        self.sender: QuicStreamSender | None = None
-        self.written: float | None = None
-        self.timer: asyncio.TimerHandle | None = None
-
-    @property
-    def is_written(self) -> bool:
-        """Every byte has been in a datagram, lost or not."""
-        return self.sender is not None and self.sender.highest_offset == len(self.wire)
 
 
 class TpuConnection:
@@ -104,6 +62,7 @@ class TpuConnection:
         self._flying: dict[int, Sending] = {}
         self._unwritten: list[Sending] = []
         self._promised_bytes = 0
+        self._retries = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._is_retiring = False
@@ -113,7 +72,7 @@ class TpuConnection:
         self.has_served = False
         self.error: TpuError | None = None
         self.wanted_at = self._heard_at = now = self._loop.time()
-        self._socket = _connected_socket(address)
+        self._socket = connected_socket(address)
         self._loop.add_reader(self._socket, self._read)
         self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
         self._keeper = self._loop.call_later(limits.keep_alive_seconds, self._keep)
@@ -136,9 +95,10 @@ class TpuConnection:
         sending = Sending(wire, self._loop.create_future(), now)
         if not self.is_open:
             sending.opened = self._opened_by
-        if not self._waiting and self._has_credit(wire):
+        if not self._waiting and self._has_credit():
             self._write(sending)
             self._transmit()
+            self._hurry_acknowledgement()
         elif len(self._waiting) >= self._limits.waiting:
             raise tpu_errors.Backlogged(f"{len(self._waiting)} transactions wait for the leader")
         else:
@@ -168,15 +128,25 @@ class TpuConnection:
         if self.error is None:
             self._end(tpu_errors.ClientClosed(why), is_ours=True)
 
-    def _has_credit(self, wire: bytes) -> bool:
-        """Whether a whole transaction may go: a half-sent one would cost its stream."""
+    def _has_credit(self) -> bool:
+        """Whether a stream may be opened. Some of the connection's window is enough: a leader opens
+        it wide later, and may wait for the last bytes of a narrow one to be used.
+        """
         quic = self._quic
         if not (self.is_open or self._is_early):
             return False
         return (
             quic._local_next_stream_id_uni // 4 < quic._remote_max_streams_uni
-            and self._promised_bytes + len(wire) <= quic._remote_max_data
+            and self._promised_bytes < quic._remote_max_data
         )
+
+    def _hurry_acknowledgement(self) -> None:
+        """A lone datagram is acknowledged after up to 25 ms, a second one brings it forth at once:
+        else every latency would be longer by that, and a loss known later.
+        """
+        if len(self._flying) == 1 and self.is_open and self.error is None:
+            self._quic.send_ping(0)
+            self._transmit()
 
     def _write(self, sending: Sending) -> None:
         quic = self._quic
@@ -213,7 +183,7 @@ class TpuConnection:
 
     def _pump(self) -> None:
         """What waited, as far as the leader's credit goes."""
-        while self._waiting and self._has_credit(self._waiting[0].wire):
+        while self._waiting and self._has_credit():
             self._write(self._waiting.popleft())
 
     def _read(self) -> None:
@@ -241,6 +211,8 @@ class TpuConnection:
                     self._refused(event)
                 case _:
                     pass
+        if self._quic._retry_count > self._retries:
+            self._begin_anew()
         # The event of the end comes only after a time of silence that we need not wait for.
         closed = self._quic._close_event
         if closed is not None:
@@ -271,6 +243,16 @@ class TpuConnection:
                 )
         for sending in self._waiting:
             sending.opened = self._opened_by
+
+    def _begin_anew(self) -> None:
+        """The leader wants our address proved first: for aioquic a new beginning, in which it knows
+        nothing more of the packets before; so early data is called lost, to be sent again.
+        """
+        self._retries = self._quic._retry_count
+        for sending in self._flying.values():
+            if sending.sender is not None:
+                end = sending.sender.highest_offset
+                sending.sender.on_data_delivery(QuicDeliveryState.LOST, 0, end, sending.is_written)
 
     def _refused(self, event: events.StopSendingReceived) -> None:
         sending = self._flying.get(event.stream_id)
@@ -414,20 +396,3 @@ class TpuConnection:
                 self._socket.send(data)
         except OSError:
             pass  # it is over anyway
-
-
-def _connected_socket(address: Address) -> socket.socket:
-    """A socket of this connection alone, whose port stays: leaders allow no migration."""
-    try:
-        version = ip_address(address[0]).version
-    except ValueError:
-        raise tpu_errors.Unreachable(f"no IP address: {address[0]!r:.60}") from None
-    made = socket.socket(socket.AF_INET6 if version == 6 else socket.AF_INET, socket.SOCK_DGRAM)
-    try:
-        made.setblocking(False)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-        made.connect(address)
-    except (OSError, OverflowError) as error:
-        made.close()
-        raise tpu_errors.Unreachable(f"no way to the address: {error}") from None
-    return made

@@ -15,8 +15,10 @@ from localnet.faults import Faults
 from localnet.servers import tpu as server
 from localnet.submissions import read_transaction
 from upstream.tpu import LeaderState, TpuClient
-from upstream.tpu_connection import Address, Limits, Sent
+from upstream.tpu_connection import Limits
 from upstream.tpu_errors import TpuError
+from upstream.tpu_sending import Sent
+from upstream.tpu_socket import Address
 
 LEADER = Keypair.from_seed(bytes([1]) * 32)
 SENDER = Keypair.from_seed(bytes([2]) * 32)

@@ -1,0 +1,45 @@
+"""A transaction on its way to a leader, and what is known of it in the end."""
+
+import asyncio
+from enum import StrEnum
+from typing import NamedTuple
+
+from aioquic.quic.stream import QuicStreamSender
+
+
+class Opened(StrEnum):
+    """What the connection was when a transaction was given to it."""
+
+    WARM = "warm"  # open
+    NEW = "new"  # it had to be opened
+    RESUMED = "resumed"  # likewise, by a ticket of an earlier one: a shorter handshake
+    EARLY = "early"  # likewise, and the transaction went with the first datagrams (0-RTT)
+
+
+class Sent(NamedTuple):
+    """The leader's QUIC stack has acknowledged the whole transaction; more is never answered."""
+
+    latency_seconds: float  # from the call to the acknowledgement
+    written_seconds: float  # from the call to the last datagram of it
+    opened: Opened
+
+
+class Sending:
+    """A transaction on its way, and the answer that its sender waits for."""
+
+    __slots__ = ("answer", "called_at", "opened", "sender", "stream_id", "timer", "wire", "written")
+
+    def __init__(self, wire: bytes, answer: asyncio.Future[Sent], called_at: float) -> None:
+        self.wire = wire
+        self.answer = answer
+        self.called_at = called_at
+        self.opened = Opened.WARM
+        self.stream_id = -1
+        self.sender: QuicStreamSender | None = None
+        self.written: float | None = None
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Every byte has been in a datagram, lost or not."""
+        return self.sender is not None and self.sender.highest_offset == len(self.wire)
