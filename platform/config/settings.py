@@ -359,10 +359,10 @@ LOGGING = {
         "django.server": {"level": "WARNING"},
         "django": {"handlers": [], "propagate": True, "level": "INFO"},
         # Three lines for each task that a clock starts, also when there was nothing to do: the
-        # tasks say themselves what they did.
+        # tasks say themselves what they did. Three for each QUIC connection, too.
         **{
             name: {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
-            for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace")
+            for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace", "quic")
         },
     },
 }
