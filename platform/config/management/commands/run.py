@@ -124,7 +124,7 @@ def _not_needed() -> dict[str, str]:
     followed = settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL
     if not followed:
         why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
-        return {"localnet": why, "follower": why}
+        return {"localnet": why, "follower": why, "lander": why}
     return {} if settings.LOCALNET else {"localnet": "UPSTREAM_* names the chain that is followed"}
 
 
