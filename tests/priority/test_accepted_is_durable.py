@@ -44,7 +44,7 @@ def servers(settings: Any) -> Iterator[Servers]:
 
 
 def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, settings: Any) -> None:
-    transactions = [signed(tip(), blockhash=Hash.new_unique()) for _ in range(4_000)]
+    transactions = [signed(tip(), blockhash=Hash.new_unique()) for _ in range(2_000)]
     offers = [Signed(bytes(each), decode_wire(bytes(each))) for each in transactions]
     rules = TipRules(frozenset({bytes(static_address())}), 1_000_000, 1_000_000)
     bounds = Bounds(rules, 1_000_000, 600)
@@ -61,7 +61,7 @@ def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, setting
                 unsure.append(offered)
             else:
                 answered.append(told)
-            if len(answered) > 600:
+            if len(answered) > 300:
                 enough.set()
 
     with ThreadPoolExecutor(_THREADS) as threads:

@@ -291,7 +291,7 @@ def test_a_bundle_that_landed_meanwhile_is_known(
         signed_by(chain, [pay_from(alice, static_address(), MINIMUM)], alice, blockhash=blockhash)
     ]
     told = result(send(door, bundle))
-    chain.call("sendTransaction", text(bundle[0]), {"encoding": "base64"})
+    chain.call("sendTransaction", text(bundle[0]), SENT)
     landed = [signature(bundle[0])]
     chain.wait(lambda: chain.call("getSignatureStatuses", landed)["value"][0], "landed")
     assert result(send(door, bundle)) == told  # no trial is made of what is on its way
