@@ -19,6 +19,7 @@ from gateway.transactions import (
     TransactionTooLarge,
     TransactionUndecodable,
     UnsupportedVersion,
+    read_signed,
     read_transaction,
 )
 from jsonrpc.errors import InvalidParams
@@ -95,3 +96,27 @@ def test_any_text_is_read_or_refused(text: str, encoding: TransactionText) -> No
         read_transaction(text, encoding, at="")
     except InvalidParams as refused:
         assert str(refused.data["reason"]).startswith(("transaction_", "unsupported_"))
+
+
+@pytest.mark.parametrize("encoding", WRITTEN)
+@pytest.mark.parametrize("version", GOOD)
+def test_a_signed_transaction_is_read_in_both_encodings(
+    version: str, encoding: TransactionText
+) -> None:
+    wire = bytes(GOOD[version])
+    read = read_signed(WRITTEN[encoding](wire), encoding, at="")
+    assert read.data == wire
+    assert read.wire.signatures == [bytes(each) for each in GOOD[version].signatures]
+
+
+@given(st.sampled_from(list(GOOD)), st.integers(0, 10_000), st.integers(1, 255))
+def test_whatever_is_changed_of_a_signed_transaction_is_noticed(
+    version: str, place: int, change: int
+) -> None:
+    wire = bytearray(bytes(GOOD[version]))
+    wire[place % len(wire)] ^= change
+    with pytest.raises(InvalidParams) as caught:
+        read_signed(WRITTEN[BASE64](bytes(wire)), BASE64, at="")
+    assert str(caught.value.data["reason"]).startswith(
+        ("transaction_", "unsupported_", "signature_invalid")
+    )
