@@ -78,14 +78,14 @@ class Streams:
         self.feed = FateFeed(self.redis, lambda key_ids: self.in_thread(customers_of, key_ids))
         self.guests: dict[Guest, Subscription] = {}
         self.of_key: Counter[int] = Counter()
-        # Django's connections are a thread's own: few threads, few connections.
-        self._threads = ThreadPoolExecutor(4, thread_name_prefix="fates")
+        # One thread, one connection to the database: what is asked of it is little.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="fates")
 
     async def in_thread(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
         """What the function answers, in a thread that may ask the database."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
-            self._threads, lambda: _with_database(function, *args, **options)
+            self._thread, lambda: _with_database(function, *args, **options)
         )
 
     async def look_again(self) -> None:
@@ -122,7 +122,8 @@ class Streams:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.redis.aclose()
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._thread.submit(lambda: connection.close())  # that of its own
+            self._thread.shutdown(wait=False)
 
 
 @asynccontextmanager
@@ -155,7 +156,9 @@ async def _answer(streams: Streams, request: web.Request) -> web.StreamResponse:
     meta = _meta(request)
     try:
         if request.path == "/healthz":
-            return web.json_response({"status": "ok", "streams": len(streams.guests)})
+            return web.json_response(
+                {"fed": streams.feed.place is not None, "streams": len(streams.guests)}
+            )
         if request.method == "OPTIONS":
             return web.Response(status=204, headers=_PREFLIGHT)
         guest = await _let_in(streams, request, meta)

@@ -1,0 +1,418 @@
+"""GET /priority/fates/stream: fates as they come about, over HTTP."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psutil
+import pytest
+import time_machine
+from django.db import connection
+from django.utils import timezone
+
+from access import store
+from access.models import ApiKey, Customer, Tier
+from access.redis_client import client
+from access.services import keys
+from priority import streams
+from priority.models import Submission
+from priority.services import announcing, fate_feed
+from priority.services.announcing import FateChange, announce
+from priority.submissions import State
+from tests.priority.fate_streams import FateServer, FateStream, serving
+from tests.priority.submitted import landed, signature, stored
+
+pytestmark = pytest.mark.django_db
+
+Issue = Callable[..., keys.IssuedKey]
+Elsewhere = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def elsewhere(django_db_setup: None, django_db_blocker: Any) -> Iterator[Elsewhere]:
+    """`elsewhere(function, …)`: called outside the test's transaction, so that the server sees what
+    it stores. Emptying the tables after each test would take most of the time: it is done once.
+    """
+    with django_db_blocker.unblock(), ThreadPoolExecutor(1) as thread:
+        yield lambda function, *args, **options: thread.submit(function, *args, **options).result()
+        thread.submit(_clean).result()
+
+
+def _clean() -> None:
+    Submission.objects.all().delete()
+    ApiKey.objects.all().delete()
+    Customer.objects.all().delete()
+    Tier.objects.filter(name=TIER).delete()
+    connection.close()
+
+
+@pytest.fixture
+def issue(elsewhere: Elsewhere) -> Issue:
+    """`issue(requests_burst=10, customer="Ada", scopes=[…])`: a new key."""
+
+    def make(*, customer: str = "", requests_burst: int = 1_000, **options: Any) -> keys.IssuedKey:
+        limits = {"rank": 10, "requests_per_second": 0.01, "requests_burst": requests_burst}
+        tier, _ = Tier.objects.update_or_create(name=TIER, defaults=limits)
+        owner = store.customer_by_name(customer or secrets.token_hex(8))
+        return keys.issue_key(owner, tier=tier, name="test", **options)
+
+    return lambda **options: elsewhere(make, **options)
+
+
+@pytest.fixture
+def server(forgetful: None, elsewhere: Elsewhere) -> Iterator[FateServer]:
+    with serving() as server:
+        # It answers before Redis has answered it.
+        wait_until(lambda: server.is_fed)
+        yield server
+
+
+TIER = "of-the-streams"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def change(key_id: int | None, number: int = 1, state: State = State.SENT) -> FateChange:
+    return FateChange(
+        key_id=key_id,
+        signature=bytes(signature(number)),
+        state=state,
+        commitment="",
+        slot=None,
+        transaction_index=None,
+        err=None,
+        reason="",
+        settled=False,
+        at=datetime.now(UTC),
+    )
+
+
+def told(*numbers: int, state: str = "sent") -> list[tuple[str, str]]:
+    return [(str(signature(number)), state) for number in numbers]
+
+
+def test_fates_come_as_they_are_announced_to_their_customer_alone(
+    server: FateServer, issue: Issue, elsewhere: Elsewhere
+) -> None:
+    mine = issue()
+    rotated = elsewhere(
+        keys.rotate_key, mine.key.pk, overlap=timedelta(hours=1), now=timezone.now()
+    )
+    other = issue()
+    stream, _ = server.ready(mine.secret)
+    theirs, _ = server.ready("", query={"api_key": other.secret})
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    announce([change(other.key.pk, 1), change(None, 2)])
+    announce(
+        [
+            change(rotated.key.pk, 3),
+            change(mine.key.pk, 4)._replace(
+                state=State.FAILED,
+                commitment="finalized",
+                slot=12,
+                transaction_index=5,
+                err={"InstructionError": [0, {"Custom": 1}]},
+                reason="why: so",
+                settled=True,
+                at=at,
+                bundle_id="ab",
+            ),
+        ]
+    )
+    assert stream.fates(1) == told(3)
+    event = stream.next()
+    assert event is not None and event.identity.count("-") == 2
+    assert event.data == {
+        "signature": str(signature(4)),
+        "state": "failed",
+        "final": True,
+        "commitment": "finalized",
+        "slot": 12,
+        "transactionIndex": 5,
+        "err": {"InstructionError": [0, {"Custom": 1}]},
+        "reason": "why: so",
+        "bundleId": "ab",
+        "at": at.timestamp(),
+    }
+    assert theirs.fates(1) == told(1)
+
+
+def test_who_comes_again_is_told_what_happened_meanwhile_once(
+    server: FateServer, issue: Issue
+) -> None:
+    issued = issue()
+    stream, beginning = server.ready(issued.secret)
+    announce([change(issued.key.pk, number) for number in range(3)])
+    events = [stream.next() for _ in range(3)]
+    stream.close()
+    announce([change(issued.key.pk, 3)])
+    announce([change(issued.key.pk, 4)])
+    for place, missed in (
+        (events[0].identity if events[0] else "", (1, 2, 3, 4)),
+        (events[2].identity if events[2] else "", (3, 4)),
+        (beginning, (0, 1, 2, 3, 4)),
+    ):
+        again = server.open(issued.secret, **{"Last-Event-ID": place})
+        assert again.fates(len(missed)) == told(*missed)
+        event = again.next()
+        assert event is not None and event.name == "ready"
+    announce([change(issued.key.pk, 5)])
+    assert again.fates(1) == told(5)
+
+
+def test_a_gap_is_told_where_something_is_not_kept(server: FateServer, issue: Issue) -> None:
+    issued = issue()
+    stream, beginning = server.ready(issued.secret)
+    for number in range(5):
+        announce([change(issued.key.pk, number)])
+    stream.fates(5)
+    # Trimmed: the first two are not kept.
+    client().xtrim(announcing.key_stream(issued.key.pk), maxlen=3, approximate=False)
+    again = server.open(issued.secret, query={"last_event_id": beginning})
+    event = again.next()
+    assert event is not None
+    assert (event.name, event.data) == ("gap", {"reason": "not_kept", "since": beginning})
+    assert again.fates(3) == told(2, 3, 4)
+    # Too long ago to know.
+    again = server.open(issued.secret, query={"last_event_id": "1700000000000-0"})
+    event = again.next()
+    assert event is not None and event.name == "gap"
+
+
+def test_a_redis_that_lost_its_data_is_noticed(server: FateServer, issue: Issue) -> None:
+    issued = issue()
+    stream, _ = server.ready(issued.secret)
+    announce([change(issued.key.pk, 1)])
+    event = stream.next()
+    assert event is not None and event.name == "fate"
+    client().flushdb()
+    announce([change(issued.key.pk, 2)])
+    # What was lost in between nobody knows: the stream ends, and who comes again is told.
+    end = stream.next()
+    assert end is not None and (end.name, end.data) == ("end", {"error": "missed_some"})
+    again = server.open(issued.secret, **{"Last-Event-ID": event.identity})
+    gap = again.next()
+    assert gap is not None and gap.name == "gap"
+    assert again.fates(1) == told(2)
+
+
+def test_signatures_that_are_asked_for_are_told_as_they_stand_and_go_on(
+    server: FateServer, issue: Issue, elsewhere: Elsewhere
+) -> None:
+    issued = issue()
+    elsewhere(landed, issued.key, 1)
+    elsewhere(stored, issued.key, 2)
+    names = [str(signature(number)) for number in (1, 2, 3)]
+    stream, _ = server.ready(issued.secret, query={"signature": names})
+    assert stream.fates(2) == [(names[0], "landed"), (names[1], "received")]
+    announce([change(issued.key.pk, number) for number in (4, 3, 2)])
+    assert stream.fates(2) == told(3, 2)
+    stream, _ = server.ready(issued.secret, query={"signature": ",".join(names[2:])})
+    announce([change(issued.key.pk, number) for number in (1, 3)])
+    assert stream.fates(1) == told(3)
+
+
+def test_nothing_is_lost_or_repeated_between_announcing_and_reading(
+    server: FateServer, issue: Issue
+) -> None:
+    issued = issue()
+    stream, beginning = server.ready(issued.secret)
+    count, begun = 400, threading.Event()
+
+    def tell() -> None:
+        for number in range(count):
+            announce([change(issued.key.pk, number), change(issued.key.pk, count + number)])
+            if number == 20:
+                begun.set()
+
+    telling = threading.Thread(target=tell)
+    telling.start()
+    assert begun.wait(20)
+    expected = [name for number in range(count) for name in told(number, count + number)]
+    # Each comes in the midst of it, from the beginning or from where the last one was.
+    place, seen = beginning, []
+    while len(seen) < 2 * count:
+        again = server.open(issued.secret, **{"Last-Event-ID": place})
+        taken = 0
+        while taken < 97 and len(seen) < 2 * count:
+            event = again.next()
+            assert event is not None and event.name in ("fate", "ready")
+            if event.name == "fate":
+                seen.append((event.data["signature"], event.data["state"]))
+                place, taken = event.identity, taken + 1
+        again.close()
+    telling.join()
+    assert seen == expected
+    assert stream.fates(2 * count) == expected
+
+
+def ended(stream: FateStream) -> Any:
+    event = stream.next()
+    assert event is not None and event.name == "end", event
+    assert stream.next() is None
+    return event.data["error"]
+
+
+def test_a_key_that_ends_ends_its_streams(
+    server: FateServer, issue: Issue, elsewhere: Elsewhere
+) -> None:
+    now = timezone.now()
+    revoked, suspended, other = issue(), issue(), issue()
+    short = issue(expires_at=now + timedelta(seconds=3))
+    opened = [server.ready(each.secret)[0] for each in (revoked, suspended, short, other)]
+    elsewhere(keys.revoke_key, revoked.key.pk, now=now)
+    elsewhere(keys.suspend_key, suspended.key.pk, now=now)
+    began = time.monotonic()
+    assert ended(opened[0]) == "key_revoked"
+    assert ended(opened[1]) == "key_suspended"
+    assert time.monotonic() - began < 5
+    assert ended(opened[2]) == "key_expired"
+    announce([change(other.key.pk, 1)])
+    assert opened[3].fates(1) == told(1)
+    assert server.open(revoked.secret).refusal["error"] == "key_revoked"
+
+
+def test_what_may_not_be_opened_is_refused_in_words(server: FateServer, issue: Issue) -> None:
+    issued = issue()
+    for key, options, status, word in (
+        ("", {}, 401, "key_required"),
+        ("nonsense", {}, 401, "key_malformed"),
+        ("\u00e9", {}, 401, "key_malformed"),
+        ("", {"query": {"ticket": "x"}}, 401, "ticket_refused"),
+        (issue(scopes=["rewind"]).secret, {}, 403, "scope_missing"),
+        (issue(networks=["10.0.0.0/8"]).secret, {}, 403, "address_not_allowed"),
+        (issued.secret, {"Host": "epic.rpc.localhost"}, 403, "tier_too_low"),
+        (issued.secret, {"Host": "public.rpc.localhost"}, 404, "path_not_served"),
+        (issued.secret, {"Host": "evil.example"}, 404, "host_unknown"),
+        (issued.secret, {"path": "/other"}, 404, "path_not_served"),
+        (issued.secret, {"method": "POST"}, 405, "http_method_not_allowed"),
+        (issued.secret, {"Last-Event-ID": "x"}, 400, "bad_query"),
+        (issued.secret, {"query": {"signature": "x"}}, 400, "bad_query"),
+    ):
+        stream = server.open(key, **options)  # type: ignore[arg-type]
+        assert (stream.status, stream.refusal["error"]) == (status, word), options
+        assert stream.response.headers["Access-Control-Allow-Origin"] == "*"
+        stream.close()
+    issued = issue(requests_burst=2)
+    for _ in range(3):
+        last = server.open(issued.secret, query={"signature": "x"})
+    assert last.status == 429 and last.refusal["error"] == "rate_limited"
+    preflight = server.open(method="OPTIONS")
+    assert preflight.status == 204
+    assert "last-event-id" in preflight.response.headers["Access-Control-Allow-Headers"]
+
+
+def test_the_web_shows_the_way_with_a_ticket_for_a_key_that_came_in_a_header(
+    server: FateServer, issue: Issue, elsewhere: Elsewhere, client: Any, settings: Any
+) -> None:
+    issued = issue()
+    settings.FATES_PORT = server.port
+    stream_path = "/priority/fates/stream"
+    answer = client.get(
+        f"{stream_path}?signature={signature(1)}",
+        headers={"Authorization": issued.secret, "Host": "localhost:8000"},
+    )
+    assert answer.status_code == 307 and issued.secret not in answer["Location"]
+    base = f"http://localhost:{server.port}"
+    assert answer["Location"].startswith(f"{base}{stream_path}?signature={signature(1)}&ticket=")
+    stream, _ = server.ready("", path=answer["Location"].removeprefix(base))
+    announce([change(issued.key.pk, 1)])
+    assert stream.fates(1) == told(1)
+    elsewhere(keys.revoke_key, issued.key.pk, now=timezone.now())
+    assert ended(stream) == "key_revoked"
+    other = issue()
+    answer = client.get(f"{stream_path}?api_key={other.secret}", headers={"Host": "[::1]:8000"})
+    assert answer["Location"] == f"http://[::1]:{server.port}{stream_path}?api_key={other.secret}"
+    settings.FATES_URL = "https://fates.example/"
+    answer = client.get(f"{stream_path}?api_key={other.secret}")
+    assert answer["Location"].startswith(f"https://fates.example{stream_path}?")
+    assert client.get(stream_path).status_code == 401
+
+
+def test_a_ticket_is_good_for_a_minute(server: FateServer, issue: Issue, client: Any) -> None:
+    issued = issue()
+    with time_machine.travel(timezone.now() - timedelta(seconds=70)):
+        answer = client.get("/priority/fates/stream", headers={"Authorization": issued.secret})
+    ticket = answer["Location"].partition("ticket=")[2]
+    assert server.open(query={"ticket": ticket}).refusal["error"] == "ticket_refused"
+
+
+def test_two_hundred_streams_are_open_at_little_cost(server: FateServer, issue: Issue) -> None:
+    issued = [issue(customer="Ada") for _ in range(10)]
+    before = psutil.Process().memory_info().rss
+    opened = [server.ready(each.secret)[0] for each in issued for _ in range(20)]
+    one_more = server.open(issued[0].secret)
+    assert (one_more.status, one_more.refusal["error"]) == (429, "too_many_streams")
+    assert one_more.refusal["maximum"] == streams.MOST_OF_A_KEY
+    announce([change(issued[0].key.pk, 1)])  # all of one customer
+    for stream in opened:
+        assert stream.fates(1) == told(1)
+    # Both ends of each are in this process.
+    assert psutil.Process().memory_info().rss - before < 60 * 2**20
+    for stream in opened:
+        stream.close()
+    # Their places are free as soon as the server hears of it.
+    wait_until(lambda: server.open(issued[0].secret).status == 200)
+
+
+def test_a_reader_who_does_not_read_is_dropped(
+    server: FateServer, issue: Issue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_WRITE_SECONDS", 1.0)
+    issued = issue()
+    slow, place = server.ready(issued.secret)
+    quick, _ = server.ready(issued.secret)
+    reason = "x" * 2_000
+    count = 4 * fate_feed.MOST_WAITING
+
+    def tell() -> None:
+        for first in range(0, count, 50):
+            announce(
+                [
+                    change(issued.key.pk, number)._replace(reason=reason)
+                    for number in range(first, first + 50)
+                ]
+            )
+
+    telling = threading.Thread(target=tell)
+    telling.start()
+    assert len(quick.fates(count)) == count
+    telling.join()
+    wait_until(lambda: server.health()["streams"] == 1)
+    assert place
+    slow.close()
+
+
+def test_heartbeats_come_while_nothing_happens_and_the_end_is_told(
+    issue: Issue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_HEARTBEAT_SECONDS", 0.1)
+    issued = issue()
+    with serving() as server:
+        wait_until(lambda: server.is_fed)
+        stream, _ = server.ready(issued.secret)
+        time.sleep(0.35)
+        announce([change(issued.key.pk, 1)])
+        assert stream.fates(1) == told(1)
+        assert stream.comments >= 2
+    assert ended(stream) == "service_stops"
+
+
+def test_announcing_does_not_fail_without_redis(issue: Issue, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:9/0"
+    client.cache_clear()
+    announcing._script.cache_clear()
+    try:
+        announce([change(issue().key.pk, 1)])
+    finally:
+        client.cache_clear()
+        announcing._script.cache_clear()
