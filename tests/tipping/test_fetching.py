@@ -350,3 +350,39 @@ def test_an_operator_has_all_batches_begin_anew(opened):
     call_command("renew_tip_batches")
     assert set(TipBatch.objects.values_list("state", flat=True)) == {"closed"}
     assert not TipAddress.objects.exists()
+
+
+def test_without_redis_the_database_issues_and_a_guard_holds(fetch, opened, issue, tier, settings):
+    from access import local_buckets, script_socket
+
+    opened(600, now=timezone.now())
+    key = issue(tier=tier("basic", tip_fetches_per_second=0.01, tip_fetches_burst=2)).secret
+    local_buckets.forget()
+    script_socket.forget()
+    kept, settings.REDIS_URL = settings.REDIS_URL, "redis://127.0.0.1:1/0"
+    try:
+        responses = [fetch("count=2", key) for _ in range(3)]
+    finally:
+        settings.REDIS_URL = kept
+        script_socket.forget()
+    assert [response.status_code for response in responses] == [200, 200, 429]
+    for address in responses[0].json()["addresses"]:
+        assert redis_client().get(live_key(bytes(Pubkey.from_string(address)))) is None
+        assert fetch(path=f"/priority/tipaddress/{address}").json()["valid"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_database_the_caller_is_told_to_come_again(fetch, opened, many):
+    from django.db import connection
+    from psycopg import connect
+
+    opened(600, now=timezone.now())
+    assert fetch("", many.secret).status_code == 200
+    pid = connection.connection.info.backend_pid
+    with connect(**connection.get_connection_params()) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+    response = fetch("", many.secret)
+    assert response.status_code == 503 and int(response["Retry-After"]) >= 1
+    assert response.json()["error"] == "unavailable" and "details" in response.json()
+    connection.close()  # as the server does between requests
+    assert fetch("", many.secret).status_code == 200

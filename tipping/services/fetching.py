@@ -68,7 +68,8 @@ def fetch(order: Order, *, edge: str, key_id: int | None, now: datetime) -> Issu
         if rung is None or not rungs.is_issuable(rung, now=now):
             break
         pubkeys = _take(rung, edge_id=edge_id, count=order.count, key_id=key_id or 0, now=now)
-        known = standing.remember(pubkeys, datetime.fromtimestamp(rung.expires_at, UTC))
+        expires_at = datetime.fromtimestamp(rung.expires_at, UTC)
+        known = standing.remember(pubkeys, expires_at) if pubkeys else []
         if known:
             log.error(
                 "%d tip addresses had been issued before: the database is older than Redis knows,"

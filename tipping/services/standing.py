@@ -1,16 +1,28 @@
 """Whether an address is ours to be tipped, and until when."""
 
+import hashlib
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import redis
 
+from access import script_socket
 from access.redis_client import client
 from tipping.addresses import kept_until, live_key, live_value
 from tipping.store import addresses
 
 log = logging.getLogger(__name__)
+
+# A fetch waits for this, so it goes the short way (access.script_socket).
+_SCRIPT = """
+local written = {}
+for i = 1, #KEYS do
+  written[i] = redis.call('SET', KEYS[i], ARGV[1], 'EXAT', ARGV[2], 'NX') and 1 or 0
+end
+return written
+"""
+_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 
 
 def standings(pubkeys: Collection[bytes]) -> dict[bytes, datetime]:
@@ -18,7 +30,15 @@ def standings(pubkeys: Collection[bytes]) -> dict[bytes, datetime]:
     which may have lost it.
     """
     found = addresses.standings(pubkeys)
-    _write(found)
+    if not found:
+        return found
+    try:
+        with client().pipeline(transaction=False) as pipeline:
+            for pubkey, expires_at in found.items():
+                pipeline.set(live_key(pubkey), live_value(expires_at), exat=kept_until(expires_at))
+            pipeline.execute()
+    except redis.RedisError as error:
+        log.warning("Redis was not told of %d tip addresses: %s", len(found), error)
     return found
 
 
@@ -28,30 +48,19 @@ def expiry_of(pubkey: bytes) -> datetime | None:
 
 
 def remember(pubkeys: Sequence[bytes], expires_at: datetime) -> list[bytes]:
-    """Writes addresses that were just issued to Redis, so that every edge knows them without the
+    """Tells Redis of addresses that were just issued, so that every edge knows them without the
     database; those that Redis knew already. Such a one was issued before, and the database lost
-    it: it was restored from a copy.
+    it: it was restored from a copy. While Redis is away the database alone knows them, which is
+    enough.
     """
-    written = _write(dict.fromkeys(pubkeys, expires_at), only_new=True)
-    return [pubkey for pubkey, is_new in zip(pubkeys, written, strict=False) if not is_new]
-
-
-def _write(found: Mapping[bytes, datetime], *, only_new: bool = False) -> list[bool]:
-    """Whether each was written; nothing while Redis is away, when the database alone knows them,
-    which is enough.
-    """
-    if not found:
-        return []
+    words: list[str | int] = [len(pubkeys), *map(live_key, pubkeys)]
+    words += [live_value(expires_at), kept_until(expires_at)]
     try:
-        with client().pipeline(transaction=False) as pipeline:
-            for pubkey, expires_at in found.items():
-                pipeline.set(
-                    live_key(pubkey),
-                    live_value(expires_at),
-                    exat=kept_until(expires_at),
-                    nx=only_new,
-                )
-            return [bool(each) for each in pipeline.execute()]
-    except redis.RedisError as error:
-        log.warning("Redis does not know %d tip addresses yet: %s", len(found), error)
+        try:
+            written = script_socket.ask(script_socket.command("EVALSHA", _SHA1, *words))
+        except script_socket.ScriptUnknown:
+            written = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *words))
+    except script_socket.RedisAway as error:
+        log.warning("Redis was not told of %d tip addresses: %s", len(pubkeys), error)
         return []
+    return [pubkey for pubkey, is_new in zip(pubkeys, written, strict=True) if not is_new]
