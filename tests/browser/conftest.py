@@ -131,6 +131,10 @@ class Watched:
     def open(self, path: str) -> None:
         """Gives a page that is loaded, with its fonts and scripts, and painted."""
         self.page.goto(self.base + path, wait_until="load")
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until what was changed is painted."""
         self.page.evaluate(_PAINTED)
 
     def sign_in(self) -> None:

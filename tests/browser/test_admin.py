@@ -1,5 +1,6 @@
 """The admin in a real browser: every page, wide and narrow, light and dark, empty and full."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
 KEYS = "/admin/access/apikey/"
+# For whoever wants to look at every page: SCREENSHOTS=1. They take as long as all the rest.
+PICTURES_WANTED = os.environ.get("SCREENSHOTS") == "1"
 
 EMPTY_PAGES = {
     "home": "/admin/",
@@ -84,8 +87,10 @@ def look(watched: Any, name: str, path: str, state: str) -> list[str]:
             wrong.append(f"not {colours}")
         for size, (width, height) in SIZES.items():
             page.set_viewport_size({"width": width, "height": height})
-            folder = SCREENSHOTS / state
-            page.screenshot(path=folder / f"{name}-{size}-{colours}.png", full_page=True)
+            watched.settle()
+            if PICTURES_WANTED:
+                file = SCREENSHOTS / state / f"{name}-{size}-{colours}.png"
+                page.screenshot(path=file, full_page=True)
             if colours == "light":
                 wrong += [f"{size}: {what}" for what in page.evaluate(_STICKING_OUT)]
     return [f"{name}: {what}" for what in [*wrong, *watched.problems]]
