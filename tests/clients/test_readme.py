@@ -1,5 +1,6 @@
 """The README's snippets of "Use it", run as a reader would, against the running service."""
 
+import ast
 import json
 import os
 import re
@@ -94,6 +95,38 @@ def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> Non
     too_poor = "{'InstructionError': [1, {'Custom': 1}]}"
     assert altered.startswith(f"{too_poor} ['")
     assert results == [f"0 {too_poor}", f"1 {too_poor}"]
+
+
+def test_pythons_snippet_of_landing_follows_the_fate(followed: Service) -> None:
+    text = snippet("python", followed, section_name="Land a transaction")
+    fate, moved, stored = run(followed, sys.executable, "-c", text).splitlines()
+    state, slot, upstreams = fate.split(maxsplit=2)
+    assert state == "landed" and {"leaders", "node"} <= ast.literal_eval(upstreams)
+    assert moved == "2005000 None"
+    assert stored.split() == [slot, "None", "5000"]
+
+
+def test_typescripts_snippet_of_landing_follows_the_fate(
+    followed: Service, node: Node, tmp_path: Path
+) -> None:
+    script = tmp_path / "landing.mjs"
+    script.write_text(snippet("ts", followed, section_name="Land a transaction"), encoding="utf-8")
+    state, slot, stored_slot, fee = node(script, KEY=followed.key).split()
+    assert (state, fee) == ("landed", "5000")
+    assert slot == stored_slot
+
+
+def test_a_block_engines_client_lands_a_bundle(followed: Service, node: Node) -> None:
+    given = {
+        "baseUrl": followed.base_url,
+        "key": followed.key,
+        "websocketUrl": followed.websocket_url,
+    }
+    answer = json.loads(node("landing-jito.mjs", json.dumps(given)))
+    assert answer["status"]["bundle_id"] == answer["sent"]
+    assert answer["status"]["err"] == {"Ok": None}
+    localnet = localnet_of(followed)
+    assert localnet.call("getBalance", answer["payee"])["value"] == 5_000_000
 
 
 def _is_stored(service: Service, signature: str) -> bool:
