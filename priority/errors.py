@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from access.errors import KeyRefused
 from gateway.refusals import Refusal
 from jsonrpc.errors import InvalidParams, RpcError
 
@@ -263,9 +262,11 @@ class BadQuery(InvalidParams):
         )
 
 
-class TicketRefused(KeyRefused):
+class TicketRefused(Refusal):
     """The way to the stream of fates was taken too late, or was not made here: ask for it anew."""
 
+    status = 401
+    code = -32003
     reason = "ticket_refused"
 
     def __init__(self) -> None:
