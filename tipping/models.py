@@ -114,7 +114,12 @@ class TipBatch(models.Model):
                 fields=["expires_at"],
                 condition=Q(state="closed", swept_at__isnull=True),
                 name="tip_batches_to_sweep",
-            )
+            ),
+            models.Index(
+                fields=["ttl_class", "number"],
+                condition=Q(state="prepared"),
+                name="tip_batches_prepared",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from chain.derived_keys import derived_keypair
 from tipping.models import TipBatch, TtlClass
@@ -14,8 +14,6 @@ log = logging.getLogger(__name__)
 
 # So many wait for each class: the next one, and one more for a class that runs dry at once.
 KEPT_PREPARED = 2
-# Tries to find a number that no other worker took meanwhile.
-_TRIES = 5
 # A share of the addresses at which staff is told that a batch runs dry before its window ends.
 _NEARLY_DRY = 0.1
 
@@ -54,40 +52,34 @@ def prepare_batches(*, seed: bytes, now: datetime) -> int:
 
 
 def prepare(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) -> int:
-    """Makes batches until `keep` wait to be opened: how many it made. Where another worker is at
-    the class, or takes the same number, it leaves the rest to it.
+    """Makes batches until `keep` wait to be opened: how many it made. While another worker prepares
+    some, of whatever class, the rest is left to it.
     """
     made = 0
-    for _ in range(keep + _TRIES):
-        ttl_class = store.class_by_id(ttl_class_id)
-        if ttl_class is None or store.prepared_count(ttl_class) >= keep:
-            return made
-        # Begins at the clock's seconds: a database that was restored from a copy repeats no number,
-        # and so no key.
-        number = max(store.last_number() + 1, int(now.timestamp()))
-        # Before the class is locked: thousands of keys take seconds.
-        pubkeys = [
-            bytes(derived_keypair(seed, "tip", ttl_class.ttl_seconds, number, position).pubkey())
-            for position in range(ttl_class.batch_size)
-        ]
-        try:
-            if not _add(ttl_class, number=number, now=now, keep=keep, pubkeys=pubkeys):
-                return made
-        except IntegrityError:
-            continue
+    while _prepare_one(ttl_class_id, seed=seed, now=now, keep=keep):
         made += 1
     return made
 
 
 @transaction.atomic
-def _add(known: TtlClass, *, number: int, now: datetime, keep: int, pubkeys: list[bytes]) -> bool:
-    ttl_class = store.lock_class(known.pk, wait=False)
+def _prepare_one(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) -> bool:
+    known = store.class_by_id(ttl_class_id)
+    if known is None or store.prepared_count(known) >= keep or not store.may_prepare():
+        return False
+    # Begins at the clock's seconds: a database that was restored from a copy repeats no number,
+    # and so no key.
+    number = max(store.last_number() + 1, int(now.timestamp()))
+    # Before the class is locked: thousands of keys take seconds.
+    pubkeys = [
+        bytes(derived_keypair(seed, "tip", known.ttl_seconds, number, position).pubkey())
+        for position in range(known.batch_size)
+    ]
+    ttl_class = store.lock_class(ttl_class_id, wait=True)
     if ttl_class is None or store.prepared_count(ttl_class) >= keep:
         return False
     store.delete_unseen(store.outdated(ttl_class))
-    if (ttl_class.ttl_seconds, ttl_class.batch_size) != (known.ttl_seconds, known.batch_size):
-        return False
-    store.add(ttl_class, number=number, now=now, pubkeys=pubkeys)
+    if (ttl_class.ttl_seconds, ttl_class.batch_size) == (known.ttl_seconds, known.batch_size):
+        store.add(ttl_class, number=number, now=now, pubkeys=pubkeys)
     return True
 
 

@@ -9,6 +9,9 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from columns.raw_queries import raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 
+# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+_PREPARING = 7_321
+
 _OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED
 
 
@@ -57,6 +60,13 @@ def outdated(ttl_class: TtlClass) -> QuerySet[TipBatch]:
     return prepared(ttl_class).exclude(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size)
 
 
+def may_prepare() -> bool:
+    """Takes the right to prepare batches until the transaction ends, of which there is one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_PREPARING])
+        return bool(cursor.fetchone()[0])
+
+
 def last_number() -> int:
     return TipBatch.objects.aggregate(last=Max("number"))["last"] or 0
 
@@ -87,9 +97,7 @@ def open_(
 
 
 def add(ttl_class: TtlClass, *, number: int, now: datetime, pubkeys: Iterable[bytes]) -> TipBatch:
-    """A prepared batch with its addresses, in order. Raises IntegrityError when the number is
-    another batch's.
-    """
+    """A prepared batch with its addresses, in order."""
     listed = list(pubkeys)
     batch = TipBatch.objects.create(
         ttl_class=ttl_class,
@@ -156,6 +164,5 @@ def counts(batch_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
 
 
 def last_closed_at(ttl_class: TtlClass) -> datetime | None:
-    closed = TipBatch.objects.filter(ttl_class=ttl_class, state=_CLOSED)
-    last: datetime | None = closed.aggregate(last=Max("closed_at"))["last"]
-    return last
+    closed = TipBatch.objects.filter(ttl_class=ttl_class, state=_CLOSED).order_by("-number")
+    return closed.values_list("closed_at", flat=True).first()
