@@ -20,9 +20,14 @@ def answer(service: Service, method: str, *params: Any, tier: str = "epic") -> d
     if tier:
         headers["Authorization"] = service.keys[tier]
     request = urllib.request.Request(service.base_url + "/rewind", body.encode(), headers)
-    with urllib.request.urlopen(request, timeout=60) as response:
-        found: dict[str, Any] = json.load(response)
-        return found
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            found: dict[str, Any] = json.load(response)
+    except urllib.error.HTTPError as error:
+        if error.code != 401:
+            raise
+        found = json.load(error)
+    return found
 
 
 def ask(service: Service, method: str, *params: Any, tier: str = "epic") -> Any:
