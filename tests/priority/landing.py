@@ -1,14 +1,13 @@
 """A lander with a follower beside it, and what is given to them."""
 
 import asyncio
-import base64
 import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import redis
@@ -17,13 +16,17 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from priority.models import Bundle, Submission, Upstream
+from ingest.teller import Teller
+from priority.happenings import HEAD
+from priority.models import Submission, Upstream
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
-from tests.ingest.following import follower
 from tests.localnet.wallets import pay, signed
 from tests.localnet_process import ROOT, Localnet
+from upstream.geyser.client import GeyserStream
+from upstream.geyser.errors import StreamError
+from upstream.geyser.updates import AccountUpdate
 
 PATIENCE_SECONDS = 30.0
 
@@ -33,11 +36,34 @@ def upstream(name: str, kind: str = "node", **fields: Any) -> Upstream:
 
 
 @contextlib.contextmanager
-def followed_by_us(localnet: Localnet) -> Iterator[Localnet]:
-    """A localnet that a follower tells of; no upstream is there but what a test makes."""
-    Upstream.objects.all().delete()
-    with follower(localnet.geyser_url, localnet.url):
-        yield localnet
+def told_of(localnet: Localnet) -> Iterator[None]:
+    """The localnet's stream, told to landers from its newest slot on. The follower does the same
+    beside storing it, which takes it as long as the chain is; landing needs none of that.
+    """
+    teller = Teller()
+    stream = GeyserStream(localnet.geyser_url)
+
+    def read() -> None:
+        with contextlib.suppress(StreamError):
+            for update in stream:
+                if not isinstance(update, AccountUpdate):
+                    teller.hear(update)
+
+    thread = threading.Thread(target=read)
+    teller.start()
+    thread.start()
+    try:
+        wait(lambda: _redis("exists", HEAD), "something is told")
+        yield
+    finally:
+        stream.close()
+        thread.join()
+        teller.stop()
+
+
+def _redis(method: str, *words: str) -> Any:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        return getattr(client, method)(*words)
 
 
 def accept(
@@ -165,17 +191,8 @@ def reached(signature: bytes, *states: str, commitment: str = "") -> Submission:
 
 def waiting() -> int:
     """Entries that no lander is done with."""
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
-        return int(client.xlen(ACCEPTED_STREAM))  # type: ignore[arg-type]
-
-
-def only_bundle() -> Bundle:
-    return Bundle.objects.get()
+    return int(_redis("xlen", ACCEPTED_STREAM))
 
 
 def tip_of(pubkey: Pubkey, lamports: int) -> Tip:
     return Tip(bytes(pubkey), lamports, 0, 0)
-
-
-def b64(wires: Sequence[bytes]) -> list[str]:
-    return [base64.b64encode(each).decode() for each in wires]

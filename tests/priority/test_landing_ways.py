@@ -5,14 +5,15 @@ from collections.abc import Iterator
 import pytest
 from solders.keypair import Keypair
 
+from priority.models import Upstream
 from tests.localnet.wallets import pay, signed, wallet
-from tests.localnet_process import Localnet
+from tests.localnet_process import Localnet, running_localnet
 from tests.priority.landing import (
     accept,
-    followed_by_us,
     lander,
     reached,
     tip_of,
+    told_of,
     transfer_of,
     upstream,
     wait,
@@ -22,15 +23,24 @@ from tests.priority.landing import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def followed(localnet: Localnet) -> Iterator[Localnet]:
-    with followed_by_us(localnet):
+@pytest.fixture(scope="module")
+def slower() -> Iterator[Localnet]:
+    """A localnet whose blockhashes live as long as a busy machine may need."""
+    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
         yield localnet
 
 
-@pytest.fixture(scope="session")
-def payer(localnet: Localnet) -> Keypair:
-    return wallet(localnet)
+@pytest.fixture(scope="module")
+def payer(slower: Localnet) -> Keypair:
+    return wallet(slower)
+
+
+@pytest.fixture
+def followed(slower: Localnet, db: None) -> Iterator[Localnet]:
+    """It, with somebody who tells what it does; no upstream is there but what a test makes."""
+    Upstream.objects.all().delete()
+    with told_of(slower):
+        yield slower
 
 
 @pytest.mark.parametrize("kind", ["leaders", "node", "block_engine"])
@@ -38,7 +48,9 @@ def test_a_transaction_lands_by_each_way_alone(
     followed: Localnet, payer: Keypair, kind: str
 ) -> None:
     upstream("way", kind, own_tip_lamports=10_000 if kind == "block_engine" else 0)
-    with lander(followed):
+    with lander(followed) as ours:
+        if kind == "block_engine":
+            wait(lambda: ours.purse.lamports, "localnet's faucet fills our purse")
         signature = accept(transfer_of(followed, payer), tip=tip_of(payer.pubkey(), 5_000_000))
         found = reached(signature, "landed", commitment="confirmed")
         wait(lambda: not waiting(), "the entry is let go of")

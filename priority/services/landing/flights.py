@@ -91,7 +91,6 @@ class Flight:
     parts: list[Part]
     accepted_at: datetime
     tries: int = 0
-    pause: float = 0.0
     timer: asyncio.TimerHandle | None = None
     attempts_kept: int = 0
     unwritten: list[Try] = field(default_factory=list)

@@ -42,6 +42,7 @@ _ROWS_SECONDS = 1.5
 _PURSE_SECONDS = 10.0
 _LET_GO_SECONDS = 0.1
 _REDIS_SECONDS = 5.0
+_READY_SECONDS = 2.0
 _END_SECONDS = 4.0
 
 
@@ -99,6 +100,12 @@ class Lander:
             lambda: len(self._flights) < _MOST_IN_FLIGHT,
         )
         self._sent_before = (0, 0.0)
+        self._looked_into_purse_at = 0.0
+
+    @property
+    def purse(self) -> Purse:
+        """What pays our tips for block engines."""
+        return self._purse
 
     def stop(self) -> None:
         """What is in flight is the next lander's."""
@@ -114,7 +121,7 @@ class Lander:
             self._every(_NAME_SECONDS, self._keep_name),
             self._every(_SWEEP_SECONDS, self._sweep),
             self._every(_LET_GO_SECONDS, self._consumer.let_go),
-            self._every(_PURSE_SECONDS, self._look_into_purse),
+            self._every(_NAME_SECONDS, self._look_into_purse),
         ]
         tasks = [asyncio.create_task(work) for work in works]
         reading = asyncio.create_task(self._read())
@@ -154,7 +161,7 @@ class Lander:
     async def _read(self) -> None:
         """After there is somewhere to send to, and something is known of the chain."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_REDIS_SECONDS):
+            async with asyncio.timeout(_READY_SECONDS):
                 await self._watcher.began.wait()
                 while not self._upstreams.ways:
                     await asyncio.sleep(0.02)
@@ -226,9 +233,11 @@ class Lander:
             self._flights.settle(await loop.run_in_executor(self._database, _settled_among, old))
 
     async def _look_into_purse(self) -> None:
-        url = self._orders.defaults.node_url
-        tip = self._upstreams.largest_own_tip
-        if url and tip:
+        url, purse = self._orders.defaults.node_url, self._purse
+        tip, now = self._upstreams.largest_own_tip, time.monotonic()
+        urgent = purse.lamports is None or purse.is_low
+        if url and tip and (urgent or now - self._looked_into_purse_at >= _PURSE_SECONDS):
+            self._looked_into_purse_at = now
             await asyncio.to_thread(
                 self._purse.look,
                 Node(url, timeout_seconds=5.0, connections=1),

@@ -42,7 +42,7 @@ class Purse:
     def __init__(self, payer: Keypair) -> None:
         self._payer = payer
         self.lamports: int | None = None
-        self._was_low = False
+        self.is_low = False
 
     @property
     def pubkey(self) -> Pubkey:
@@ -89,13 +89,13 @@ class Purse:
         except (NodeError, KeyError, TypeError) as error:
             log.debug("the balance of the own tips' account is not known: %s", error)
             return
-        if low and not self._was_low and not with_faucet:
+        if low and not self.is_low and not with_faucet:
             log.warning(
                 "%s, which pays our tips for block engines, has %d lamports left: send it more",
                 self.pubkey,
                 lamports,
             )
-        self._was_low = low
+        self.is_low = low
 
 
 def is_good(tip: OwnTip, chain: Chain) -> bool:

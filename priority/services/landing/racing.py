@@ -82,8 +82,8 @@ class Race:
         if flight.is_bundle:
             pause = max(self._chain.slot_seconds * _BUNDLE_PAUSE_SLOTS, _LEAST_BUNDLE_PAUSE_SECONDS)
         else:
-            pause = flight.pause or _FIRST_PAUSE_SECONDS
-            flight.pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE_SECONDS)
+            grown = _FIRST_PAUSE_SECONDS * _PAUSE_GROWTH ** max(0, min(flight.tries, 9) - 1)
+            pause = min(grown, _LONGEST_PAUSE_SECONDS)
         flight.timer = loop.call_later(pause, self.run, flight)
 
     def _round(self, flight: Flight) -> None:

@@ -1,0 +1,201 @@
+"""The lander where things go wrong: refusals, outages, dead forks, dead landers."""
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from solders.keypair import Keypair
+
+from priority.models import Attempt, Submission, Upstream
+from priority.services.landing.names import landers
+from tests.localnet.wallets import wallet
+from tests.localnet_process import Localnet, running_localnet
+from tests.priority.landing import (
+    accept,
+    lander,
+    reached,
+    row,
+    start_lander,
+    told_of,
+    transfer_of,
+    upstream,
+    wait,
+    waiting,
+)
+from tests.priority.odd_nodes import odd_node
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def slower() -> Iterator[Localnet]:
+    """A localnet whose blockhashes live as long as a busy machine may need."""
+    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
+        yield localnet
+
+
+@pytest.fixture(scope="module")
+def payer(slower: Localnet) -> Keypair:
+    return wallet(slower)
+
+
+@pytest.fixture
+def followed(slower: Localnet, db: None) -> Iterator[Localnet]:
+    """It, with somebody who tells what it does; no upstream is there but what a test makes."""
+    Upstream.objects.all().delete()
+    with told_of(slower):
+        yield slower
+
+
+def answered(result: Any = None, error: Any = None) -> bytes:
+    told = {"result": result} if error is None else {"error": error}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, **told}).encode()
+
+
+REFUSAL = answered(error={"code": -32002, "message": "Transaction simulation failed: not today"})
+
+
+def test_a_node_that_refuses_is_told_of_and_asked_again_until_the_blockhash_is_dead(
+    followed: Localnet, payer: Keypair
+) -> None:
+    with odd_node(lambda body: (200, REFUSAL)) as node, lander(followed):
+        upstream("odd", url=node.url)
+        signature = accept(transfer_of(followed, payer))
+        found = wait(lambda: (each := row(signature)) and each.tries >= 3 and each, "three tries")
+        assert (found.state, found.sent_at) == ("received", None)
+        assert found.reason.startswith("upstream_refused: odd: Transaction simulation failed")
+        tried = found.attempts.first()
+        assert tried is not None and (tried.outcome, tried.number) == ("refused", 1)
+        assert tried.answer.endswith("not today (-32002)") and tried.target in node.url
+        assert not Upstream.objects.get().broken_until, "the node itself is well"
+        assert waiting() == 1
+        wait(lambda: not waiting(), "nothing can be done any more")
+    assert set(node.bodies) == {node.bodies[0]}
+    sent = json.loads(node.bodies[0])
+    assert sent["method"] == "sendTransaction"
+    assert sent["params"][1] == {"encoding": "base64", "skipPreflight": True, "maxRetries": 0}
+    height = followed.call("getBlockHeight", {"commitment": "confirmed"})
+    assert found.last_valid_block_height is not None and height > found.last_valid_block_height
+
+
+def test_already_processed_counts_as_taken(followed: Localnet, payer: Keypair) -> None:
+    error = {"code": -32002, "message": "This transaction has already been processed"}
+    with odd_node(lambda body: (200, answered(error=error))) as node, lander(followed):
+        upstream("odd", url=node.url)
+        assert reached(accept(transfer_of(followed, payer)), "sent").attempts.filter(
+            outcome=Attempt.Outcome.SENT
+        )
+
+
+def test_a_failing_node_is_left_alone_and_tried_again_and_staff_may_hurry(
+    followed: Localnet, payer: Keypair
+) -> None:
+    ill = threading.Event()
+    ill.set()
+
+    def answer(body: bytes) -> tuple[int, bytes]:
+        return (503, b"busy") if ill.is_set() else (200, answered("taken"))
+
+    with odd_node(answer) as node, lander(followed):
+        upstream("odd", url=node.url)
+        signature = accept(transfer_of(followed, payer))
+        broken = wait(lambda: Upstream.objects.filter(broken_until__isnull=False).first(), "open")
+        assert broken.broken_reason == "HTTP 503" and broken.broken_until > datetime.now(UTC)
+        assert wait(lambda: "HTTP 503" in str(landers()["test"]["upstreams"]), "it is published")
+        ill.clear()
+        asked = len(node.bodies)
+        Upstream.objects.update(broken_until=None, broken_reason="")
+        found = reached(signature, "sent")
+        wait(lambda: len(node.bodies) > asked, "it is asked again")
+    assert found.reason == ""
+    assert not Upstream.objects.get().broken_until
+    assert set(found.attempts.values_list("outcome", flat=True)) >= {"refused"}
+
+
+def test_no_retries_are_no_retries(followed: Localnet, payer: Keypair) -> None:
+    with odd_node(lambda body: (200, answered("taken"))) as node, lander(followed):
+        upstream("odd", url=node.url)
+        signature = accept(transfer_of(followed, payer), max_retries=0)
+        other = accept(transfer_of(followed, payer), max_retries=1)
+        wait(lambda: not waiting(), "all tries were made and are stored")
+        found = [reached(each, "sent") for each in (signature, other)]
+        time.sleep(0.7)  # in which another try of either would come
+    assert [each.tries for each in found] == [1, 2] and len(node.bodies) == 3
+
+
+def test_without_a_way_nothing_is_lost_and_the_fate_says_why(
+    followed: Localnet, payer: Keypair
+) -> None:
+    with lander(followed):
+        signature = accept(transfer_of(followed, payer), max_retries=0)
+        found = reached(signature, "received")
+        assert found.reason == "no_upstream: none that is enabled serves it"
+        upstream("node")
+        assert reached(signature, "landed").tries == 1
+
+
+def test_what_was_in_a_dead_fork_is_sent_again(followed: Localnet, payer: Keypair) -> None:
+    upstream("node")
+    with lander(followed):
+        slots = set()
+        for _ in range(6):
+            followed.call("setFaults", {"forkSlots": 2})
+            signature = accept(transfer_of(followed, payer))
+            first = reached(signature, "landed").slot
+            last = reached(signature, "landed", commitment="confirmed").slot
+            slots.add((first, last))
+            status = followed.call("getSignatureStatuses", [str(row(signature).signature)])  # type: ignore[union-attr]
+            assert status["value"][0]["slot"] == last
+            if first != last:
+                break
+        assert any(first != last for first, last in slots), slots
+
+
+def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: Keypair) -> None:
+    silent = threading.Event()
+
+    def answer(body: bytes) -> tuple[int, bytes]:
+        silent.wait(20)  # as long as the first one lives nothing is taken
+        return 200, answered("taken")
+
+    with odd_node(answer) as node:
+        upstream("odd", url=node.url)
+        first = start_lander(followed, "--name", "first")
+        signatures = [accept(transfer_of(followed, payer, blockhash=None)) for _ in range(5)]
+        wait(lambda: len(node.bodies) >= 5, "the first one has them")
+        first.kill()
+        first.wait()
+        silent.set()
+        assert waiting() == 5
+        Upstream.objects.all().delete()
+        upstream("node")
+        fresh = accept(transfer_of(followed, payer))
+        second = start_lander(followed, "--name", "second")
+        try:
+            for signature in [*signatures, fresh]:
+                assert reached(signature, "landed").tries >= 1
+            wait(lambda: not waiting(), "all are done with")
+        finally:
+            second.send_signal(signal.SIGTERM)
+            assert second.wait(20) == 0
+    assert Submission.objects.count() == 6
+    assert not landers()
+
+
+def test_two_landers_share_the_work_and_no_row_is_there_twice(
+    followed: Localnet, payer: Keypair
+) -> None:
+    upstream("node")
+    with lander(followed, name="same"), lander(followed, name="same"):
+        wait(lambda: set(landers()) == {"same", "same-2"}, "they have names of their own")
+        signatures = [accept(transfer_of(followed, payer, lamports)) for lamports in range(40)]
+        for signature in signatures:
+            reached(signature, "landed", commitment="confirmed")
+        wait(lambda: not waiting(), "all are done with")
+    assert Submission.objects.count() == 40
+    assert Attempt.objects.filter(number=1).count() == 40
