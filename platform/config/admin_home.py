@@ -16,6 +16,7 @@ from access.key_states import KeyState, condition
 from access.models import ApiKey
 from access.redis_client import client
 from access.services import usage_reports
+from config.admin_landing import landing_cards
 from historical.services import overview
 from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
@@ -62,7 +63,26 @@ _LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
             ("Simulation jobs", "simulationjob", "science"),
         ),
     ),
-    ("Tipping", "tipping", (("TTL classes", "ttlclass", "timelapse"),)),
+    (
+        "Landing",
+        "priority",
+        (
+            ("Submissions", "submission", "send"),
+            ("Bundles", "bundle", "package_2"),
+            ("Upstreams", "upstream", "alt_route"),
+        ),
+    ),
+    (
+        "Tipping",
+        "tipping",
+        (
+            ("TTL classes", "ttlclass", "timelapse"),
+            ("Batches", "tipbatch", "stacks"),
+            ("Addresses", "tipaddress", "alternate_email"),
+            ("Tip ledger", "tipentry", "receipt_long"),
+            ("Sweeps", "tipsweep", "savings"),
+        ),
+    ),
     (
         "Administrators",
         "auth",
@@ -79,6 +99,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["ledger"] = _ledger() if may("historical.view_block") else None
     context["imports"] = _imports() if may("historical.view_import") else None
     context["calls"] = _calls() if may("access.view_usageminute") else None
+    context["landing"] = landing_cards(request)
     context["expiring"] = _expiring() if may("access.view_apikey") else None
     context["title"] = "Home"
     return context

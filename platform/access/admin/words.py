@@ -1,6 +1,7 @@
 """How the admin's pages say a moment, a number, a state."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -80,3 +81,12 @@ def size_of(number: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1_000
     return f"{amount:.1f} TB"
+
+
+def short(text: str) -> SafeString:
+    """The ends of a long name, the whole of it as a hint."""
+    return format_html('<code title="{}">{}…{}</code>', text, text[:8], text[-4:])
+
+
+def whole(text: Any) -> SafeString:
+    return format_html('<code class="tm-break">{}</code>', text)

@@ -1,0 +1,3 @@
+"""The admin's pages on landing."""
+
+from priority.admin import bundles, submissions, upstreams  # noqa: F401  (each registers its own)

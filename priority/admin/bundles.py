@@ -1,0 +1,130 @@
+"""Bundles and the fates of their transactions, to look at."""
+
+import re
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from unfold.paginator import InfinitePaginator
+
+from access.admin import words
+from access.admin.key_names import key_link, with_key_names
+from access.admin.read_only import ReadOnlyAdmin
+from priority.admin.fates import slots_after, state_word
+from priority.admin.states import StateFilter
+from priority.models import Bundle
+
+
+@admin.register(Bundle)
+class BundleAdmin(ReadOnlyAdmin):
+    list_display = ("name", "standing", "by_key", "size", "landed_in", "why", "came")
+    list_display_links = ("name",)
+    list_filter = (StateFilter,)
+    list_per_page = 50
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    search_fields = ("bundle_id",)  # looked for in get_search_results
+    search_help_text = "A whole bundle id"
+    change_form_outer_after_template = "admin/priority/bundle/transactions.html"
+    readonly_fields = (
+        *("whole_name", "standing", "why", "by_key", "landed_in", "engines", "accepted", "settled"),
+    )
+    fieldsets = ((None, {"fields": readonly_fields}),)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Bundle]:
+        queryset: QuerySet[Bundle] = super().get_queryset(request)
+        return with_key_names(queryset)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        # Of the shown ones alone: counted for all, a page would join the whole table first.
+        shown = [bundle.pk for bundle in changes.result_list]
+        counted = Bundle.objects.filter(pk__in=shown).order_by().annotate(n=Count("submissions"))
+        sizes = dict(counted.values_list("pk", "n"))
+        for bundle in changes.result_list:
+            bundle.transaction_count = sizes.get(bundle.pk, 0)
+        return changes
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Bundle], search_term: str
+    ) -> tuple[QuerySet[Bundle], bool]:
+        text = search_term.strip().lower()
+        if not text:
+            return queryset, False
+        if not re.fullmatch(r"[0-9a-f]{64}", text):
+            return queryset.none(), False
+        return queryset.filter(bundle_id=text), False
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        bundle = self.get_object(request, str(object_id))
+        rows = [] if bundle is None else bundle.submissions.order_by("bundle_index", "pk")
+        transactions = [
+            {
+                "row": row,
+                "name": words.short(str(row.signature)),
+                "state": state_word(row),
+                "tip": words.grouped(row.tip_lamports),
+                "slots": words.grouped(slots_after(row)),
+            }
+            for row in rows
+        ]
+        extra = {"transactions": transactions, **(extra_context or {})}
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    # --- what is shown ---
+
+    @admin.display(description="bundle")
+    def name(self, bundle: Bundle) -> SafeString:
+        return words.short(bundle.bundle_id)
+
+    @admin.display(description="bundle id")
+    def whole_name(self, bundle: Bundle) -> SafeString:
+        return words.whole(bundle.bundle_id)
+
+    @admin.display(description="state")
+    def standing(self, bundle: Bundle) -> SafeString:
+        return state_word(bundle)
+
+    @admin.display(description="key")
+    def by_key(self, bundle: Bundle) -> SafeString | str:
+        return key_link(bundle)
+
+    @admin.display(description="transactions")
+    def size(self, bundle: Any) -> str:
+        return words.grouped(bundle.transaction_count)
+
+    @admin.display(description="slot")
+    def landed_in(self, bundle: Bundle) -> str:
+        return "-" if bundle.slot is None else str(bundle.slot)
+
+    @admin.display(description="reason")
+    def why(self, bundle: Bundle) -> str:
+        return bundle.reason or "-"
+
+    @admin.display(description="ids at the engines")
+    def engines(self, bundle: Bundle) -> SafeString | str:
+        ids = ((name, words.whole(each)) for name, each in sorted(bundle.engine_ids.items()))
+        return format_html_join("", "<div>{}: {}</div>", ids) or "none took it yet"
+
+    @admin.display(description="accepted")
+    def came(self, bundle: Bundle) -> SafeString | str:
+        return words.moment(bundle.accepted_at, timezone.now())
+
+    @admin.display(description="accepted")
+    def accepted(self, bundle: Bundle) -> str:
+        return words.plain(bundle.accepted_at, seconds=True)
+
+    @admin.display(description="settled")
+    def settled(self, bundle: Bundle) -> str:
+        at = bundle.settled_at
+        return "not yet" if at is None else words.plain(at, seconds=True)

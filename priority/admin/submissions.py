@@ -1,0 +1,268 @@
+"""Submissions, their tries and fates, to look at."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from solders.signature import Signature
+from unfold.paginator import InfinitePaginator
+
+from access.admin import words
+from access.admin.key_names import key_link, with_key_names
+from access.admin.newest import NewestFilter
+from access.admin.read_only import ReadOnlyAdmin
+from access.models import ApiKey, Tier
+from priority.admin.fates import in_words, slots_after, state_word
+from priority.admin.states import StateFilter
+from priority.models import Attempt, Submission
+
+_TRIES_SHOWN = 200
+_OUTCOMES = {
+    Attempt.Outcome.SENT: "good",
+    Attempt.Outcome.REFUSED: "bad",
+    Attempt.Outcome.FAILED: "warning",
+}
+
+
+class KindFilter(NewestFilter):
+    title = "kind"
+    field = parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, str(label)) for value, label in Submission.Kind.choices]
+
+
+class TierFilter(NewestFilter):
+    title = "tier"
+    field = parameter_name = "tier"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in Tier.objects.values_list("name", flat=True)]
+
+
+class KeyFilter(admin.SimpleListFilter):
+    """One key's submissions: its page leads here."""
+
+    title = "key"
+    parameter_name = "key"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        chosen = request.GET.get("key", "")
+        if not chosen.isascii() or not chosen.isdecimal() or len(chosen) > 18:
+            return []
+        key = ApiKey.objects.filter(pk=chosen).first()
+        return [(chosen, f"deleted key {chosen}" if key is None else str(key))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset if self.value() is None else queryset.filter(key=self.value())
+
+
+@admin.register(Submission)
+class SubmissionAdmin(ReadOnlyAdmin):
+    list_display = (
+        "name",
+        "standing",
+        "by_key",
+        "tip",
+        "landed_in",
+        "latency",
+        "tries_made",
+        "came",
+    )
+    list_display_links = ("name",)
+    list_filter = (StateFilter, KindFilter, TierFilter, KeyFilter)
+    list_per_page = 50
+    # A count of all would scan an index of millions.
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    search_fields = ("signature",)  # looked for in get_search_results
+    search_help_text = "A whole signature"
+    change_form_outer_after_template = "admin/priority/submission/tries.html"
+    fieldsets = (
+        (None, {"fields": ("whole_name", "fate", "error")}),
+        (
+            "Who sent it, and how",
+            {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
+        ),
+        ("Tip", {"fields": ("tip", "tip_goes_to", "tip_stands_in")}),
+        (
+            "Times",
+            {"fields": ("accepted", "sent", "seen", "settled", "good_until", "hash")},
+        ),
+    )
+    readonly_fields = tuple(name for _, fields in fieldsets for name in fields["fields"])
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
+        queryset: QuerySet[Submission] = super().get_queryset(request)
+        return with_key_names(queryset).select_related("bundle")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Submission], search_term: str
+    ) -> tuple[QuerySet[Submission], bool]:
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        try:
+            signature = Signature.from_string(text)
+        except ValueError:
+            return queryset.none(), False
+        return queryset.filter(signature=signature), False
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        submission = self.get_object(request, str(object_id))
+        tries = [] if submission is None else _tries(submission)
+        extra = {
+            "tries": tries[:_TRIES_SHOWN],
+            "more_tries": len(tries) > _TRIES_SHOWN,
+            **(extra_context or {}),
+        }
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    # --- what is shown ---
+
+    @admin.display(description="transaction")
+    def name(self, row: Submission) -> SafeString:
+        return words.short(str(row.signature))
+
+    @admin.display(description="signature")
+    def whole_name(self, row: Submission) -> SafeString:
+        return words.whole(row.signature)
+
+    @admin.display(description="state")
+    def standing(self, row: Submission) -> SafeString:
+        return state_word(row)
+
+    @admin.display(description="fate")
+    def fate(self, row: Submission) -> SafeString:
+        return format_html("{} {}", state_word(row), in_words(row))
+
+    @admin.display(description="error")
+    def error(self, row: Submission) -> SafeString | str:
+        return "none" if row.err is None else words.whole(json.dumps(row.err))
+
+    @admin.display(description="key")
+    def by_key(self, row: Submission) -> SafeString | str:
+        return key_link(row)
+
+    @admin.display(description="kind")
+    def what(self, row: Submission) -> SafeString | str:
+        label = Submission.Kind(row.kind).label
+        if row.bundle is None:
+            return str(label)
+        link = reverse("admin:priority_bundle_change", args=[row.bundle.pk])
+        place = "" if row.bundle_index is None else f", number {row.bundle_index + 1}"
+        return format_html(
+            '{}: <a class="tm-link" href="{}">{}</a>{}',
+            label,
+            link,
+            words.short(row.bundle.bundle_id),
+            place,
+        )
+
+    @admin.display(description="tip (lamports)")
+    def tip(self, row: Submission) -> str:
+        return words.grouped(row.tip_lamports)
+
+    @admin.display(description="to")
+    def tip_goes_to(self, row: Submission) -> SafeString | str:
+        return "-" if row.tip_address is None else words.whole(row.tip_address)
+
+    @admin.display(description="instruction")
+    def tip_stands_in(self, row: Submission) -> str:
+        return words.grouped(row.tip_instruction_index)
+
+    @admin.display(description="slot")
+    def landed_in(self, row: Submission) -> str:
+        return "-" if row.slot is None else str(row.slot)
+
+    @admin.display(description="slots to land")
+    def latency(self, row: Submission) -> str:
+        return words.grouped(slots_after(row))
+
+    @admin.display(description="tries")
+    def tries_made(self, row: Submission) -> str:
+        return words.grouped(row.tries)
+
+    @admin.display(description="chosen upstreams")
+    def chosen(self, row: Submission) -> str:
+        return ", ".join(row.only) or "all of the tier"
+
+    @admin.display(description="retries")
+    def retries(self, row: Submission) -> str:
+        most = "until it lands or expires" if row.max_retries is None else f"{row.max_retries:,}"
+        return f"{row.tries:,} rounds made; retries asked for: {most}"
+
+    @admin.display(description="request id")
+    def request_number(self, row: Submission) -> SafeString | str:
+        return words.whole(row.request_id) if row.request_id else "-"
+
+    @admin.display(description="accepted", ordering="accepted_at")
+    def came(self, row: Submission) -> SafeString | str:
+        return words.moment(row.accepted_at, timezone.now())
+
+    @admin.display(description="accepted")
+    def accepted(self, row: Submission) -> str:
+        slot = "" if row.accepted_slot is None else f", slot {row.accepted_slot}"
+        return words.plain(row.accepted_at, seconds=True) + slot
+
+    @admin.display(description="sent first")
+    def sent(self, row: Submission) -> str:
+        return _after(row.sent_at, row.accepted_at)
+
+    @admin.display(description="seen in a block")
+    def seen(self, row: Submission) -> str:
+        return _after(row.seen_at, row.accepted_at)
+
+    @admin.display(description="settled")
+    def settled(self, row: Submission) -> str:
+        return _after(row.settled_at, row.accepted_at)
+
+    @admin.display(description="may land until")
+    def good_until(self, row: Submission) -> str:
+        if row.is_nonced:
+            return "its durable nonce is used: no block height ends it"
+        height = row.last_valid_block_height
+        return "not known" if height is None else f"block height {height}"
+
+    @admin.display(description="blockhash")
+    def hash(self, row: Submission) -> SafeString:
+        return words.whole(row.blockhash)
+
+
+def _after(at: datetime | None, start: datetime) -> str:
+    if at is None:
+        return "not yet"
+    return f"{words.plain(at, seconds=True)}, {_span(at, start)}"
+
+
+def _span(at: datetime, start: datetime) -> str:
+    milliseconds = (at - start).total_seconds() * 1e3
+    if abs(milliseconds) < 10_000:
+        return f"{milliseconds:+,.1f} ms"
+    return f"{milliseconds / 1e3:+,.1f} s"
+
+
+def _tries(submission: Submission) -> list[dict[str, Any]]:
+    rows = list(submission.attempts.order_by("started_at", "pk")[: _TRIES_SHOWN + 1])
+    return [
+        {
+            "row": row,
+            "after": _span(row.started_at, submission.accepted_at),
+            "took": f"{row.latency_us / 1e3:,.1f} ms",
+            "outcome": words.coloured(row.outcome, _OUTCOMES[Attempt.Outcome(row.outcome)]),
+        }
+        for row in rows
+    ]

@@ -1,0 +1,170 @@
+"""Upstreams: the ways to the leaders, and their circuit breakers."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+
+from access.admin import words
+from priority.models import Upstream
+from priority.submissions import BUNDLE_NAME
+
+Kind = Upstream.Kind
+
+
+def derived_url(kind: str) -> str:
+    """Where an upstream without an address of its own leads; empty: nowhere."""
+    if kind != Kind.BLOCK_ENGINE:
+        return settings.UPSTREAM_RPC_URL
+    if not settings.LOCALNET:
+        return ""
+    return f"http://{settings.LOCALNET_HOST}:{settings.LOCALNET_BLOCK_ENGINE_PORT}"
+
+
+class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Says in words what would leave the upstream without a use."""
+
+    def clean_name(self) -> str:
+        # Callers choose by it in either case.
+        name: str = self.cleaned_data["name"].lower()
+        if name == BUNDLE_NAME:
+            raise forms.ValidationError(
+                f"“{BUNDLE_NAME}” stands for every block engine in a caller's selection:"
+                " choose another name"
+            )
+        if Upstream.objects.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError(f"There is an upstream named “{name}” already")
+        return name
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"].strip().rstrip("/")
+        if not url:
+            return url
+        try:
+            parts = urlsplit(url)
+            is_good = parts.scheme in {"http", "https"} and bool(parts.hostname)
+            is_good = is_good and (parts.port is None or parts.port > 0)
+        except ValueError:
+            is_good = False
+        if not is_good:
+            raise forms.ValidationError("Expected http://host:port or https://host/path")
+        return url
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        kind = cleaned.get("kind")
+        if kind and "url" in cleaned and not cleaned["url"] and not derived_url(kind):
+            self.add_error("url", _missing(kind))
+        tip = cleaned.get("own_tip_lamports")
+        if kind and kind != Kind.BLOCK_ENGINE and tip:
+            self.add_error("own_tip_lamports", "Only block engines are tipped by us: set it to 0")
+        return cleaned
+
+
+def _missing(kind: str) -> str:
+    if kind == Kind.BLOCK_ENGINE:
+        return "The followed chain has no block engine of its own: write the engine's address"
+    return "No node is followed (UPSTREAM_RPC_URL is empty): write the node's address"
+
+
+@admin.register(Upstream)
+class UpstreamAdmin(ModelAdmin):  # type: ignore[misc]
+    form = UpstreamForm
+    list_display = ("name", "way", "leads_to", "for_tiers", "share", "switched", "breaker")
+    list_filter = ("kind", "is_enabled")
+    search_fields = ("name", "url")
+    search_help_text = "Name or address"
+    actions = ["enable", "disable", "reset_breaker"]
+    filter_horizontal = ("tiers",)
+    readonly_fields = ("breaker",)
+    fieldsets = (
+        (None, {"fields": ("name", "kind", "url", "is_enabled")}),
+        ("Who goes this way", {"fields": ("tiers", "weight")}),
+        ("Terms", {"fields": ("timeout_ms", "own_tip_lamports")}),
+    )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        breaker = () if obj is None else (("Circuit breaker", {"fields": ("breaker",)}),)
+        return (*self.fieldsets, *breaker)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Upstream]:
+        queryset: QuerySet[Upstream] = super().get_queryset(request)
+        return queryset.prefetch_related("tiers")
+
+    # --- orders: the landers read the rows every second or two ---
+
+    @admin.action(description="Enable", permissions=["change"])
+    def enable(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
+        self._switch(request, queryset, on=True)
+
+    @admin.action(description="Disable", permissions=["change"])
+    def disable(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
+        self._switch(request, queryset, on=False)
+        if not Upstream.objects.filter(is_enabled=True).exists():
+            messages.warning(request, "No upstream is left: what is accepted now will expire.")
+
+    @admin.action(description="Reset the circuit breaker", permissions=["change"])
+    def reset_breaker(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
+        broken = queryset.filter(broken_until__isnull=False)
+        count = broken.update(broken_until=None, broken_reason="")
+        noun = "upstream is" if count == 1 else "upstreams are"
+        messages.success(request, f"{count} {noun} tried again; others had no open breaker.")
+
+    def _switch(self, request: HttpRequest, queryset: QuerySet[Upstream], *, on: bool) -> None:
+        count = queryset.exclude(is_enabled=on).update(is_enabled=on)
+        noun = "upstream is" if count == 1 else "upstreams are"
+        messages.success(request, f"{count} {noun} {'enabled' if on else 'disabled'} now.")
+
+    # --- what is shown ---
+
+    @admin.display(description="kind", ordering="kind")
+    def way(self, upstream: Upstream) -> str:
+        return str(Kind(upstream.kind).label)
+
+    @admin.display(description="leads to")
+    def leads_to(self, upstream: Upstream) -> SafeString:
+        url = upstream.url or derived_url(upstream.kind)
+        if not url:
+            return words.coloured("nowhere", "bad", _missing(upstream.kind))
+        # The host alone: an address may hold a key in its path or query.
+        own = "" if upstream.url else " (followed chain)"
+        return format_html("<code>{}</code>{}", urlsplit(url).netloc.rpartition("@")[2], own)
+
+    @admin.display(description="tiers")
+    def for_tiers(self, upstream: Upstream) -> str:
+        return ", ".join(tier.name for tier in upstream.tiers.all()) or "all"
+
+    @admin.display(description="weight", ordering="weight")
+    def share(self, upstream: Upstream) -> str:
+        return f"{upstream.weight}%"
+
+    @admin.display(description="enabled", ordering="is_enabled")
+    def switched(self, upstream: Upstream) -> SafeString:
+        if upstream.is_enabled:
+            return words.coloured("enabled", "good")
+        return words.coloured("disabled", "quiet")
+
+    @admin.display(description="circuit breaker", ordering="broken_until")
+    def breaker(self, upstream: Upstream) -> SafeString:
+        return breaker_word(upstream, timezone.now())
+
+
+def breaker_word(upstream: Upstream, now: datetime) -> SafeString:
+    """Whether it is sent to, and if not, until when and why."""
+    until = upstream.broken_until
+    if until is None:
+        return words.coloured("closed", "good", "It is sent to.")
+    if until <= now:
+        word = words.coloured("half open", "warning", "One try shows whether it works again.")
+    else:
+        word = words.coloured(f"open for {words.length(until - now)}", "bad", words.plain(until))
+    return format_html('{} <span class="tm-muted">{}</span>', word, upstream.broken_reason)

@@ -1,0 +1,171 @@
+"""The admin's pages on tip addresses, as a browser's requests."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.rewind.test_audit_admin import text_of
+from tests.tipping.tipped_samples import fill_tipping
+from tipping.models import TipAddress, TipBatch, TtlClass
+from tipping.services import batches
+
+CLASSES = "/admin/tipping/ttlclass/"
+BATCHES = "/admin/tipping/tipbatch/"
+ADDRESSES = "/admin/tipping/tipaddress/"
+ENTRIES = "/admin/tipping/tipentry/"
+SWEEPS = "/admin/tipping/tipsweep/"
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_remembered")]
+
+
+@pytest.fixture
+def ids(issue: Callable[..., Any]) -> dict[str, Any]:
+    return fill_tipping(timezone.now(), key=issue().key)
+
+
+def order(client: Any, path: str, action: str, *pks: int) -> str:
+    data = {"action": action, "_selected_action": pks}
+    content: bytes = client.post(path, data, follow=True).content
+    return content.decode()
+
+
+def test_the_desk_tells_how_every_class_stands(
+    admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    with django_assert_max_num_queries(30):
+        text = text_of(admin_client, CLASSES)
+    assert text.count(">available<") == 2
+    assert text.count(">unavailable<") == 2
+    assert "15 of 24" in text
+    batch = TipBatch.objects.get(state="prepared", ttl_seconds=900)
+    batch.addresses.all().delete()
+    batch.delete()
+    assert ">running dry<" in text_of(admin_client, CLASSES)
+
+
+def test_a_class_is_rotated_and_prepared_for_by_hand(admin_client: Any) -> None:
+    ttl_class = TtlClass.objects.get(ttl_seconds=900)
+    TtlClass.objects.filter(pk=ttl_class.pk).update(batch_size=16)
+    assert "no batch was prepared" in order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
+    assert "one more batch is prepared" in order(
+        admin_client, CLASSES, "prepare_more", ttl_class.pk
+    )
+    assert "a new batch is open" in order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
+    first = TipBatch.objects.get(state="open")
+    order(admin_client, CLASSES, "prepare_more", ttl_class.pk)
+    assert "a new batch is open" in order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
+    first.refresh_from_db()
+    assert first.state == "closed"
+    state = next(each for each in batches.overview() if each.ttl_class == ttl_class)
+    assert (state.left, state.prepared) == (16, 0)
+
+
+def test_a_class_goes_with_its_prepared_batches_but_not_with_opened_ones(
+    admin_client: Any,
+) -> None:
+    ttl_class = TtlClass.objects.get(ttl_seconds=900)
+    TtlClass.objects.filter(pk=ttl_class.pk).update(batch_size=16)
+    order(admin_client, CLASSES, "prepare_more", ttl_class.pk)
+    order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
+    path = f"{CLASSES}{ttl_class.pk}/delete/"
+    text = admin_client.post(path, {"post": "yes"}, follow=True).content.decode()
+    assert "Addresses of the class of 900 s were issued: it cannot go." in text
+    assert TtlClass.objects.filter(pk=ttl_class.pk).exists()
+    other = TtlClass.objects.get(ttl_seconds=86_400)
+    TtlClass.objects.filter(pk=other.pk).update(batch_size=16)
+    order(admin_client, CLASSES, "prepare_more", other.pk)
+    assert "with its prepared batches" in text_of(admin_client, f"{CLASSES}{other.pk}/delete/")
+    admin_client.post(f"{CLASSES}{other.pk}/delete/", {"post": "yes"})
+    assert not TtlClass.objects.filter(pk=other.pk).exists()
+    assert "delete_selected" not in text_of(admin_client, CLASSES)
+
+
+def test_batches_tell_what_was_issued_and_swept(
+    admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    with django_assert_max_num_queries(15):
+        text = text_of(admin_client, BATCHES)
+    for told in ("9 of 24", "0 of 24", ">waiting<", "wait for a richer one", ">prepared<"):
+        assert told in text
+    page = text_of(admin_client, f"{BATCHES}{ids['batch']}/change/")
+    assert "1 sweep with 9 of its addresses" in page
+    number = str(TipBatch.objects.get(pk=ids["batch"]).number)
+    assert text_of(admin_client, BATCHES, q=number).count(f">{number}<") == 1
+    for swept in ("waiting", "swept", "noted"):
+        assert "of 24" in text_of(admin_client, BATCHES, swept=swept)
+
+
+def test_a_batch_is_swept_on_order_and_only_once_it_is_closed(
+    admin_client: Any, ids: dict[str, Any]
+) -> None:
+    every = list(TipBatch.objects.values_list("pk", flat=True))
+    TipBatch.objects.update(balances_read_at=timezone.now())
+    assert "The balances of 4 closed batches are read" in order(
+        admin_client, BATCHES, "sweep_now", *every
+    )
+    assert TipBatch.objects.filter(swept_at=None, balances_read_at=None).count() == 4
+
+
+def test_an_address_is_found_with_whom_it_went_to_and_what_it_received(
+    admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    with django_assert_max_num_queries(12):
+        text = text_of(admin_client, ADDRESSES, issued="yes")
+    assert "somebody without a key" in text
+    assert "test (tmk_" in text
+    found = text_of(admin_client, ADDRESSES, q=ids["address"])
+    assert f"{ADDRESSES}{ids['address']}/change/" in found
+    assert "Nothing found" in text_of(admin_client, ADDRESSES, q="nobody")
+    assert "Nothing found" in text_of(admin_client, ADDRESSES, batch="999999999")
+    page = text_of(admin_client, f"{ADDRESSES}{ids['address']}/change/")
+    for told in (ids["address"], "What it received and paid", "+", ">failed<", "edge-1"):
+        assert told in page
+
+
+def test_the_ledger_tells_sums_by_day_and_class(admin_client: Any, ids: dict[str, Any]) -> None:
+    text = text_of(admin_client, ENTRIES)
+    for told in ("Tips by day", "Class 900 s", "Class 3,600 s", "(static)", "-1,000,000"):
+        assert told in text
+    assert "What it received" not in text
+    assert ids["address"][:8] in text_of(admin_client, ENTRIES, q=ids["address"])
+    assert text_of(admin_client, ENTRIES, kind="sweep").count(">sweep<") >= 1
+    assert "Nothing here yet" not in text_of(admin_client, f"{ENTRIES}{ids['entry']}/change/")
+
+
+def test_sweeps_are_listed_with_their_addresses(admin_client: Any, ids: dict[str, Any]) -> None:
+    text = text_of(admin_client, SWEEPS)
+    assert "InsufficientFundsForRent" in text
+    assert "45,000" in text
+    page = text_of(admin_client, f"{SWEEPS}{ids['sweep']}/change/")
+    assert "pays the fee" in page
+    assert page.count(f'href="{ADDRESSES}') == 10  # nine of them, and the sidebar's
+
+
+def test_home_tells_which_classes_are_dry_and_what_came_today(
+    admin_client: Any, ids: dict[str, Any]
+) -> None:
+    TipBatch.objects.filter(pk=ids["batch"]).update(expires_at=timezone.now() - timedelta(hours=1))
+    home = text_of(admin_client, "/admin/")
+    for told in ("2 of 4 classes", "Class of 86,400 s", "Expired batches not swept", "Treasury"):
+        assert told in home
+
+
+def test_who_may_only_look_can_give_no_orders(
+    client: Any, django_user_model: Any, ids: dict[str, Any]
+) -> None:
+    from django.contrib.auth.models import Permission
+
+    user = django_user_model.objects.create_user("viewer", password="x", is_staff=True)
+    for codename in ("view_tipbatch", "view_ttlclass", "view_tipaddress"):
+        user.user_permissions.add(Permission.objects.get(codename=codename))
+    client.force_login(user)
+    open_batches = set(TipBatch.objects.filter(state="open").values_list("pk", flat=True))
+    for path, action in ((BATCHES, "sweep_now"), (CLASSES, "rotate_now")):
+        assert action not in text_of(client, path)
+    pks = list(TtlClass.objects.values_list("pk", flat=True))
+    client.post(CLASSES, {"action": "rotate_now", "_selected_action": pks})
+    assert set(TipBatch.objects.filter(state="open").values_list("pk", flat=True)) == open_batches
+    assert TipAddress.objects.exists()
