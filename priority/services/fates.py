@@ -86,31 +86,29 @@ def bundle_fate(name: str | Sequence[str], *, key_id: int | None, kept_days: int
     and FatesUnavailable.
     """
     asked = named(name)
-    row = _bundle_with_attempts(asked, key_id)
+    row = _stored(asked, key_id)
     if row is None or row.state in _NEVER_LANDED:
+        # In this order, as in `fate`.
         waiting = _waiting_bundle(asked, row, key_id)
         if waiting is not None:
             return waiting
-        row = row or _bundle_with_attempts(asked, key_id)
+        row = row or _stored(asked, key_id)
     if row is None:
-        alone = None
-        if len(asked.signatures) == 1:
-            alone = store.submission_with_attempts(asked.signatures[0], key_id)
-        if alone is None:
-            raise BundleUnknown(kept_days)
-        return _bundle_of_one(asked.bundle_id, alone)
+        raise BundleUnknown(kept_days)
+    is_one = isinstance(row, Submission)
+    bundle_id = asked.bundle_id if isinstance(row, Submission) else row.bundle_id
     return BundleFate(
-        bundle_id=row.bundle_id,
+        bundle_id=bundle_id,
         state=row.state,
         final=row.settled_at is not None,
         reason=row.reason or None,
         slot=row.slot,
-        engine_ids=row.engine_ids,
+        engine_ids={} if isinstance(row, Submission) else row.engine_ids,
         accepted_at=row.accepted_at.timestamp(),
         settled_at=_seconds(row.settled_at),
         transactions=[
-            told(each, bundle_id=row.bundle_id, attempts=attempts_of(each))
-            for each in row.submissions.all()
+            told(each, bundle_id=None if is_one else bundle_id, attempts=attempts_of(each))
+            for each in _transactions(row)
         ],
     )
 
@@ -272,50 +270,41 @@ def _waiting(
     }
 
 
-def _bundle_with_attempts(asked: NamedBundle, key_id: int | None) -> Bundle | None:
+def _stored(asked: NamedBundle, key_id: int | None) -> Bundle | Submission | None:
+    """The bundle, or the transaction that came alone."""
     found = store.bundle_with_attempts(asked.bundle_id, key_id)
-    if found is None and len(asked.signatures) == 1:
-        holding = store.bundles_of(asked.signatures, key_id).first()
-        found = holding and store.bundle_with_attempts(holding.bundle_id, key_id)
-    return found
+    if found is not None or len(asked.signatures) != 1:
+        return found
+    (signature,) = asked.signatures
+    alone = store.submission_with_attempts(signature, key_id)
+    if alone is None or alone.bundle is None:
+        return alone
+    return store.bundle_with_attempts(alone.bundle.bundle_id, key_id)
+
+
+def _transactions(row: Bundle | Submission) -> list[Submission]:
+    return [row] if isinstance(row, Submission) else [*row.submissions.all()]
 
 
 def _waiting_bundle(
-    asked: NamedBundle, row: Bundle | None, key_id: int | None
+    asked: NamedBundle, row: Bundle | Submission | None, key_id: int | None
 ) -> BundleFate | None:
-    rows = [] if row is None else [*row.submissions.all()]
+    rows = [] if row is None else _transactions(row)
     signatures = asked.signatures or [bytes(each.signature) for each in rows]
-    if not signatures:
-        # It is remembered under its id too, which does not tell of what it consists.
-        raw = bytes.fromhex(asked.bundle_id)
-        waiting = in_flight([raw], key_id)
-    else:
+    if signatures:
         waiting = _waiting(signatures, rows, key_id)
-        if len(waiting) < len(signatures):
-            return None
-    if not waiting:
+    else:
+        # It is remembered under its id too, which does not tell of what it consists.
+        waiting = in_flight([bytes.fromhex(asked.bundle_id)], key_id)
+    if not waiting or len(waiting) < len(signatures):
         return None
     return BundleFate(
-        bundle_id=asked.bundle_id if row is None else row.bundle_id,
+        bundle_id=row.bundle_id if isinstance(row, Bundle) else asked.bundle_id,
         state=State.RECEIVED,
         final=False,
         engine_ids={},
         accepted_at=min(each.received_at for each in waiting.values()),
         transactions=[_received(raw, waiting[raw], attempts=[]) for raw in signatures],
-    )
-
-
-def _bundle_of_one(bundle_id: str, row: Submission) -> BundleFate:
-    return BundleFate(
-        bundle_id=bundle_id,
-        state=row.state,
-        final=row.settled_at is not None,
-        reason=row.reason or None,
-        slot=row.slot,
-        engine_ids={},
-        accepted_at=row.accepted_at.timestamp(),
-        settled_at=_seconds(row.settled_at),
-        transactions=[told(row, attempts=attempts_of(row))],
     )
 
 

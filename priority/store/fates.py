@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q
 
 from access.models import ApiKey
 from priority.models import Bundle, Submission
@@ -48,22 +48,6 @@ def newest(key_id: int, *, limit: int, before: int | None) -> list[Submission]:
     return sorted(found, key=lambda row: -row.pk)[:limit]
 
 
-def row_of(signature: bytes) -> int | None:
-    return Submission.objects.filter(signature=signature).values_list("pk", flat=True).first()
-
-
-def bundles(bundle_ids: Collection[str], key_id: int | None) -> QuerySet[Bundle]:
-    """Those that the key's holder sees, each with its submissions in their order."""
-    return _bundles(key_id).filter(bundle_id__in=bundle_ids)
-
-
-def bundles_of(signatures: Sequence[bytes], key_id: int | None) -> QuerySet[Bundle]:
-    """The bundles that hold one of the signatures, likewise."""
-    return _bundles(key_id).filter(
-        Exists(Submission.objects.filter(bundle=OuterRef("pk"), signature__in=signatures))
-    )
-
-
 def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
     rows = Submission.objects.order_by("bundle_index").prefetch_related("attempts")
     return (
@@ -71,11 +55,6 @@ def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
         .prefetch_related(Prefetch("submissions", rows))
         .first()
     )
-
-
-def _bundles(key_id: int | None) -> QuerySet[Bundle]:
-    rows = Submission.objects.order_by("bundle_index")
-    return Bundle.objects.filter(_seen_by(key_id)).prefetch_related(Prefetch("submissions", rows))
 
 
 def _seen_by(key_id: int | None) -> Q:

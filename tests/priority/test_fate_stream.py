@@ -239,7 +239,8 @@ def test_nothing_is_lost_or_repeated_between_announcing_and_reading(
     assert begun.wait(20)
     expected = [name for number in range(count) for name in told(number, count + number)]
     # Each comes in the midst of it, from the beginning or from where the last one was.
-    place, seen = beginning, []
+    place = beginning
+    seen: list[tuple[str, str]] = []
     while len(seen) < 2 * count:
         again = server.open(issued.secret, **{"Last-Event-ID": place})
         taken = 0
@@ -298,7 +299,7 @@ def test_what_may_not_be_opened_is_refused_in_words(server: FateServer, issue: I
         (issued.secret, {"Last-Event-ID": "x"}, 400, "bad_query"),
         (issued.secret, {"query": {"signature": "x"}}, 400, "bad_query"),
     ):
-        stream = server.open(key, **options)  # type: ignore[arg-type]
+        stream = server.open(key, **options)
         assert (stream.status, stream.refusal["error"]) == (status, word), options
         assert stream.response.headers["Access-Control-Allow-Origin"] == "*"
         stream.close()
