@@ -11,7 +11,7 @@ from access.outages import AWAY
 log = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 1.0
-_asked_at = 0.0
+_asked_at = float("-inf")
 
 
 @cache
@@ -33,3 +33,8 @@ def ask_for_batches() -> None:
         _app().send_task("tipping.tasks.prepare_tip_batches", retry=False, expires=10)
     except AWAY as error:
         log.warning("no worker could be asked for tip batches: %s", error)
+
+
+def forget() -> None:
+    global _asked_at
+    _asked_at = float("-inf")

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
+from tipping import calls
 from tipping.services import batches
 
 log = logging.getLogger(__name__)
@@ -29,4 +30,5 @@ def prepare_tip_batches() -> None:
 def rotate_tip_batches() -> None:
     """Closes what ended or ran dry, and opens what comes next."""
     with until_next_call("rotate_tip_batches", log):
-        batches.rotate_due(now=timezone.now())
+        if batches.rotate_due(now=timezone.now()):
+            calls.ask_for_batches()

@@ -12,9 +12,11 @@ SEED = bytes(range(32))
 @pytest.fixture(autouse=True)
 def forgetful(nothing_remembered: None) -> Iterator[None]:
     """Every test of this folder begins with a process that remembers nothing."""
+    from tipping import calls
     from tipping.services import rungs
 
     rungs.forget()
+    calls.forget()
     yield
     rungs.forget()
 

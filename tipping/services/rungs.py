@@ -5,6 +5,7 @@ import threading
 import time
 from datetime import datetime
 
+from tipping import calls
 from tipping.services import batches
 from tipping.store import addresses
 from tipping.store.addresses import Rung
@@ -78,4 +79,7 @@ def _rotate(rung: Rung, *, edge_id: int, now: datetime) -> bool:
     """Opens the next batch where this one is over, or has no more for this edge."""
     if is_issuable(rung, now=now) or not (rung.has_next or rung.batch_id):
         return False
-    return batches.rotate(rung.ttl_class_id, now=now, edge_id=edge_id, wait=True)
+    opened = batches.rotate(rung.ttl_class_id, now=now, edge_id=edge_id, wait=True)
+    if opened:
+        calls.ask_for_batches()  # the one behind it, before this one too runs dry
+    return opened
