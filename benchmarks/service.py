@@ -20,7 +20,7 @@ from embedded.servers import start_servers, stop_servers
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT.parent / "shared" / "fixtures" / "blocks"
-_OPTIONS = ["--workers", "1", "--no-ws", "--log-level", "warning"]
+_OPTIONS = ["--no-ws", "--log-level", "warning"]
 
 
 @contextmanager
@@ -70,8 +70,10 @@ def new_key() -> str:
 
 
 @contextmanager
-def served(application: str, *, threads: int = 2, **environment: str) -> Iterator[tuple[str, int]]:
-    """A WSGI application on granian with one worker of so many threads: its address."""
+def served(
+    application: str, *, threads: int = 2, workers: int = 1, **environment: str
+) -> Iterator[tuple[str, int]]:
+    """A WSGI application on granian with one worker of so many threads, or more: its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -80,7 +82,8 @@ def served(application: str, *, threads: int = 2, **environment: str) -> Iterato
     process = subprocess.Popen(
         [
             *(granian, "--interface", "wsgi", "--port", str(port)),
-            *("--blocking-threads", str(threads), *_OPTIONS, application),
+            *("--workers", str(workers), "--blocking-threads", str(threads)),
+            *(*_OPTIONS, application),
         ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path, **environment},
