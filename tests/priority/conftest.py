@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from solders.keypair import Keypair
 
+from tests.localnet.wallets import wallet
 from tests.localnet_process import Localnet, running_localnet
 from tests.priority.odd_nodes import Answer, OddNode, odd_node
 
@@ -21,6 +23,30 @@ def localnet() -> Iterator[Localnet]:
     """A running localnet."""
     with running_localnet() as localnet:
         yield localnet
+
+
+@pytest.fixture(scope="session")
+def slower() -> Iterator[Localnet]:
+    """A localnet whose blockhashes live as long as a busy machine may need."""
+    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
+        yield localnet
+
+
+@pytest.fixture(scope="session")
+def payer(slower: Localnet) -> Keypair:
+    """Somebody with lamports on it."""
+    return wallet(slower)
+
+
+@pytest.fixture
+def followed(slower: Localnet, db: None) -> Iterator[Localnet]:
+    """It, with somebody who tells what it does; no upstream is there but what a test makes."""
+    from priority.models import Upstream
+    from tests.priority.landing import told_of
+
+    Upstream.objects.all().delete()
+    with told_of(slower):
+        yield slower
 
 
 @pytest.fixture

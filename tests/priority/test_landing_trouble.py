@@ -4,24 +4,32 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings
 from solders.keypair import Keypair
+from solders.system_program import (
+    AdvanceNonceAccountParams,
+    advance_nonce_account,
+    create_nonce_account,
+)
+from solders.transaction import VersionedTransaction
 
+from chain.encodings import b58decode
+from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES
 from priority.models import Attempt, Submission, Upstream
 from priority.services.landing.names import landers
-from tests.localnet.wallets import wallet
-from tests.localnet_process import Localnet, running_localnet
+from tests.localnet.wallets import done, pay, signed
+from tests.localnet_process import Localnet
 from tests.priority.landing import (
     accept,
     lander,
     reached,
     row,
     start_lander,
-    told_of,
     transfer_of,
     upstream,
     wait,
@@ -32,55 +40,24 @@ from tests.priority.odd_nodes import odd_node
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(scope="module")
-def slower() -> Iterator[Localnet]:
-    """A localnet whose blockhashes live as long as a busy machine may need."""
-    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
-        yield localnet
-
-
-@pytest.fixture(scope="module")
-def payer(slower: Localnet) -> Keypair:
-    return wallet(slower)
-
-
-@pytest.fixture
-def followed(slower: Localnet, db: None) -> Iterator[Localnet]:
-    """It, with somebody who tells what it does; no upstream is there but what a test makes."""
-    Upstream.objects.all().delete()
-    with told_of(slower):
-        yield slower
-
-
 def answered(result: Any = None, error: Any = None) -> bytes:
     told = {"result": result} if error is None else {"error": error}
     return json.dumps({"jsonrpc": "2.0", "id": 1, **told}).encode()
 
 
+def old_blockhash(localnet: Localnet, blocks_left: int = 40) -> str:
+    """One that so many blocks more take, as the follower has told it."""
+    localnet.wait_for_slot(BLOCKHASH_BLOCKS - blocks_left, "confirmed")
+    newest = localnet.call("getBlockHeight", {"commitment": "processed"})
+    # No slot is skipped here: slots are heights.
+    block = localnet.call("getBlock", newest - BLOCKHASH_BLOCKS + blocks_left)
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.hset(BLOCKHASHES, b58decode(block["blockhash"]), str(block["blockHeight"]))
+    text: str = block["blockhash"]
+    return text
+
+
 REFUSAL = answered(error={"code": -32002, "message": "Transaction simulation failed: not today"})
-
-
-def test_a_node_that_refuses_is_told_of_and_asked_again_until_the_blockhash_is_dead(
-    followed: Localnet, payer: Keypair
-) -> None:
-    with odd_node(lambda body: (200, REFUSAL)) as node, lander(followed):
-        upstream("odd", url=node.url)
-        signature = accept(transfer_of(followed, payer))
-        found = wait(lambda: (each := row(signature)) and each.tries >= 3 and each, "three tries")
-        assert (found.state, found.sent_at) == ("received", None)
-        assert found.reason.startswith("upstream_refused: odd: Transaction simulation failed")
-        tried = found.attempts.first()
-        assert tried is not None and (tried.outcome, tried.number) == ("refused", 1)
-        assert tried.answer.endswith("not today (-32002)") and tried.target in node.url
-        assert not Upstream.objects.get().broken_until, "the node itself is well"
-        assert waiting() == 1
-        wait(lambda: not waiting(), "nothing can be done any more")
-    assert set(node.bodies) == {node.bodies[0]}
-    sent = json.loads(node.bodies[0])
-    assert sent["method"] == "sendTransaction"
-    assert sent["params"][1] == {"encoding": "base64", "skipPreflight": True, "maxRetries": 0}
-    height = followed.call("getBlockHeight", {"commitment": "confirmed"})
-    assert found.last_valid_block_height is not None and height > found.last_valid_block_height
 
 
 def test_already_processed_counts_as_taken(followed: Localnet, payer: Keypair) -> None:
@@ -157,34 +134,57 @@ def test_what_was_in_a_dead_fork_is_sent_again(followed: Localnet, payer: Keypai
 
 
 def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: Keypair) -> None:
+    durable = [on_a_nonce(followed, payer) for _ in range(3)]
     silent = threading.Event()
 
     def answer(body: bytes) -> tuple[int, bytes]:
-        silent.wait(20)  # as long as the first one lives nothing is taken
+        silent.wait(60)  # as long as the first one lives nothing is taken
         return 200, answered("taken")
 
     with odd_node(answer) as node:
-        upstream("odd", url=node.url)
-        first = start_lander(followed, "--name", "first")
-        signatures = [accept(transfer_of(followed, payer, blockhash=None)) for _ in range(5)]
-        wait(lambda: len(node.bodies) >= 5, "the first one has them")
-        first.kill()
-        first.wait()
-        silent.set()
-        assert waiting() == 5
-        Upstream.objects.all().delete()
-        upstream("node")
-        fresh = accept(transfer_of(followed, payer))
-        second = start_lander(followed, "--name", "second")
+        upstream("odd", url=node.url, timeout_ms=60_000)
+        landing = [start_lander(followed, "--name", "first")]
         try:
-            for signature in [*signatures, fresh]:
-                assert reached(signature, "landed").tries >= 1
+            signatures = [accept(each) for each in durable]
+            wait(lambda: len(node.bodies) >= 3, "the first one has them")
+            landing.append(start_lander(followed, "--name", "second"))
+            wait(lambda: "second" in landers(), "the second one is there")
+            landing[0].kill()
+            Upstream.objects.all().delete()
+            upstream("node")
+            silent.set()
+            for signature in signatures:
+                found = reached(signature, "landed")
+                assert found.is_nonced and found.last_valid_block_height is None
+                assert found.attempts.filter(upstream="node")
             wait(lambda: not waiting(), "all are done with")
+            landing[1].send_signal(signal.SIGTERM)
+            assert landing[1].wait(20) == 0
         finally:
-            second.send_signal(signal.SIGTERM)
-            assert second.wait(20) == 0
-    assert Submission.objects.count() == 6
-    assert not landers()
+            for each in landing:
+                each.kill()
+                each.wait()
+    assert Submission.objects.count() == 3
+    assert "second" not in landers(), "it let go of its name"
+
+
+def on_a_nonce(localnet: Localnet, payer: Keypair) -> VersionedTransaction:
+    """A transaction that no block height ends."""
+    nonce = Keypair()
+    rent = localnet.call("getMinimumBalanceForRentExemption", 80)
+    made = create_nonce_account(payer.pubkey(), nonce.pubkey(), payer.pubkey(), rent)
+    done(localnet, made, payer, nonce)
+    config = {"encoding": "jsonParsed", "commitment": "confirmed"}
+    shown = localnet.call("getAccountInfo", str(nonce.pubkey()), config)["value"]["data"]
+    parameters = AdvanceNonceAccountParams(
+        nonce_pubkey=nonce.pubkey(), authorized_pubkey=payer.pubkey()
+    )
+    instructions = [
+        advance_nonce_account(parameters),
+        pay(payer, Keypair().pubkey(), 1_000_000),
+    ]
+    blockhash = shown["parsed"]["info"]["blockhash"]
+    return signed(localnet, instructions, payer, blockhash=blockhash)
 
 
 def test_two_landers_share_the_work_and_no_row_is_there_twice(
@@ -199,3 +199,26 @@ def test_two_landers_share_the_work_and_no_row_is_there_twice(
         wait(lambda: not waiting(), "all are done with")
     assert Submission.objects.count() == 40
     assert Attempt.objects.filter(number=1).count() == 40
+
+
+def test_a_node_that_refuses_is_told_of_and_asked_again_until_the_blockhash_is_dead(
+    followed: Localnet, payer: Keypair
+) -> None:
+    with odd_node(lambda body: (200, REFUSAL)) as node, lander(followed):
+        upstream("odd", url=node.url)
+        signature = accept(transfer_of(followed, payer, blockhash=old_blockhash(followed)))
+        found = wait(lambda: (each := row(signature)) and each.tries >= 2 and each, "two tries")
+        assert (found.state, found.sent_at) == ("received", None)
+        assert found.reason.startswith("upstream_refused: odd: Transaction simulation failed")
+        tried = found.attempts.first()
+        assert tried is not None and (tried.outcome, tried.number) == ("refused", 1)
+        assert tried.answer.endswith("not today (-32002)") and tried.target in node.url
+        assert not Upstream.objects.get().broken_until, "the node itself is well"
+        assert waiting() == 1
+        wait(lambda: not waiting(), "nothing can be done any more")
+    assert set(node.bodies) == {node.bodies[0]}
+    sent = json.loads(node.bodies[0])
+    assert sent["method"] == "sendTransaction"
+    assert sent["params"][1] == {"encoding": "base64", "skipPreflight": True, "maxRetries": 0}
+    height = followed.call("getBlockHeight", {"commitment": "confirmed"})
+    assert found.last_valid_block_height is not None and height > found.last_valid_block_height

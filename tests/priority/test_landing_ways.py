@@ -1,19 +1,15 @@
 """The lander on a running localnet: every way out by itself, and what the rows say of it."""
 
-from collections.abc import Iterator
-
 import pytest
 from solders.keypair import Keypair
 
-from priority.models import Upstream
 from tests.localnet.wallets import pay, signed, wallet
-from tests.localnet_process import Localnet, running_localnet
+from tests.localnet_process import Localnet
 from tests.priority.landing import (
     accept,
     lander,
     reached,
     tip_of,
-    told_of,
     transfer_of,
     upstream,
     wait,
@@ -21,26 +17,6 @@ from tests.priority.landing import (
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def slower() -> Iterator[Localnet]:
-    """A localnet whose blockhashes live as long as a busy machine may need."""
-    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
-        yield localnet
-
-
-@pytest.fixture(scope="module")
-def payer(slower: Localnet) -> Keypair:
-    return wallet(slower)
-
-
-@pytest.fixture
-def followed(slower: Localnet, db: None) -> Iterator[Localnet]:
-    """It, with somebody who tells what it does; no upstream is there but what a test makes."""
-    Upstream.objects.all().delete()
-    with told_of(slower):
-        yield slower
 
 
 @pytest.mark.parametrize("kind", ["leaders", "node", "block_engine"])
