@@ -138,14 +138,13 @@ def test_a_leader_that_refuses_us_is_left_alone_for_longer_and_longer() -> None:
         state = state_of(client, address)
         assert state.state == "resting"
         assert "does not allow" in state.last_error
+        assert state.counts["failed:resting"] == 1
         await until(lambda: state_of(client, address).state == "closed")
-        client.warm([address])
-        await until(lambda: state_of(client, address).state == "resting")
-        with pytest.raises(tpu_errors.Resting, match=r"tried again in (1\.0|0\.9) s"):
-            await client.send(address, wire(1))
-        assert state_of(client, address).counts["failed:resting"] == 2
+        assert await outcome(client, address, wire(1)) == "disallowed"
+        since = asyncio.get_running_loop().time()
         faults.tpu = "ok"
         await until(lambda: state_of(client, address).state == "closed")
+        assert asyncio.get_running_loop().time() - since > 0.9
         assert await outcome(client, address, wire(1)) == "new"
 
     tried(trial)
@@ -215,13 +214,13 @@ def test_a_leader_that_went_without_a_word_is_given_up() -> None:
     async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
         async with Relay(opened.port) as relay:
             address = (HERE, relay.port)
-            assert await outcome(client, address, wire(1)) == "new"
+            assert await outcome(client, address, wire(1), timeout_seconds=10) == "new"
             relay.is_cut = True
             assert await outcome(client, address, wire(2)) == "unacknowledged"
             assert state_of(client, address).state == "closed"
             assert "silent" in state_of(client, address).last_error
             relay.is_cut = False
-            assert await outcome(client, address, wire(3)) == "new"
+            assert await outcome(client, address, wire(3), timeout_seconds=10) == "new"
             assert inbox.wires == [wire(1), wire(3)]
 
     tried(trial, limits=Limits(send_seconds=0.3, silent_seconds=0.2))
@@ -242,7 +241,7 @@ def test_lost_datagrams_are_sent_again() -> None:
 
 def test_a_slow_leader_costs_no_acknowledgement() -> None:
     async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
-        faults.tpu, faults.tpu_delay_seconds = "slow", 0.2
+        faults.tpu, faults.tpu_delay_seconds = "slow", 0.5
         await client.send((HERE, opened.port), wire(1))
         # Its QUIC stack has it; when it is read is the leader's affair.
         assert inbox.wires == []
@@ -308,7 +307,7 @@ def test_a_connection_lives_while_it_is_wanted_and_no_longer() -> None:
         assert state_of(client, address).last_error == ""
         assert await outcome(client, address, wire(1)) == "new"
 
-    tried(trial, limits=Limits(keep_alive_seconds=0.05, idle_seconds=0.3))
+    tried(trial, limits=Limits(keep_alive_seconds=0.05, idle_seconds=0.6))
 
 
 def test_a_closed_client_fails_what_waits_and_opens_nothing() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.asyncio.server import QuicServer
@@ -15,7 +15,7 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataRecei
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.upstream.tpu_ports import LEADER, OTHER, PATIENCE, SENDER, state_of, until
+from tests.upstream.tpu_ports import LEADER, OTHER, PATIENCE, SENDER, outcome, state_of, until
 from upstream.tpu import TpuClient
 from upstream.tpu_certificate import tls_identity
 from upstream.tpu_connection import Limits
@@ -106,6 +106,49 @@ async def open_port(port: Port) -> AsyncIterator[None]:
         await asyncio.sleep(0)
 
 
+def test_what_got_no_credit_in_time_is_not_sent_later() -> None:
+    async def trial() -> None:
+        port, client = Port(0, 10_000), TpuClient(SENDER, limits=Limits(send_seconds=0.1))
+        async with open_port(port), asyncio.timeout(PATIENCE):
+            # The time for the first goes with the handshake.
+            client.warm([port.address])
+            await until(lambda: state_of(client, port.address).state == "open")
+            assert await outcome(client, port.address, b"first") == "no_credit"
+            port.grant(5)
+            await until(lambda: state_of(client, port.address).pending == 0)
+            assert await outcome(client, port.address, b"second", timeout_seconds=5) == "warm"
+            assert port.wires == [b"second"]
+            await client.close()
+
+    asyncio.run(trial())
+
+
+def test_a_connection_of_the_old_identity_ends_when_its_last_answer_came() -> None:
+    async def trial() -> None:
+        port, client = Port(0, 10_000), TpuClient(SENDER, limits=Limits(send_seconds=10))
+        async with open_port(port), asyncio.timeout(PATIENCE):
+            client.warm([port.address])
+            await until(lambda: state_of(client, port.address).state == "open")
+            under_way = asyncio.create_task(outcome(client, port.address, b"first"))
+            await asyncio.sleep(0)
+            client.change_identity(OTHER)
+            await until(lambda: state_of(client, port.address).state == "open")
+            old, new = port.peers
+            assert not ended(old)
+            port.grant(1)
+            assert await under_way == "warm"
+            await until(lambda: ended(old))
+            assert not ended(new)
+            await client.close()
+
+    asyncio.run(trial())
+
+
+def ended(peer: Peer) -> bool:
+    """Whether the client has said goodbye."""
+    return peer._quic._close_event is not None
+
+
 @settings(max_examples=30, deadline=None)
 @given(steps=STEPS, credit=st.integers(0, 30), window=st.sampled_from([1_000, 1_232, 1_048_576]))
 def test_every_send_has_one_answer_in_time(steps: list[Step], credit: int, window: int) -> None:
@@ -178,3 +221,40 @@ def check(port: Port, answers: dict[bytes, Sent | BaseException]) -> None:
         elif isinstance(answer, TpuError) and answer.kind in ("no_credit", "resting", "backlogged"):
             # It was told that nothing was sent, and nothing was.
             assert arrived[wire] == 0
+
+
+class Babbler(asyncio.DatagramProtocol):
+    """Answers each datagram with the next bytes of its own, or with what came, spoiled."""
+
+    def __init__(self, answers: list[bytes], spoiled: int) -> None:
+        self._answers = answers
+        self._spoiled = spoiled
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, address: Any) -> None:
+        place = self._spoiled % len(data)
+        for answer in [*self._answers, data, data[:place], bytes((data[0],)) + data[place:]]:
+            self._transport.sendto(answer, address)
+
+
+@settings(max_examples=20, deadline=None)
+@given(answers=st.lists(st.binary(max_size=1_400), max_size=5), spoiled=st.integers(0, 1_400))
+def test_who_answers_nonsense_is_not_reached(answers: list[bytes], spoiled: int) -> None:
+    async def trial() -> None:
+        loop = asyncio.get_running_loop()
+        complaints: list[str] = []
+        loop.set_exception_handler(lambda _, context: complaints.append(str(context)))
+        transport, _ = await loop.create_datagram_endpoint(
+            partial(Babbler, answers, spoiled), local_addr=("127.0.0.1", 0)
+        )
+        client = TpuClient(SENDER, limits=Limits(handshake_seconds=0.05))
+        address = transport.get_extra_info("sockname")
+        assert await outcome(client, address, b"wire") in ("unreachable", "handshake_failed")
+        await client.close()
+        transport.close()
+        await asyncio.sleep(0)
+        assert not complaints
+
+    asyncio.run(trial())
