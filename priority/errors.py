@@ -299,3 +299,17 @@ class StreamUnavailable(Refusal):
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "2"}
+
+
+class StreamElsewhere(Refusal):
+    """Fates are streamed at the address in the header Location, and in `location`."""
+
+    status = 307
+    reason = "stream_elsewhere"
+
+    def __init__(self, location: str) -> None:
+        super().__init__("Fates are streamed at another address", data={"location": location})
+        self.location = location
+
+    def headers(self) -> dict[str, str]:
+        return {"Location": self.location, "Cache-Control": "no-store"}

@@ -7,6 +7,7 @@ from django.urls import path
 from gateway.endpoint import Page, RpcEndpoint, Terms
 from gateway.hosts import EVERY, LANDING
 from gateway.ping import ping_endpoint
+from gateway.reading import get_endpoint
 from gateway.terms import Face
 from priority import views
 from priority.methods import (
@@ -62,11 +63,16 @@ urlpatterns = [
     path("priority", RpcEndpoint.as_view(methods=landing_methods, terms=_LANDING)),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, terms=_BUNDLES)),
     path("priority/ping", ping_endpoint(_LANDING)),
-    path("priority/fate/<str:signature>", views.TransactionFate.as_view(terms=_FATES)),
-    path("priority/fates", views.NewestFates.as_view(terms=_FATES)),
-    path("priority/fates/stream", views.FateStream.as_view(terms=_FATES)),
-    path("priority/tipfloor", views.TipFloor.as_view(terms=_TIP_FLOOR)),
-    path("bundle/fate/<str:bundle_id>", views.BundleFate.as_view(terms=_BUNDLE_FATES)),
+    path(
+        "priority/fate/<str:signature>",
+        get_endpoint("transactionFate", views.transaction_fate, _FATES),
+    ),
+    path("priority/fates", get_endpoint("newestFates", views.newest_fates, _FATES)),
+    path("priority/fates/stream", get_endpoint("fatesStream", views.fate_stream, _FATES)),
+    path("priority/tipfloor", get_endpoint("tipfloor", views.landed_tips, _TIP_FLOOR)),
+    path(
+        "bundle/fate/<str:bundle_id>", get_endpoint("bundleFate", views.bundle_fate, _BUNDLE_FATES)
+    ),
     # The paths that clients of a block engine call, with the base /bundle or /api/v1.
     path("bundle/bundles", _block_engine),
     path("bundle/transactions", _block_engine_transactions),

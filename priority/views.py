@@ -1,100 +1,70 @@
 """The GET doors of landing: fates, the way to their stream, and the tip floor."""
 
-from typing import Any, cast
+from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.http import HttpRequest
-from django.utils import timezone
-from rest_framework.request import Request
 from solders.signature import Signature
 
-from access.callers import Caller
-from gateway.answers import Answer
-from gateway.endpoint import Endpoint
-from jsonrpc.wire import encode
-from priority.errors import BadQuery
-from priority.methods.fates import MOST_FATES
+from gateway.reading import Asked
+from priority.errors import BadQuery, StreamElsewhere
+from priority.results import BundleFate, Fate, TipFloor
 from priority.services import fates, stream_tickets, tip_floor
 
+_MOST = 256
 _LIMIT = 100
 
 
-class TransactionFate(Endpoint):
+def transaction_fate(asked: Asked, signature: str) -> Fate:
     """GET /priority/fate/{signature}"""
-
-    def get(self, request: Request, signature: str) -> Answer:
-        found = fates.fate(
-            _signature("signature", signature),
-            key_id=_caller(request).key_id,
-            kept_days=settings.SUBMISSION_DAYS,
-        )
-        return _answer(request, found)
-
-
-class NewestFates(Endpoint):
-    """GET /priority/fates?limit=&before="""
-
-    def get(self, request: Request) -> Answer:
-        query = request.query_params
-        key_id = _caller(request).key_id
-        assert key_id is not None  # the terms ask for a key
-        before = query.get("before")
-        found = fates.newest_fates(
-            key_id=key_id,
-            limit=_limit(query.get("limit")),
-            before=None if before is None else _signature("before", before),
-            kept_days=settings.SUBMISSION_DAYS,
-        )
-        return _answer(request, found)
-
-
-class BundleFate(Endpoint):
-    """GET /bundle/fate/{bundle_id}"""
-
-    def get(self, request: Request, bundle_id: str) -> Answer:
-        found = fates.bundle_fate(
-            bundle_id, key_id=_caller(request).key_id, kept_days=settings.SUBMISSION_DAYS
-        )
-        return _answer(request, found)
-
-
-class FateStream(Endpoint):
-    """GET /priority/fates/stream, which another process answers: the way there."""
-
-    def get(self, request: Request) -> Answer:
-        query = stream_tickets.with_ticket(request.META)
-        location = f"{_stream_base(request._request)}/priority/fates/stream?{query}"
-        return _answer(
-            request,
-            {"location": location},
-            status=307,
-            headers={"Location": location, "Cache-Control": "no-store"},
-        )
-
-
-class TipFloor(Endpoint):
-    """GET /priority/tipfloor?window="""
-
-    def get(self, request: Request) -> Answer:
-        text = request.query_params.get("window", str(tip_floor.DEFAULT_WINDOW))
-        if text not in map(str, tip_floor.WINDOWS):
-            windows = ", ".join(map(str, tip_floor.WINDOWS))
-            raise BadQuery("window", f"one of {windows} (seconds)", text)
-        return _answer(request, [tip_floor.tip_floor(int(text), now=timezone.now())])
-
-
-def _answer(request: Request, result: Any, **options: Any) -> Answer:
-    http_request: Any = request._request
-    return Answer(
-        [encode(result)],
-        request_id=http_request.request_id,
-        taken=getattr(http_request, "taken", None),
-        **options,
+    asked.spend_request()
+    return fates.fate(
+        _signature("signature", signature),
+        key_id=asked.caller.key_id,
+        kept_days=settings.SUBMISSION_DAYS,
     )
 
 
-def _caller(request: Request) -> Caller:
-    return cast(Caller, request.user)
+def newest_fates(asked: Asked) -> list[Fate]:
+    """GET /priority/fates?limit=&before="""
+    asked.spend_request()
+    query = _query(asked)
+    assert asked.caller.key_id is not None  # the terms ask for a key
+    return fates.newest_fates(
+        key_id=asked.caller.key_id,
+        limit=_limit(query.get("limit")),
+        before=_signature("before", query["before"]) if "before" in query else None,
+        kept_days=settings.SUBMISSION_DAYS,
+    )
+
+
+def bundle_fate(asked: Asked, bundle_id: str) -> BundleFate:
+    """GET /bundle/fate/{bundle_id}"""
+    asked.spend_request()
+    return fates.bundle_fate(
+        bundle_id, key_id=asked.caller.key_id, kept_days=settings.SUBMISSION_DAYS
+    )
+
+
+def fate_stream(asked: Asked) -> None:
+    """GET /priority/fates/stream, which another process answers: the way there."""
+    asked.spend_request()
+    query = stream_tickets.with_ticket(asked.meta)
+    raise StreamElsewhere(f"{_stream_base(asked)}/priority/fates/stream?{query}")
+
+
+def landed_tips(asked: Asked) -> list[TipFloor]:
+    """GET /priority/tipfloor?window="""
+    asked.spend_request()
+    text = _query(asked).get("window", str(tip_floor.DEFAULT_WINDOW))
+    if text not in map(str, tip_floor.WINDOWS):
+        windows = ", ".join(map(str, tip_floor.WINDOWS))
+        raise BadQuery("window", f"one of {windows} (seconds)", text)
+    return [tip_floor.tip_floor(int(text), now=asked.now)]
+
+
+def _query(asked: Asked) -> dict[str, str]:
+    found = parse_qs(asked.query, keep_blank_values=True)
+    return {name: values[-1] for name, values in found.items()}
 
 
 def _signature(name: str, text: str) -> Signature:
@@ -107,15 +77,15 @@ def _signature(name: str, text: str) -> Signature:
 def _limit(text: str | None) -> int:
     if text is None:
         return _LIMIT
-    if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= MOST_FATES):
-        raise BadQuery("limit", f"a number from 1 to {MOST_FATES}", text)
+    if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= _MOST):
+        raise BadQuery("limit", f"a number from 1 to {_MOST}", text)
     return int(text)
 
 
-def _stream_base(request: HttpRequest) -> str:
+def _stream_base(asked: Asked) -> str:
     """The stream's process as the caller reaches it: where the setting says, else on this host."""
     if settings.FATES_URL:
         return str(settings.FATES_URL).rstrip("/")
-    host = request.META.get("HTTP_HOST") or request.META.get("SERVER_NAME", "")
+    host: str = asked.meta.get("HTTP_HOST") or asked.meta.get("SERVER_NAME", "")
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    return f"{request.scheme}://{name}:{settings.FATES_PORT}"
+    return f"{asked.request.scheme}://{name}:{settings.FATES_PORT}"

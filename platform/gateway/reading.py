@@ -21,7 +21,7 @@ from gateway.hosts import Host
 from gateway.permissions import require, require_served
 from gateway.refusals import NotAllowed, TooManyRequests, body_of, headers_of, status_of
 from gateway.terms import Terms
-from gateway.throttles import still_known
+from gateway.throttles import still_known, take
 from jsonrpc.errors import InternalError, RpcError
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,14 @@ class Asked:
     query: str
     meta: dict[str, Any]
     terms: Terms
+    request: HttpRequest
     taken: Taken | None = None
+
+    def spend_request(self) -> None:
+        """Takes a call from the limits that the terms name. Raises TooManyRequests, and what a
+        change of the key asks for.
+        """
+        self.spend(take(self.request, self.caller, self.terms.quota, self.address))
 
     def spend(
         self, taken: Taken | None, refusal: Callable[[Taken], RpcError] | None = None
@@ -94,7 +101,7 @@ def get_endpoint(name: str, operation: Operation, terms: Terms) -> View:
             now = datetime.now(UTC)
             caller = caller_of(meta, now=now)
             query: str = meta.get("QUERY_STRING", "")
-            asked = Asked(caller, host, now, identity, address, query, meta, terms)
+            asked = Asked(caller, host, now, identity, address, query, meta, terms, request)
             require(host, caller, terms, address)
             chunks = [_encode(operation(asked, **path))]
             encoding = None
