@@ -1,7 +1,6 @@
 """One QUIC connection to a leader: a stream for each transaction, as the leader's credit allows."""
 
 import asyncio
-import errno
 from collections import Counter, deque
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +9,6 @@ from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet_builder import QuicDeliveryState
-from aioquic.quic.stream import QuicStreamSender
 from aioquic.tls import Epoch, SessionTicket
 
 from upstream import tpu_errors
@@ -65,6 +63,8 @@ class TpuConnection:
         self._retries = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
+        self._silence: asyncio.TimerHandle | None = None
+        self._pinged_at = 0.0
         self._is_retiring = False
         self._is_early = False
         self._opened_by = Opened.NEW
@@ -152,25 +152,15 @@ class TpuConnection:
         quic = self._quic
         sending.stream_id = quic.get_next_available_stream_id(is_unidirectional=True)
         quic.send_stream_data(sending.stream_id, sending.wire, end_stream=True)
-        sending.sender = quic._streams[sending.stream_id].sender
+        sending.watch(quic._streams[sending.stream_id].sender, self._acknowledged)
         if not self.is_open:
             sending.opened = Opened.EARLY
         self._flying[sending.stream_id] = sending
         self._unwritten.append(sending)
         self._promised_bytes += len(sending.wire)
         self._counts["sent"] += 1
-        self._tell_when_delivered(sending, sending.sender)
-
-    def _tell_when_delivered(self, sending: Sending, sender: QuicStreamSender) -> None:
-        """aioquic tells nobody what was acknowledged, but its streams themselves."""
-        deliver = sender.on_data_delivery
-
-        def delivered(delivery: QuicDeliveryState, start: int, stop: int, fin: bool) -> None:
-            deliver(delivery, start, stop, fin)
-            if sender.is_finished:
-                self._acknowledged(sending)
-
-        sender.on_data_delivery = delivered  # type: ignore[method-assign]
+        if self._silence is None:
+            self._listen()
 
     def _acknowledged(self, sending: Sending) -> None:
         self.has_served = True
@@ -195,7 +185,7 @@ class TpuConnection:
         except (BlockingIOError, InterruptedError):
             pass
         except OSError as error:
-            self._end(self._cut(error))
+            self._end(tpu_errors.cut_by_system(error, is_connected=self.is_open))
             return
         self._go_on()
 
@@ -264,8 +254,7 @@ class TpuConnection:
         """The time for an answer is over."""
         if sending.answer.done():
             return
-        now = self._loop.time()
-        waited = f"{now - sending.called_at:.1f} s"
+        waited = f"{self._loop.time() - sending.called_at:.1f} s"
         if sending.stream_id < 0 and not self.is_open:
             self._fail(sending, tpu_errors.Unreachable(f"not connected after {waited}"))
         elif sending.stream_id < 0:
@@ -274,9 +263,20 @@ class TpuConnection:
         else:
             self._give_up_on(sending)
             self._fail(sending, tpu_errors.Unacknowledged(f"no acknowledgement after {waited}"))
-            since = max(self._heard_at, sending.written or sending.called_at)
-            if now - since >= self._limits.silent_seconds:
-                self._end(tpu_errors.ConnectionLost("the leader fell silent"), is_ours=True)
+
+    def _listen(self) -> None:
+        """While something flies, the peer is heard of, or has gone without a word."""
+        self._silence = None
+        oldest = next(iter(self._flying.values()), None)
+        if oldest is None or self.error is not None:
+            return
+        silent_at = max(self._heard_at, oldest.called_at) + self._limits.silent_seconds
+        if self.is_open and silent_at <= self._loop.time():
+            self._end(tpu_errors.ConnectionLost("the leader fell silent"), is_ours=True)
+        else:
+            # Not before the handshake: that has a limit of its own.
+            wait = self._limits.silent_seconds / 4
+            self._silence = self._loop.call_later(wait, self._listen)
 
     def _give_up_on(self, sending: Sending) -> None:
         """What was never written whole shall not be: it would take room from what comes later."""
@@ -302,7 +302,10 @@ class TpuConnection:
             self.close(f"not wanted for {idle:.0f} s")
             return
         self._keeper = self._loop.call_later(self._limits.keep_alive_seconds, self._keep)
-        if self.is_open:
+        if self._heard_at < self._pinged_at:
+            self._end(tpu_errors.ConnectionLost("the leader answers no PING"), is_ours=True)
+        elif self.is_open:
+            self._pinged_at = self._loop.time()
             self._quic.send_ping(0)
             self._transmit()
 
@@ -315,7 +318,7 @@ class TpuConnection:
                 except (BlockingIOError, InterruptedError):
                     self._counts["datagrams_dropped"] += 1  # QUIC sends it again
         except OSError as error:
-            self._end(self._cut(error))
+            self._end(tpu_errors.cut_by_system(error, is_connected=self.is_open))
             return
         if self._unwritten:
             self._note_what_is_written()
@@ -360,20 +363,11 @@ class TpuConnection:
             event.error_code, event.reason_phrase, is_connected=self.is_open
         )
 
-    def _cut(self, error: OSError) -> TpuError:
-        """What the system says about the way to the leader."""
-        if error.errno == errno.ECONNREFUSED:
-            told = "nobody listens at the address"
-        else:
-            told = f"no way to the address: {error.strerror or error}"
-        kind = tpu_errors.ConnectionLost if self.is_open else tpu_errors.Unreachable
-        return kind(told)
-
     def _end(self, error: TpuError, *, is_ours: bool = False) -> None:
         if self.error is not None:
             return
         self.error = error
-        for timer in (self._patience, self._keeper, self._timer):
+        for timer in (self._patience, self._keeper, self._timer, self._silence):
             if timer is not None:
                 timer.cancel()
         if is_ours:

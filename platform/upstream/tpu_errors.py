@@ -1,5 +1,7 @@
 """Why a transaction did not get to a leader's TPU port, in an operator's words."""
 
+import errno
+
 
 class TpuError(Exception):
     """The leader is not known to have the transaction; `kind` is a stable word to count by."""
@@ -123,6 +125,15 @@ def closed_by_transport(code: int, reason: str, *, is_connected: bool) -> TpuErr
         # So a leader turns away whom it has seen too often this minute, or has no room for.
         return Disallowed(f"the leader refused the connection (QUIC code {code:#x}{told})")
     return HandshakeFailed(f"the handshake failed (QUIC code {code:#x}{told})")
+
+
+def cut_by_system(error: OSError, *, is_connected: bool) -> TpuError:
+    """The error for what the system says about the way to the leader."""
+    if error.errno == errno.ECONNREFUSED:
+        told = "nobody listens at the address"
+    else:
+        told = f"no way to the address: {error.strerror or error}"
+    return ConnectionLost(told) if is_connected else Unreachable(told)
 
 
 def _quoted(reason: str) -> str:

@@ -1,9 +1,11 @@
 """A transaction on its way to a leader, and what is known of it in the end."""
 
 import asyncio
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStreamSender
 
 
@@ -43,3 +45,17 @@ class Sending:
     def is_written(self) -> bool:
         """Every byte has been in a datagram, lost or not."""
         return self.sender is not None and self.sender.highest_offset == len(self.wire)
+
+    def watch(self, sender: QuicStreamSender, acknowledged: Callable[["Sending"], None]) -> None:
+        """Calls back when the peer has acknowledged all of it: aioquic tells that to nobody but its
+        streams themselves.
+        """
+        self.sender = sender
+        deliver = sender.on_data_delivery
+
+        def delivered(delivery: QuicDeliveryState, start: int, stop: int, fin: bool) -> None:
+            deliver(delivery, start, stop, fin)
+            if sender.is_finished:
+                acknowledged(self)
+
+        sender.on_data_delivery = delivered  # type: ignore[method-assign]
