@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
 from access.admin import words
+from access.models import Tier
 from priority.models import Upstream
 from priority.submissions import BUNDLE_NAME
 
@@ -32,6 +33,29 @@ def derived_url(kind: str) -> str:
 
 class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
     """Says in words what would leave the upstream without a use."""
+
+    tiers = forms.ModelMultipleChoiceField(
+        queryset=Tier.objects.order_by("rank"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "tm-box"}),
+        help_text="The tiers that it serves; none chosen: all",
+    )
+
+    class Meta:
+        model = Upstream
+        fields = (
+            *("name", "kind", "url", "is_enabled", "tiers", "weight"),
+            *("timeout_ms", "own_tip_lamports"),
+        )
+        labels = {"is_enabled": "Enabled", "own_tip_lamports": "Own tip (lamports)"}
+        help_texts = {
+            "name": "Callers choose by it; “bundle” is reserved",
+            "url": "Of the node that tells the leaders, of the node, or of the block engine;"
+            " empty: those of the followed chain (the block engine: localnet's)",
+            "weight": "Of a hundred submissions that choose no upstream, so many go this way too",
+            "own_tip_lamports": "Block engines: what we tip the engine ourselves, by a transaction"
+            " of our own behind the bundle's; 0 leaves it to the bundle",
+        }
 
     def clean_name(self) -> str:
         # Callers choose by it in either case.
@@ -84,7 +108,6 @@ class UpstreamAdmin(ModelAdmin):  # type: ignore[misc]
     search_fields = ("name", "url")
     search_help_text = "Name or address"
     actions = ["enable", "disable", "reset_breaker"]
-    filter_horizontal = ("tiers",)
     readonly_fields = ("breaker",)
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
@@ -155,16 +178,17 @@ class UpstreamAdmin(ModelAdmin):  # type: ignore[misc]
 
     @admin.display(description="circuit breaker", ordering="broken_until")
     def breaker(self, upstream: Upstream) -> SafeString:
-        return breaker_word(upstream, timezone.now())
+        word = breaker_word(upstream, timezone.now())
+        return format_html('{} <span class="tm-muted">{}</span>', word, upstream.broken_reason)
 
 
 def breaker_word(upstream: Upstream, now: datetime) -> SafeString:
-    """Whether it is sent to, and if not, until when and why."""
+    """Whether it is sent to, and if not, until when; the reason is its hint."""
     until = upstream.broken_until
     if until is None:
         return words.coloured("closed", "good", "It is sent to.")
     if until <= now:
-        word = words.coloured("half open", "warning", "One try shows whether it works again.")
-    else:
-        word = words.coloured(f"open for {words.length(until - now)}", "bad", words.plain(until))
-    return format_html('{} <span class="tm-muted">{}</span>', word, upstream.broken_reason)
+        hint = "One try shows whether it works again."
+        return words.coloured("half open", "warning", f"{upstream.broken_reason} {hint}".strip())
+    hint = f"{upstream.broken_reason}, until {words.plain(until, seconds=True)}"
+    return words.coloured(f"open for {words.length(until - now)}", "bad", hint)

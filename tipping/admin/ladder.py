@@ -42,7 +42,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
 class TtlClassAdmin(ModelAdmin):  # type: ignore[misc]
     form = TtlClassForm
     list_display = (
-        *("name", "window", "batch_size", "is_default"),
+        *("name", "window", "batch_size", "by_default"),
         *("standing", "left", "window_ends", "expires", "prepared"),
     )
     list_display_links = ("name",)
@@ -138,6 +138,10 @@ class TtlClassAdmin(ModelAdmin):  # type: ignore[misc]
     @admin.display(description="window", ordering="window_seconds")
     def window(self, ttl_class: TtlClass) -> str:
         return f"{ttl_class.window_seconds:,} s"
+
+    @admin.display(description="default")
+    def by_default(self, ttl_class: TtlClass) -> SafeString | str:
+        return words.coloured("default", "good") if ttl_class.is_default else "-"
 
     @admin.display(description="addresses")
     def standing(self, ttl_class: Any) -> SafeString:
