@@ -197,10 +197,12 @@ async def _let_in(streams: Streams, request: web.Request, meta: dict[str, Any]) 
         raise NotAllowed(request.method, "GET")
     if len(streams.guests) >= MOST_STREAMS:
         raise TooManyStreams(MOST_STREAMS)
+    # A ticket stands for the key of a header, which wins over the query's.
+    ticket = None if "HTTP_AUTHORIZATION" in meta else request.query.get(PARAMETER)
     guest = await streams.in_thread(
         stream_guests.let_in,
-        secret=key_of(meta),
-        ticket=request.query.get(PARAMETER),
+        secret=key_of(meta) if ticket is None else None,
+        ticket=ticket,
         host=host,
         address=client_address(meta),
         terms=TERMS,

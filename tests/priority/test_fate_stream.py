@@ -288,7 +288,7 @@ def test_what_may_not_be_opened_is_refused_in_words(server: FateServer, issue: I
         ("", {}, 401, "key_required"),
         ("nonsense", {}, 401, "key_malformed"),
         ("\u00e9", {}, 401, "key_malformed"),
-        ("", {"query": {"ticket": "x"}}, 401, "ticket_refused"),
+        ("", {"query": {"ticket": "x", "api_key": issued.secret}}, 401, "ticket_refused"),
         (issue(scopes=["rewind"]).secret, {}, 403, "scope_missing"),
         (issue(networks=["10.0.0.0/8"]).secret, {}, 403, "address_not_allowed"),
         (issued.secret, {"Host": "epic.rpc.localhost"}, 403, "tier_too_low"),
