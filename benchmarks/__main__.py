@@ -13,6 +13,6 @@ from benchmarks import engine, ledger  # noqa: E402
 engine.main()
 ledger.main()
 # Processes of their own: Django reads its settings, and with them the database, once.
-for module in ("archive", "ingest", "rewind_reads", "replay", "bundles", "accept"):
+for module in ("archive", "ingest", "rewind_reads", "replay", "bundles", "accept", "tip_fetches"):
     command = [sys.executable, "-m", f"benchmarks.{module}"]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": sys.path[0]}, check=True)

@@ -19,7 +19,7 @@ from benchmarks.service import database, served  # noqa: E402
 
 _SEED = bytes(32)
 _SIZE = 65_536
-_BATCHES = 4
+_BATCHES = 2
 # As the Procfile has it.
 _THREADS = 16
 _ROUNDS = 5

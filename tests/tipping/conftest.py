@@ -9,6 +9,16 @@ import pytest
 SEED = bytes(range(32))
 
 
+def somebody_waits() -> bool:
+    """Some connection waits for a lock: ours, or that of a test beside this one."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        # Not pg_stat_activity, which stands still within a transaction.
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return bool(cursor.fetchone()[0])
+
+
 @pytest.fixture(autouse=True)
 def forgetful(nothing_remembered: None) -> Iterator[None]:
     """Every test of this folder begins with a process that remembers nothing."""

@@ -9,7 +9,7 @@ from django.db import connection, connections
 from solders.pubkey import Pubkey
 
 from chain.derived_keys import derived_keypair
-from tests.tipping.conftest import SEED
+from tests.tipping.conftest import SEED, somebody_waits
 from tipping.errors import ClassHasBatches
 from tipping.models import Edge, TipAddress, TipBatch, TtlClass
 from tipping.services import batches
@@ -250,7 +250,7 @@ def test_an_address_that_was_issued_while_its_batch_closed_is_kept(opened):
                 connections.close_all()
 
         closing = pool.submit(close)
-        while not _somebody_waits():
+        while not somebody_waits():
             assert not closing.done(), closing.result()
         cursor.execute("COMMIT")
         assert closing.result() == 15
@@ -258,9 +258,3 @@ def test_an_address_that_was_issued_while_its_batch_closed_is_kept(opened):
         Pubkey.from_bytes(issued)
     )
     assert addresses.issue(batch.pk, edge_id=edge.pk, count=1, key_id=0, now=later(59)) == []
-
-
-def _somebody_waits():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-        return cursor.fetchone()[0]

@@ -1,15 +1,17 @@
 """GET /priority/fetchtipaddress: both shapes, every refusal, and nobody's address twice."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import connections, transaction
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from access.models import Tier
 from access.redis_client import client as redis_client
-from tests.tipping.conftest import SEED
+from tests.tipping.conftest import SEED, somebody_waits
 from tipping.addresses import KEPT_SECONDS, live_key
 from tipping.errors import TipAddressesUnavailable
 from tipping.models import Edge, TipAddress, TipBatch
@@ -273,6 +275,32 @@ def test_the_next_batch_opens_when_the_last_address_is_gone(fetch, opened, many)
     assert len(set(every)) == 38
     assert len({each["expires_at"] for each in seen}) <= 2
     assert asked_for_batches() == 1  # the prepared one was the last
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fetch_that_waits_for_anothers_rotation_gets_of_what_it_opened(opened):
+    start = datetime.fromisoformat("2030-01-01T00:00:00Z")
+    (ttl_class,) = opened(600, now=start, size=16)
+
+    def fetch_there():
+        try:
+            return ordered(now=start + timedelta(seconds=60), edge="there")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert batches.rotate(ttl_class.pk, now=start + timedelta(seconds=60))
+            waiting = pool.submit(fetch_there)  # it still sees the old batch, and wants to rotate
+            while not somebody_waits():
+                assert not waiting.done(), waiting.result()
+        assert waiting.result().expires_at == int(start.timestamp()) + 720
+    assert TipBatch.objects.count() == 2
+
+
+def test_a_ladder_without_classes_is_unavailable(fetch, ladder):
+    ladder()
+    assert fetch().status_code == 503
 
 
 def ordered(count=1, *, now, ttl=600, edge="e"):

@@ -47,7 +47,9 @@ def ordered(*, ttl: int | None, count: int, max_count: int, edge: str, now: date
     CountOutOfRange.
     """
     ladder = rungs.rungs(edge, now=now)
-    wanted = next(rung.ttl_seconds for rung in ladder if rung.is_default) if ttl is None else ttl
+    if not ladder:
+        raise TipAddressesUnavailable("there is no TTL class", retry_seconds=_RETRY_LATER)
+    wanted = rungs.default_ttl(ladder) if ttl is None else ttl
     place = snapped([rung.ttl_seconds for rung in ladder], wanted)
     if place is None:
         raise TtlTooLong(ladder[-1].ttl_seconds)

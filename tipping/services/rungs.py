@@ -42,7 +42,12 @@ def rungs(edge: str, *, now: datetime) -> list[Rung]:
             return known
         edge_id = edge_id_of(edge, now=now)
         read = addresses.ladder(edge_id)
-        if [rung for rung in read if _rotate(rung, edge_id=edge_id, now=now)]:
+        due = [rung.ttl_class_id for rung in read if _is_due(rung, now=now)]
+        if due:
+            opened = sum(batches.rotate(each, now=now, edge_id=edge_id, wait=True) for each in due)
+            if opened:
+                calls.ask_for_batches()  # the ones behind, before these too run dry
+            # Also where nothing was opened: another edge may have been first.
             read = addresses.ladder(edge_id)
         _read[edge] = (time.monotonic(), read)
         return read
@@ -51,6 +56,11 @@ def rungs(edge: str, *, now: datetime) -> list[Rung]:
 def is_issuable(rung: Rung, *, now: datetime) -> bool:
     """A fetch from it gets an address now."""
     return bool(rung.batch_id) and rung.has_more and now.timestamp() < rung.window_ends_at
+
+
+def default_ttl(ladder: list[Rung]) -> int:
+    """That of a fetch that names none; the longest where no class is the default."""
+    return next((rung.ttl_seconds for rung in ladder if rung.is_default), ladder[-1].ttl_seconds)
 
 
 def stale(edge: str, seen: list[Rung]) -> None:
@@ -75,11 +85,6 @@ def _known(edge: str, *, now: datetime) -> list[Rung] | None:
     return known[1]
 
 
-def _rotate(rung: Rung, *, edge_id: int, now: datetime) -> bool:
-    """Opens the next batch where this one is over, or has no more for this edge."""
-    if is_issuable(rung, now=now) or not (rung.has_next or rung.batch_id):
-        return False
-    opened = batches.rotate(rung.ttl_class_id, now=now, edge_id=edge_id, wait=True)
-    if opened:
-        calls.ask_for_batches()  # the one behind it, before this one too runs dry
-    return opened
+def _is_due(rung: Rung, *, now: datetime) -> bool:
+    """This edge can have nothing of its batch, and there is something to be done about it."""
+    return not is_issuable(rung, now=now) and bool(rung.has_next or rung.batch_id)

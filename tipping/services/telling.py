@@ -37,7 +37,7 @@ def tip_info(caller: Caller, *, max_count: int, edge: str, now: datetime) -> Tip
     terms = caller.quotas.get("tip_fetches")
     return TipInfo(
         ttl_classes=classes,
-        default_ttl_seconds=next(rung.ttl_seconds for rung in ladder if rung.is_default),
+        default_ttl_seconds=rungs.default_ttl(ladder),
         max_ttl_seconds=ladder[-1].ttl_seconds,
         max_count=max_count,
         min_lamports=MIN_LAMPORTS,
