@@ -17,8 +17,9 @@ log = logging.getLogger(__name__)
 
 
 @cache
-def _node() -> Node:
-    return Node(settings.UPSTREAM_RPC_URL)
+def node_at(url: str) -> Node:
+    """One for the process: its connections stay open."""
+    return Node(url)
 
 
 @shared_task
@@ -34,7 +35,9 @@ def sweep_tips() -> None:
         if not settings.UPSTREAM_RPC_URL:
             return
         try:
-            planned = sweeping.plan(_node(), terms=terms, now=timezone.now())
+            planned = sweeping.plan(
+                node_at(settings.UPSTREAM_RPC_URL), terms=terms, now=timezone.now()
+            )
         except NodeError as error:
             log.warning("tips are not swept until the node answers: %s", error)
             return
