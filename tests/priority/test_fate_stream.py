@@ -268,7 +268,7 @@ def test_a_key_that_ends_ends_its_streams(
 ) -> None:
     now = timezone.now()
     revoked, suspended, other = issue(), issue(), issue()
-    short = issue(expires_at=now + timedelta(seconds=3))
+    short = issue(expires_at=now + timedelta(seconds=2))
     opened = [server.ready(each.secret)[0] for each in (revoked, suspended, short, other)]
     elsewhere(keys.revoke_key, revoked.key.pk, now=now)
     elsewhere(keys.suspend_key, suspended.key.pk, now=now)
