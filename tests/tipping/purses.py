@@ -38,8 +38,12 @@ class Purses:
     received: int = 0
     is_recorded: bool = True
     ours: set[Pubkey] = field(default_factory=lambda: {TREASURY})
-    node: Node = field(default_factory=lambda: Node("http://127.0.0.1:1"))
+    url: str = "http://127.0.0.1:1"
     spoken: int = 0
+
+    @property
+    def node(self) -> Node:
+        return Node(self.url)
 
     def tip(self, pubkey: Pubkey, lamports: int) -> None:
         self.slot += 1
@@ -112,7 +116,7 @@ def purses() -> Iterator[Purses]:
     """A chain whose node listens."""
     chain = Purses()
     with odd_node(lambda body: chain.answer(body)) as door:
-        chain.node = Node(door.url)
+        chain.url = door.url
         yield chain
 
 
