@@ -6,7 +6,9 @@ spent comes back to a bucket, but would be lost to a day's cap.
 
 import hashlib
 import math
+from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from access import local_buckets, script_socket
 from access.buckets import GENERATION_KEY, Taken
@@ -55,60 +57,79 @@ _SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 DAILY_CAP = "daily_cap"
 
 
-def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken | None:
-    """Takes one token of the caller's bucket and one of the day's cap, or none of either; None when
-    neither limits. Where the cap refused, the Taken's `quota` is DAILY_CAP. Keyless callers share
-    one bucket and one cap. Never raises for Redis: while it is away this process counts alone.
-    """
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What one caller's takes of one day ask of Redis; a rate of 0 is no bucket."""
+
+    bucket_key: str
+    cap_key: str
+    rate: float
+    burst: int
+    words: tuple[str | float, ...]
+    by_digest: bytes
+
+
+@lru_cache(maxsize=4096)
+def _plan(caller: Caller, quota: str, cap: int | None, day: int) -> _Plan | None:
     terms = caller.quotas.get(quota)
     if terms is None and cap is None:
         return None
     holder = "anonymous" if caller.key_id is None else str(caller.key_id)
     bucket_key = f"{NAMESPACE}bucket:{holder}:{quota}"
-    seconds = int(now.timestamp())
-    cap_key = f"{NAMESPACE}cap:{holder}:{quota}:{seconds // _DAY_SECONDS}"
+    cap_key = f"{NAMESPACE}cap:{holder}:{quota}:{day}"
     rate, burst = (terms.rate, terms.burst) if terms is not None else (0.0, 0)
-    until_midnight = _DAY_SECONDS - seconds % _DAY_SECONDS
-    words: list[str | float] = [3, bucket_key, cap_key, GENERATION_KEY, rate, burst]
-    words += [-1 if cap is None else cap, _KEPT_SECONDS]
+    limits = (rate, burst, -1 if cap is None else cap, _KEPT_SECONDS)
+    words = (3, bucket_key, cap_key, GENERATION_KEY, *limits)
+    by_digest = script_socket.command("EVALSHA", _SHA1, *words)
+    return _Plan(bucket_key, cap_key, rate, burst, words, by_digest)
+
+
+def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken | None:
+    """Takes one token of the caller's bucket and one of the day's cap, or none of either; None when
+    neither limits. Where the cap refused, the Taken's `quota` is DAILY_CAP. Keyless callers share
+    one bucket and one cap. Never raises for Redis: while it is away this process counts alone.
+    """
+    day, second = divmod(int(now.timestamp()), _DAY_SECONDS)
+    plan = _plan(caller, quota, cap, day)
+    if plan is None:
+        return None
     generation: int | None = None
     try:
         try:
-            answer = script_socket.ask(script_socket.command("EVALSHA", _SHA1, *words))
+            answer = script_socket.ask(plan.by_digest)
         except script_socket.ScriptUnknown:
-            answer = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *words))
+            answer = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *plan.words))
         generation, refused, wait_ms, left, spent = answer
         wait = wait_ms / 1000
     except script_socket.RedisAway:
-        refused, wait, left, spent = _take_alone(bucket_key, cap_key, rate, burst, cap)
+        refused, wait, left, spent = _take_alone(plan, cap)
+    until_midnight = _DAY_SECONDS - second
     if refused == 2 and cap is not None:
         return Taken(False, DAILY_CAP, cap, 0, until_midnight, until_midnight, generation)
-    if cap is not None and not refused and (terms is None or cap - spent < left):
+    if cap is not None and not refused and (not plan.rate or cap - spent < left):
         # The nearer limit is the one to tell.
         return Taken(True, DAILY_CAP, cap, max(0, cap - spent), until_midnight, 0, generation)
     return Taken(
         not refused,
         quota,
-        burst,
+        plan.burst,
         max(0, left),
-        math.ceil((burst - left) / rate),
+        math.ceil((plan.burst - left) / plan.rate),
         max(1, math.ceil(wait)) if refused else 0,
         generation,
     )
 
 
-def _take_alone(
-    bucket_key: str, cap_key: str, rate: float, burst: int, cap: int | None
-) -> tuple[int, float, int, int]:
+def _take_alone(plan: _Plan, cap: int | None) -> tuple[int, float, int, int]:
     """Refused (1 the bucket, 2 the cap), the wait, what is left in the bucket, what is spent of the
     day. What was spent before Redis went is not known here.
     """
-    buckets = [(bucket_key, rate, burst)] if rate else []
     if cap == 0:
-        return 2, 0.0, burst, 0
+        return 2, 0.0, plan.burst, 0
+    buckets = [(plan.bucket_key, plan.rate, plan.burst)] if plan.rate else []
     if cap is not None:
         # A bucket that hardly fills within a day: the cap of what passes through this process.
-        buckets.append((cap_key, cap / _DAY_SECONDS, cap))
+        buckets.append((plan.cap_key, cap / _DAY_SECONDS, cap))
     refused, wait, remaining = local_buckets.take(buckets, 1)
     spent = 0 if cap is None else cap - max(0, remaining[-1])
     by_cap = refused == len(buckets) and cap is not None
