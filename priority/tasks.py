@@ -42,7 +42,7 @@ def sweep_tips() -> None:
             log.warning("tips are not swept until the node answers: %s", error)
             return
         if planned:
-            log.info("%d sweeps of tips are planned", planned)
+            log.info("sweeps of tips planned: %d", planned)
             sweeps.carry_on(now=timezone.now())
 
 
