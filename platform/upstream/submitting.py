@@ -95,10 +95,10 @@ async def call(poster: Poster, body: bytes, *, seconds: float, path: str = "") -
     answer = _answer(posted.body)
     error = None if answer is None else answer.error
     text = "" if error is None else error.message[:250]
-    if posted.status == 429 or posted.status >= 500:
+    if posted.status not in (200, 400):  # with these the answer is about what was sent
         told = f"HTTP {posted.status}" + (f": {text}" if text else "")
         raise Unwilling(told, retry_after=posted.retry_after)
-    if answer is None or (posted.status != 200 and error is None):
+    if answer is None or (error is None and posted.status != 200):
         raise Unwilling(f"HTTP {posted.status} without a JSON-RPC answer")
     if error is not None:
         if error.code in _UNWILLING_CODES or _LIMITED.search(text):

@@ -182,6 +182,14 @@ _CHANGE_BUNDLES = (
 )
 
 
+def commit_durably() -> None:
+    """This transaction is on the disk when it is committed: what it holds is in the stream no more.
+    Whatever else is written can be read from the chain again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit TO on")
+
+
 def insert_bundles(rows: Sequence[BundleRow]) -> dict[str, int]:
     """The primary keys by bundle id, of those that were there too."""
     if not rows:

@@ -187,6 +187,46 @@ def on_a_nonce(localnet: Localnet, payer: Keypair) -> VersionedTransaction:
     return signed(localnet, instructions, payer, blockhash=blockhash)
 
 
+def test_what_ingest_settled_needs_no_more_care(followed: Localnet, payer: Keypair) -> None:
+    with odd_node(lambda body: (200, answered("taken"))) as node, lander(followed):
+        upstream("odd", url=node.url)
+        signature = accept(on_a_nonce(followed, payer), received_at=time.time() - 60)
+        reached(signature, "sent")
+        Submission.objects.update(state="expired", settled_at=datetime.now(UTC))
+        wait(lambda: not waiting(), "the lander has heard of it")
+        assert row(signature).state == "expired"  # type: ignore[union-attr]
+        again = accept(transfer_of(followed, payer), received_at=time.time() - 60)
+        reached(again, "sent")
+        Submission.objects.filter(signature=again).update(
+            state="expired", settled_at=datetime.now(UTC)
+        )
+        wait(lambda: not waiting(), "the lander has heard of this one too")
+
+
+def test_what_expired_and_is_submitted_again_starts_anew(
+    followed: Localnet, payer: Keypair
+) -> None:
+    transaction = transfer_of(followed, payer)
+    with odd_node(lambda body: (200, REFUSAL)) as node, lander(followed):
+        upstream("odd", url=node.url)
+        signature = accept(transaction, received_at=time.time() - 100)
+        wait(lambda: (each := row(signature)) and each.attempts.exists(), "it was tried")
+        Submission.objects.update(state="refused", settled_at=datetime.now(UTC))
+        wait(lambda: not waiting(), "it is over")
+        Upstream.objects.all().delete()
+        upstream("node")
+        before = row(signature)
+        accept(transaction)
+        found = reached(signature, "landed")
+        assert before is not None and found.pk == before.pk
+        assert found.accepted_at > before.accepted_at and not found.settled_at
+        assert set(found.attempts.values_list("upstream", flat=True)) == {"node"}
+        Submission.objects.update(settled_at=datetime.now(UTC))
+        accept(transaction)
+        wait(lambda: not waiting(), "one that is landed is let go of")
+        assert row(signature).state == "landed"  # type: ignore[union-attr]
+
+
 def test_two_landers_share_the_work_and_no_row_is_there_twice(
     followed: Localnet, payer: Keypair
 ) -> None:

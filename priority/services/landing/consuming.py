@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 _BLOCK_MS = 1_000
 _AT_ONCE = 100
+_CLAIMED_AT_ONCE = 1_000
 _PAUSE_SECONDS = 0.25
 # Entries of a dead lander lay idle for as long as it took to miss it.
 _IDLE_MS = 500
@@ -125,7 +126,7 @@ class Consumer:
 
     async def _claim(self, name: str) -> None:
         pending: Any = await self._client.xpending_range(
-            ACCEPTED_STREAM, LANDERS, min="-", max="+", count=_AT_ONCE, consumername=name
+            ACCEPTED_STREAM, LANDERS, min="-", max="+", count=_CLAIMED_AT_ONCE, consumername=name
         )
         ids = [each["message_id"] for each in pending]
         if not ids:

@@ -14,6 +14,8 @@ from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
 from upstream.submitting import SubmitError
 
 _ACCOUNTS_SECONDS = 600.0
+# Engines count requests: bundles are worth more of them than questions.
+_ASK_SECONDS = 2.0
 _DROPPED = frozenset({"Failed"})
 
 
@@ -30,6 +32,7 @@ class EngineSender:
         self._chain = chain
         self._accounts: list[Pubkey] = []
         self._accounts_until = 0.0
+        self._asking: set[asyncio.Task[None]] = set()
 
     def deliveries(self, flight: Flight) -> list[Delivery]:
         wires = [part.wire for part in flight.parts]
@@ -82,9 +85,13 @@ class EngineSender:
 
     async def _send(self, flight: Flight, wires: list[bytes]) -> str:
         asked = flight.engine_ids.get(self._name) if flight.is_bundle else None
-        if asked is not None:
+        now = time.monotonic()
+        if asked is not None and now - flight.asked_at >= _ASK_SECONDS:
+            flight.asked_at = now
             # The answer is of the earlier try: it says why this one is needed, and stops nothing.
-            asyncio.get_running_loop().create_task(self._ask(flight, asked))
+            task = asyncio.get_running_loop().create_task(self._ask(flight, asked))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
         bundle_id = await self._engine.send_bundle(wires)
         if flight.is_bundle:
             flight.engine_ids[self._name] = bundle_id

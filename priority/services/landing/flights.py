@@ -96,6 +96,7 @@ class Flight:
     unwritten: list[Try] = field(default_factory=list)
     bundle_reason: str = ""
     engine_ids: dict[str, str] = field(default_factory=dict)
+    asked_at: float = 0.0  # when an engine was asked what became of the bundle
     own_tips: dict[str, OwnTip] = field(default_factory=dict)
     under_way: int = 0  # tries whose answer has not come
     is_held: bool = False  # until its row is known

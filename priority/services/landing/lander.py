@@ -43,7 +43,8 @@ _PURSE_SECONDS = 10.0
 _LET_GO_SECONDS = 0.1
 _REDIS_SECONDS = 5.0
 _READY_SECONDS = 2.0
-_END_SECONDS = 4.0
+_END_SECONDS = 3.0
+_NODE_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +117,14 @@ class Lander:
         await self._begin()
         works: list[Coroutine[Any, Any, None]] = [
             self._watcher.run(),
-            self._writer.run(),
             self._every(_ROWS_SECONDS, self._refresh),
             self._every(_NAME_SECONDS, self._keep_name),
             self._every(_SWEEP_SECONDS, self._sweep),
             self._every(_LET_GO_SECONDS, self._consumer.let_go),
             self._every(_NAME_SECONDS, self._look_into_purse),
         ]
-        tasks = [asyncio.create_task(work) for work in works]
+        writing = asyncio.create_task(self._writer.run())
+        tasks = [writing, *(asyncio.create_task(work) for work in works)]
         reading = asyncio.create_task(self._read())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -132,7 +133,7 @@ class Lander:
             self._flights.stop()
             await self._race.close()
             if stopping.done():
-                await self._finish()
+                await self._finish(writing)
             for task in [*tasks, reading]:
                 if task.done() and not task.cancelled() and task.exception() is not None:
                     task.result()
@@ -167,12 +168,10 @@ class Lander:
                     await asyncio.sleep(0.02)
         await self._consumer.run()
 
-    async def _finish(self) -> None:
+    async def _finish(self, writing: "asyncio.Task[None]") -> None:
         """What is known is written, if that can be done in a moment."""
-        deadline = time.monotonic() + _END_SECONDS
-        while self._writer.waiting and time.monotonic() < deadline:
-            if not await self._writer.flush():
-                await asyncio.sleep(0.2)
+        self._writer.stop()
+        await asyncio.wait([writing], timeout=_END_SECONDS)
         with contextlib.suppress(redis.RedisError):
             await self._consumer.let_go()
 
@@ -240,7 +239,7 @@ class Lander:
             self._looked_into_purse_at = now
             await asyncio.to_thread(
                 self._purse.look,
-                Node(url, timeout_seconds=5.0, connections=1),
+                Node(url, timeout_seconds=_NODE_SECONDS, connections=1),
                 tip_lamports=tip,
                 with_faucet=self._orders.with_faucet,
             )

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from priority.models import Attempt
 from priority.services.landing.chain_view import Chain
@@ -55,10 +56,12 @@ class Race:
         flight.is_held = False
         if self._is_closed or flight.is_done or flight.is_on_chain or not flight.has_tries_left:
             return
-        if not self._is_too_late(flight):
-            self._round(flight)
-        if flight.has_tries_left:
-            self._later(flight)
+        try:
+            if not self._is_too_late(flight):
+                self._round(flight)
+        finally:
+            if flight.has_tries_left:
+                self._later(flight)
 
     def ahead(self) -> None:
         """Another slot began: whoever leads soon is connected to."""
@@ -106,6 +109,7 @@ class Race:
                 task = loop.create_task(self._deliver(flight, way, delivery, this))
                 self._under_way.add(task)
                 task.add_done_callback(self._under_way.discard)
+                task.add_done_callback(partial(_never_begun, delivery))
         if this.under_way:
             flight.tries = this.number
         elif not flight.is_sent:
@@ -178,6 +182,11 @@ class Race:
         self.last_error = f"{way.row.name}: {answer}"
         word = "engine_refused" if flight.is_bundle else "upstream_refused"
         _explain(flight, f"{word}: {way.row.name}: {answer}")
+
+
+def _never_begun(delivery: Delivery, task: "asyncio.Task[None]") -> None:
+    """A task that was cancelled before its first step leaves what it would have sent."""
+    delivery.send.close()
 
 
 def _explain(flight: Flight, why: str) -> None:

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 # One leader that does not take us says little: so many of them, one after the other, do.
 _FAILING_LEADERS = 3
+# A node that tells the leaders is asked in threads, which the end of the process waits for.
+_NODE_SECONDS = 4.0
 
 
 class Defaults(NamedTuple):
@@ -176,7 +178,9 @@ class Upstreams:
             return NodeSender(SubmittingNode(url, seconds=seconds))
         if not url.startswith(("http://", "https://")):
             raise Unusable(f"{url}: expected http://host or https://host")
-        return LeadersSender(Node(url), self._client, self._chain, seconds=seconds)
+        return LeadersSender(
+            Node(url, timeout_seconds=_NODE_SECONDS), self._client, self._chain, seconds=seconds
+        )
 
 
 def write_breakers(changes: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:

@@ -83,6 +83,7 @@ class Writer:
         self._changed: dict[Flight, None] = {}
         self._something = asyncio.Event()
         self._told: dict[bytes, _Told] = {}
+        self._is_stopping = False
         self.is_away = False
 
     def changed(self, flight: Flight) -> None:
@@ -100,10 +101,15 @@ class Writer:
     def waiting(self) -> int:
         return len(self._changed)
 
+    def stop(self) -> None:
+        """What waits is written, and no more."""
+        self._is_stopping = True
+        self._something.set()
+
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Until `stop`, and then until nothing waits."""
         pause = _FIRST_PAUSE_SECONDS
-        while True:
+        while self._changed or not self._is_stopping:
             await self._something.wait()
             await asyncio.sleep(_GATHERING_SECONDS)
             self._something.clear()
@@ -237,6 +243,7 @@ def _store(batch: _Batch) -> _Written:
     """In the database's thread."""
     try:
         with transaction.atomic():
+            store.commit_durably()
             bundles = store.insert_bundles(batch.bundles)
             for row, bundle_id in batch.new:
                 row.bundle_id = bundles.get(bundle_id)
