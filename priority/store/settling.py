@@ -14,6 +14,7 @@ from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
 
 _PAGE = 2_000
+_LOOKING = 7_330
 
 
 class UnsettledRow(NamedTuple):
@@ -100,17 +101,20 @@ def awaited() -> list[bytes]:
     return [signature for (signature,) in rows]
 
 
+def alone() -> bool:
+    """Whether nobody else looks for fates until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_LOOKING])
+        return bool(cursor.fetchone()[0])
+
+
 def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
-    """Page by page, in the order in which they were stored."""
-    newest = 0
+    """Page by page, the newest ones first: what waits for a gap to be filled holds nobody up."""
+    chosen = Submission.objects.filter(settled_at__isnull=True, accepted_at__lte=accepted_before)
+    oldest: int | None = None
     while True:
-        rows = (
-            Submission.objects.filter(
-                settled_at__isnull=True, accepted_at__lte=accepted_before, id__gt=newest
-            )
-            .order_by("id")
-            .values_list(*UnsettledRow._fields)[:_PAGE]
-        )
+        below = chosen if oldest is None else chosen.filter(id__lt=oldest)
+        rows = below.order_by("-id").values_list(*UnsettledRow._fields)[:_PAGE]
         page = [
             UnsettledRow(pk, bytes(signature), bytes(blockhash), *rest)
             for pk, signature, blockhash, *rest in rows
@@ -119,7 +123,7 @@ def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
             yield page
         if len(page) < _PAGE:
             return
-        newest = page[-1].id
+        oldest = page[-1].id
 
 
 def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]:

@@ -1,11 +1,13 @@
 """Fates of what was submitted: from finalized blocks as they are stored, and from the ledger."""
 
 import logging
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
+from django.db import transaction
 
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange
@@ -54,32 +56,41 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
     return len(settling.settle_found(found, now=now))
 
 
-def settle_due(*, node: Node | None, nonce_patience: timedelta, now: datetime) -> None:
+def settle_due(
+    *, node: Node | None, nonce_patience: timedelta, now: datetime, seconds: float = 20.0
+) -> None:
     """Submissions that the ledger holds though nobody noticed, that it proves can land no more, or,
-    where it has a gap that stays, of which the node tells.
+    where it has a gap that stays, of which the node tells. Ends when another worker is at it.
     """
-    asked: list[UnsettledRow] = []
+    until = time.monotonic() + seconds
+    left: list[UnsettledRow] = []
     for rows in store.unsettled(accepted_before=now - _YOUNG):
-        # In this order: what lands in between is found.
-        over = _over(rows, nonce_patience=nonce_patience, now=now)
-        places = ledger_transactions.places([row.signature for row in rows])
-        _settle_late([FoundRow(signature, *place) for signature, place in places.items()], now)
-        lost = {pk: why for pk, why in over.items() if why}
-        known = {row.id for row in rows if row.signature in places}
-        settling.settle_lost({pk: why for pk, why in lost.items() if pk not in known}, now=now)
-        asked += [
-            row
-            for row in rows
-            if row.id not in known | lost.keys()
-            and not row.is_nonced
-            and row.accepted_at < now - _PATIENCE
-        ]
+        with transaction.atomic():
+            if not store.alone():
+                return
+            left += _settle_by_ledger(rows, nonce_patience=nonce_patience, now=now)
+        if time.monotonic() > until:
+            break
     settling.settle_bundles(now=now)
-    if asked and node is not None:
+    old = [row for row in left if not row.is_nonced and row.accepted_at < now - _PATIENCE]
+    if old and node is not None:
         try:
-            _ask(node, asked[:_MOST_ASKED], now)
+            _ask(node, old[:_MOST_ASKED], now)
         except NodeError as error:
             log.info("fates cannot be told by %s: %s", node.name, error)
+
+
+def _settle_by_ledger(
+    rows: Sequence[UnsettledRow], *, nonce_patience: timedelta, now: datetime
+) -> list[UnsettledRow]:
+    """Those of which the ledger says nothing yet."""
+    # In this order: what lands in between is found.
+    over = _over(rows, nonce_patience=nonce_patience, now=now)
+    places = ledger_transactions.places([row.signature for row in rows])
+    _settle_late([FoundRow(signature, *place) for signature, place in places.items()], now)
+    absent = [row for row in rows if row.signature not in places]
+    settling.settle_lost({row.id: over[row.id] for row in absent if row.id in over}, now=now)
+    return [row for row in absent if row.id not in over]
 
 
 def _settle_late(found: Sequence[FoundRow], now: datetime) -> None:
