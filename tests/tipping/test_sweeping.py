@@ -190,13 +190,13 @@ def test_what_the_ledger_and_the_chain_do_not_agree_on_is_told(
     assert plan(chain) == 1
     batch.refresh_from_db()
     assert (
-        batch.sweep_note == "1 addresses hold 2,000,000 lamports more than the ledger of tips says"
+        batch.sweep_note == "1 address holds 2,000,000 lamports more than the ledger of tips says"
     )
     bring_out(chain)
     plan(chain)
     batch.refresh_from_db()
     assert batch.swept_at is not None
-    assert "is swept, but 1 addresses hold 2,000,000 lamports more" in caplog.text
+    assert "is swept, but 1 address holds 2,000,000 lamports more" in caplog.text
 
 
 @pytest.mark.django_db

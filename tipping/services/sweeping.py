@@ -127,7 +127,8 @@ def _disagreement(more_on_chain: dict[Pubkey, int]) -> str:
         return ""
     more, less = sum(each for each in wrong if each > 0), -sum(each for each in wrong if each < 0)
     told = [f"{more:,} lamports more"] * bool(more) + [f"{less:,} less"] * bool(less)
-    return f"{len(wrong)} addresses hold {' and '.join(told)} than the ledger of tips says"
+    who = "1 address holds" if len(wrong) == 1 else f"{len(wrong):,} addresses hold"
+    return f"{who} {' and '.join(told)} than the ledger of tips says"
 
 
 def _sweep(node: Node, looks: list[_Look], terms: Terms, now: datetime) -> int:
@@ -185,8 +186,8 @@ def _conclude(look: _Look, *, waiting: Collection[Pubkey], again: bool, now: dat
     notes = [look.note] * bool(look.note)
     dust = [look.sweepable[key] for key in look.sweepable.keys() & waiting]
     if dust:
-        told = f"{sum(dust):,} lamports on {len(dust)} addresses"
-        notes.append(f"{told} wait for a richer one that can pay the fee")
+        where = "1 address" if len(dust) == 1 else f"{len(dust):,} addresses"
+        notes.append(f"{sum(dust):,} lamports on {where} wait for a richer one that can pay")
     swept = False
     if not any(look.found.lamports.values()):
         with transaction.atomic():
