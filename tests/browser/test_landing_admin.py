@@ -42,15 +42,10 @@ def fill() -> dict[str, str]:
     landed, tipped = fill_landing(now, key=key, rounds=5), fill_tipping(now, key=key)
     return {
         "submission": f"{PAGES['submissions']}{landed['landed']}/change/",
-        "submission-refused": f"{PAGES['submissions']}{landed['refused']}/change/",
-        "submissions-none": f"{PAGES['submissions']}?q=nobody",
         "bundle": f"{PAGES['bundles']}{landed['bundle']}/change/",
         "upstream": f"{PAGES['upstreams']}{landed['frankfurt']}/change/",
-        "upstream-new": f"{PAGES['upstreams']}add/",
-        "tip-class": f"{PAGES['tip-classes']}add/",
         "tip-batch": f"{PAGES['tip-batches']}{tipped['batch']}/change/",
         "tip-address": f"{PAGES['tip-addresses']}{tipped['address']}/change/",
-        "tip-entry": f"{PAGES['tip-ledger']}{tipped['entry']}/change/",
         "tip-sweep": f"{PAGES['tip-sweeps']}{tipped['sweep']}/change/",
         "home-landing": "/admin/",
     }
@@ -60,8 +55,8 @@ def test_the_pages_without_data(watched: Callable[[], Any]) -> None:
     visitor = watched()
     visitor.sign_in()
     wrong = []
-    for name, path in PAGES.items():
-        wrong += look(visitor, name, path, "empty")
+    for name in ("submissions", "tip-classes", "tip-ledger"):
+        wrong += look(visitor, name, PAGES[name], "empty")
     assert not wrong, "\n".join(wrong)
 
 
