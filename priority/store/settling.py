@@ -69,7 +69,8 @@ _SETTLE_FOUND = (
     "WITH found AS (SELECT s.id, v.* FROM priority_submission s"
     " JOIN unnest(%s::bytea[], %s::bigint[], %s::integer[], %s::text[])"
     " AS v(signature, slot, transaction_index, err) ON v.signature = s.signature"
-    " WHERE s.settled_at IS NULL OR s.state IN ('expired', 'refused')"
+    # What is settled without a place was called lost, or a node told of it.
+    " WHERE s.settled_at IS NULL"
     f" OR (s.transaction_index IS NULL AND v.transaction_index IS NOT NULL){_LOCKED})"
     " UPDATE priority_submission s SET"
     " state = CASE WHEN f.err IS NULL THEN 'landed' ELSE 'failed' END,"
