@@ -137,6 +137,25 @@ def test_answers_that_are_none(
         node_of(answering).slot()
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        {"value": None},
+        {"value": []},
+        {"value": [None, None]},
+        {"value": [7]},
+        {"value": [{"slot": "x", "err": None}]},
+        {"value": [{"slot": 7}]},
+    ],
+)
+def test_statuses_that_are_none(answering: Answering, result: Any) -> None:
+    answering.status = 200
+    answering.body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+    with pytest.raises(NodeUnreachable, match="getSignatureStatuses answered no"):
+        node_of(answering).signature_statuses([bytes(64)])
+
+
 def test_a_block_that_is_none_is_told_with_its_place(answering: Answering) -> None:
     answering.status = 200
     answering.body = b'{"jsonrpc":"2.0","id":1,"result":{"parentSlot":1,"blockhash":"x"}}'
@@ -155,7 +174,9 @@ def test_a_block_that_is_none_is_told_with_its_place(answering: Answering) -> No
             lambda inner: (
                 st.lists(inner, max_size=3)
                 | st.dictionaries(
-                    st.sampled_from(["result", "error", "code", "message", "parentSlot", "x"]),
+                    st.sampled_from(
+                        ["result", "error", "code", "message", "parentSlot", "value", "slot", "err"]
+                    ),
                     inner,
                     max_size=4,
                 )
@@ -173,6 +194,8 @@ def test_no_answer_breaks_it(answering: Answering, body: bytes) -> None:
         lambda: node.blocks(Slot(0), Slot(9)),
         lambda: node.genesis_hash(),
         lambda: node.version(),
+        lambda: node.block_height(),
+        lambda: node.signature_statuses([bytes(64)]),
     ):
         with contextlib.suppress(NodeError):
             ask()
