@@ -319,7 +319,7 @@ STEPS = st.lists(
 
 @pytest.mark.django_db
 @settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
