@@ -207,11 +207,13 @@ def test_home_tells_of_submissions_landers_and_breakers(
 
 def test_home_tells_of_a_lander_that_is_alive(admin_client: Any) -> None:
     import json
+    import time
 
     from access.redis_client import NAMESPACE, client
     from priority.submissions import ACCEPTED_STREAM, FIELD
 
-    client().set(f"{NAMESPACE}landing:lander:edge-1", json.dumps({"inFlight": 1_234}), ex=60)
+    said = {"inFlight": 1_234, "at": time.time()}
+    client().hset(f"{NAMESPACE}landing:landers", "edge-1", json.dumps(said))
     client().xadd(ACCEPTED_STREAM, {FIELD: b"x"})
     home = text_of(admin_client, "/admin/")
     assert "1 alive" in home

@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from typing import Any
+import time
+from typing import Any, cast
 
 from redis.asyncio import Redis
 
@@ -12,7 +13,8 @@ from access.redis_client import NAMESPACE, client
 ALIVE_SECONDS = 3.0
 _STATE_SECONDS = 60
 _ALIVE = f"{NAMESPACE}landing:alive:"
-_STATE = f"{NAMESPACE}landing:lander:"
+# {name: what it said last}; a scan of all keys would meet each transaction in flight.
+_STATES = f"{NAMESPACE}landing:landers"
 _MOST_LANDERS = 64
 
 # Ours as long as it holds our word, or nobody's.
@@ -52,7 +54,7 @@ class Name:
     async def let_go(self) -> None:
         """Others need not wait to find us gone."""
         await self._client.eval(_LET_GO, 1, _ALIVE + self.text, self._word)
-        await self._client.delete(_STATE + self.text)
+        await self._client.hdel(_STATES, self.text)
 
     async def others_alive(self, names: list[str]) -> set[str]:
         """Of these names, those that a lander has."""
@@ -63,7 +65,7 @@ class Name:
 
     async def publish(self, state: dict[str, Any]) -> None:
         """How the lander fares, for people."""
-        await self._client.set(_STATE + self.text, json.dumps(state), ex=_STATE_SECONDS)
+        await self._client.hset(_STATES, self.text, json.dumps(state))
 
     async def _hold(self, name: str) -> bool:
         milliseconds = int(ALIVE_SECONDS * 1_000)
@@ -75,9 +77,9 @@ def landers() -> dict[str, dict[str, Any]]:
     """What every lander said last, by name: inFlight, waitingRows, waitingEntries, sentPerSecond,
     lastError, at (Unix seconds), upstreams. Raises redis.RedisError.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for key in sorted(client().scan_iter(match=_STATE + "*", count=1_000)):
-        text: Any = client().get(key)
-        if text is not None:
-            found[key.decode().removeprefix(_STATE)] = json.loads(text)
-    return found
+    told = cast(dict[bytes, bytes], client().hgetall(_STATES))
+    found = {name.decode(): json.loads(text) for name, text in sorted(told.items())}
+    lately = time.time() - _STATE_SECONDS
+    if silent := [name for name, state in found.items() if state["at"] < lately]:
+        client().hdel(_STATES, *silent)
+    return {name: state for name, state in found.items() if name not in silent}
