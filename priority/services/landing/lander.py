@@ -270,7 +270,11 @@ def _settled_among(ids: list[int]) -> set[int]:
 
 
 async def _ended(*tasks: "asyncio.Task[Any]") -> None:
-    """Cancels them, and waits until they are through with it."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
+    """Cancels them, and waits until they are through with it. Once is not enough: redis-py may take
+    a cancellation for its own when an answer comes in the same moment.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=0.1)
