@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from access import key_cache, key_text
+from access import buckets, key_cache, key_text
 from access.errors import (
     BadNetwork,
     KeyExpired,
@@ -21,6 +22,7 @@ from access.errors import (
     UnknownScope,
 )
 from access.models import ApiKey, Customer, Tier
+from access.redis_client import client
 from access.services import keys, tiers
 
 Issue = Callable[..., keys.IssuedKey]
@@ -53,6 +55,21 @@ def test_a_known_key_costs_no_query_the_second_time(issue: Issue) -> None:
     with CaptureQueriesContext(connection) as queries:
         identify(issued.secret)
     assert len(queries) == 0
+
+
+def test_a_key_that_lay_idle_is_confirmed_by_redis_alone(issue: Issue, monkeypatch: Any) -> None:
+    issued = issue()
+    key_cache.confirm(0)  # what a limited request learns from Redis
+    identify(issued.secret)
+    monkeypatch.setattr(key_cache, "FRESH_SECONDS", 0.0)
+    client().set(buckets.GENERATION_KEY, 0)
+    with CaptureQueriesContext(connection) as queries:
+        identify(issued.secret)
+    assert len(queries) == 0
+    client().incr(buckets.GENERATION_KEY)  # another process changed a key
+    with CaptureQueriesContext(connection) as queries:
+        identify(issued.secret)
+    assert len(queries) == 1
 
 
 def test_a_typo_costs_no_query_at_all(db: None) -> None:
