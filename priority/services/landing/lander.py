@@ -226,6 +226,7 @@ class Lander:
         lacking = self._flights.sweep(datetime.now(UTC))
         if lacking:
             await self._watcher.blockhashes(lacking)
+            self._flights.sweep(datetime.now(UTC))
         old = self._flights.to_look_up(time.monotonic())
         if old:
             loop = asyncio.get_running_loop()
