@@ -49,8 +49,9 @@ def old_blockhash(localnet: Localnet, blocks_left: int = 40) -> str:
     """One that so many blocks more take, as the follower has told it."""
     localnet.wait_for_slot(BLOCKHASH_BLOCKS - blocks_left, "confirmed")
     newest = localnet.call("getBlockHeight", {"commitment": "processed"})
-    # No slot is skipped here: slots are heights.
-    block = localnet.call("getBlock", newest - BLOCKHASH_BLOCKS + blocks_left)
+    # Slots are heights here, but for those of dead forks.
+    slots = localnet.call("getBlocks", newest - BLOCKHASH_BLOCKS + blocks_left, newest)
+    block = localnet.call("getBlock", slots[0])
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         client.hset(BLOCKHASHES, b58decode(block["blockhash"]), str(block["blockHeight"]))
     text: str = block["blockhash"]
