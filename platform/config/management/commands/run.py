@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection, connections
+from django.utils import timezone
 
 from config import env
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
@@ -27,6 +28,7 @@ from embedded.servers import (
 )
 from historical.services.bounds import newest_slot_or_none
 from rewind.models import ArchiveState
+from tipping.services import batches
 
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -87,6 +89,9 @@ class Command(BaseCommand):
                 left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"
                 self.stdout.write(f"follower is not started: {left_out['follower']}")
             credentials = ensure_credentials(run_dir, _base_url(host, port))
+            # Whoever calls first finds tip addresses, and not classes that are about to open.
+            batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
+            batches.rotate_due(now=timezone.now())
             connections.close_all()
             supervise(
                 procfile,
