@@ -21,8 +21,8 @@ class PostFailed(Exception):
 
 
 class Poster:
-    """One server's connections, for one event loop. aiohttp takes some 400 µs of a core for a
-    request, this a tenth of it.
+    """One server's connections, for one event loop. A request costs some 45 µs of a core, and is on
+    its socket before the first await if a connection is idle; aiohttp's client takes 97.
     """
 
     def __init__(self, url: str, *, most_connections: int = _MOST_CONNECTIONS) -> None:
