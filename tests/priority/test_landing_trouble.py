@@ -95,6 +95,24 @@ def test_a_failing_node_is_left_alone_and_tried_again_and_staff_may_hurry(
     assert set(found.attempts.values_list("outcome", flat=True)) >= {"refused"}
 
 
+def test_leaders_that_take_no_connection_are_told_of_until_they_do_again(
+    followed: Localnet, payer: Keypair
+) -> None:
+    followed.call("setFaults", {"tpu": "refuse"})
+    try:
+        with lander(followed):
+            upstream("leaders", kind="leaders")
+            signature = accept(transfer_of(followed, payer))
+            broken = wait(lambda: Upstream.objects.exclude(broken_reason="").first(), "told")
+            assert "does not allow the connection" in broken.broken_reason
+            assert not Submission.objects.filter(state__in=("landed", "expired")).exists()
+            followed.call("setFaults", {"tpu": "ok"})
+            reached(signature, "landed")
+            wait(lambda: Upstream.objects.filter(broken_until=None).exists(), "closed again")
+    finally:
+        followed.call("setFaults", {"tpu": "ok"})
+
+
 def test_no_retries_are_no_retries(followed: Localnet, payer: Keypair) -> None:
     with odd_node(lambda body: (200, answered("taken"))) as node, lander(followed):
         upstream("odd", url=node.url)

@@ -124,6 +124,8 @@ class Race:
             answer = await delivery.send
             way.succeeded()
         except (Resting, ClientClosed, NotNow) as error:
+            if isinstance(error, Resting):
+                way.rests(loop.time(), delivery.target, str(error))
             self._explain_failure(flight, way, str(error))
             self._not_tried(flight, this)
             return

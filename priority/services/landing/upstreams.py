@@ -71,6 +71,14 @@ class Way:
             level = logging.INFO if was_open else logging.WARNING
             log.log(level, "upstream %s rests for %.0f s: %s", self.row.name, pause, reason)
 
+    def rests(self, now: float, target: str, reason: str) -> None:
+        """A leader was not tried: connections to it failed a moment ago. Nobody may be waiting for
+        one when it fails, so that this is all that tells of leaders that do not take us. It makes
+        no pause longer: that is for tries.
+        """
+        if not self.breaker.is_open:
+            self.failed(now, target, reason, None)
+
 
 class Upstreams:
     """`ways` are those that can be sent to. For one event loop, and to be closed."""
