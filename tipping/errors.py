@@ -32,14 +32,14 @@ class TtlTooLong(FetchRefused):
 
 
 class CountOutOfRange(FetchRefused):
-    """A count of no addresses, or of more than one fetch may ask for."""
+    """A count of more addresses than one fetch may ask for."""
 
     code = -32602
     reason = "count_out_of_range"
 
     def __init__(self, max_count: int) -> None:
         words = {"error": self.reason, "max_count": max_count}
-        super().__init__(words, f"count is 1 to {max_count}")
+        super().__init__(words, f"count is at most {max_count}")
 
 
 class BadTipQuery(FetchRefused):
@@ -48,8 +48,8 @@ class BadTipQuery(FetchRefused):
     code = -32602
     reason = "bad_tip_query"
 
-    def __init__(self, text: str) -> None:
-        super().__init__({"error": text}, text)
+    def __init__(self, text: str, **beside: int) -> None:
+        super().__init__({"error": text, **beside}, text)
 
 
 class QuotaExceeded(FetchRefused):

@@ -1,6 +1,6 @@
 """What the tip operations answer, field for field."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from solders.pubkey import Pubkey
 
@@ -70,9 +70,9 @@ class Valid:
     """An address that may be tipped; a static one for ever."""
 
     address: str
+    valid: bool = field(default=True, init=False)
     is_static: bool
     expires_at: int | None
-    valid: bool = True
 
 
 def base58(pubkey: bytes) -> str:

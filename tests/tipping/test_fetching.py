@@ -115,9 +115,9 @@ def test_a_key_in_the_query_is_no_parameter(fetch, opened, many):
         ("ttl=7201", {"error": "ttl_too_long", "max_ttl_seconds": 7200}),
         (f"ttl={2**63}", {"error": "ttl_too_long", "max_ttl_seconds": 7200}),
         ("ttl=" + "9" * 5000, {"error": "ttl_too_long", "max_ttl_seconds": 7200}),
-        ("count=0", {"error": "count_out_of_range", "max_count": 16}),
+        ("count=0", {"error": "count must be at least 1, found 0", "max_count": 16}),
         ("count=17", {"error": "count_out_of_range", "max_count": 16}),
-        ("count=-1", {"error": "count_out_of_range", "max_count": 16}),
+        ("count=-1", {"error": "count must be at least 1, found -1", "max_count": 16}),
         ("ttl=9000&count=99", {"error": "ttl_too_long", "max_ttl_seconds": 7200}),
         ("ttl=soon", None),
         ("ttl=", None),
@@ -239,7 +239,7 @@ def test_calls_are_counted_under_their_names(fetch, opened, many):
 
     opened(600, now=timezone.now())
     fetch("", many.secret)
-    fetch("count=0", many.secret)
+    fetch("count=17", many.secret)
     fetch("", many.secret, path="/priority/tipinfo")
     fetch("", many.secret, path="/priority/tipaddress/1111")
     usage.flush()

@@ -5,7 +5,7 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tipping.errors import CountOutOfRange, TipAddressesUnavailable, TtlTooLong
+from tipping.errors import BadTipQuery, CountOutOfRange, TipAddressesUnavailable, TtlTooLong
 from tipping.ladder import snapped
 from tipping.services import batches, rungs, standing
 from tipping.store import addresses
@@ -43,8 +43,8 @@ class Issued:
 
 
 def ordered(*, ttl: int | None, count: int, max_count: int, edge: str, now: datetime) -> Order:
-    """The order; the TTL snaps up to the ladder, None is the default class. Raises TtlTooLong and
-    CountOutOfRange.
+    """The order; the TTL snaps up to the ladder, None is the default class. Raises TtlTooLong,
+    BadTipQuery and CountOutOfRange.
     """
     ladder = rungs.rungs(edge, now=now)
     if not ladder:
@@ -53,7 +53,9 @@ def ordered(*, ttl: int | None, count: int, max_count: int, edge: str, now: date
     place = snapped([rung.ttl_seconds for rung in ladder], wanted)
     if place is None:
         raise TtlTooLong(ladder[-1].ttl_seconds)
-    if not 1 <= count <= max_count:
+    if count < 1:
+        raise BadTipQuery(f"count must be at least 1, found {count}", max_count=max_count)
+    if count > max_count:
         raise CountOutOfRange(max_count)
     return Order(ladder[place].ttl_seconds, wanted, count)
 
