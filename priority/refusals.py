@@ -63,7 +63,9 @@ class TipTooSmall(TipRefused):
 
 
 class TipAddressUnknown(TipRefused):
-    """Transfers that are large enough, to addresses that were never issued as tip addresses."""
+    """Transfers that are large enough, to addresses that were never issued as tip addresses; all
+    of them are in `unknownAddresses`.
+    """
 
     reason = "tip_address_unknown"
 
@@ -74,7 +76,8 @@ class TipAddressUnknown(TipRefused):
             f"{Pubkey(pubkey)} is no tip address",
             at,
             **_transfer(place, pubkey, required, found),
-            addresses=[str(Pubkey(each)) for each in all_],
+            # `addresses` are good ones in other refusals.
+            unknownAddresses=[str(Pubkey(each)) for each in all_],
         )
 
 

@@ -78,14 +78,15 @@ class SignatureMissing(InvalidParams):
 
 
 class SignatureInvalid(InvalidParams):
-    """A signature that is not that of its key over the message."""
+    """A signature that is not that of its key over the message. `pubkey` is the key."""
 
     reason = "signature_invalid"
 
-    def __init__(self, at: str) -> None:
+    def __init__(self, at: str, pubkey: bytes) -> None:
         super().__init__(
             "transaction signature is invalid: Transaction did not pass signature verification",
             at=at,
+            pubkey=str(Pubkey(pubkey)),
         )
 
 
@@ -112,7 +113,7 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
         if signature == _UNSIGNED:
             raise SignatureMissing(at, key)
         if not Signature(signature).verify(Pubkey(key), message):
-            raise SignatureInvalid(at)
+            raise SignatureInvalid(at, key)
     return Signed(data, wire)
 
 
@@ -142,7 +143,8 @@ def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
     name = encoding.value
     # Not decoded at all: base58 takes time that grows with the square of the length.
     if len(text) > _LONGEST[name]:
-        raise TransactionTooLarge(len(text) * MOST_BYTES // _LONGEST[name], at)
+        least = len(text) * MOST_BYTES // _LONGEST[name]
+        raise TransactionTooLarge(max(least, MOST_BYTES + 1), at)
     try:
         wire = b58decode(text) if encoding is TransactionText.BASE58 else b64decode(text)
     except (ValueError, binascii.Error) as fault:

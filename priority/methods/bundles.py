@@ -189,8 +189,12 @@ def _read(texts: Sequence[str], config: BundleConfig, *, at: str) -> Bundle:
         where = f"[0].encodedTransactions[{place}]"
         transaction = read_transaction(text, encoding, at=where)
         # Those that were signed: a replaced blockhash is no part of that.
-        if not config.skip_sig_verify and not all(transaction.verify_with_results()):
-            raise SignatureInvalid(where)
+        if not config.skip_sig_verify:
+            for key, is_good in zip(
+                transaction.message.account_keys, transaction.verify_with_results(), strict=False
+            ):
+                if not is_good:
+                    raise SignatureInvalid(where, bytes(key))
         transactions.append(transaction)
     return Bundle(
         transactions=transactions,

@@ -64,6 +64,7 @@ def test_a_transaction_is_read_in_both_encodings(version: str, encoding: Transac
         (bytes(GOOD["legacy"])[:-1], TransactionUndecodable),
         (b"\2" + bytes(GOOD["v0"])[1:], TransactionUndecodable),
         (b"\1" * 1_233, TransactionTooLarge),
+        (b"\xff" * 1_233, TransactionTooLarge),
         (b"\1" * 20_000, TransactionTooLarge),
     ],
 )

@@ -123,8 +123,9 @@ def test_every_signature_is_looked_at(door: Door) -> None:
     ):
         told = refused(door, VersionedTransaction.populate(message, signatures))
         assert (told["reason"], told["at"]) == (reason, "[0]")
-    told = refused(door, VersionedTransaction.populate(message, [first, Signature.default()]))
-    assert told["pubkey"] == str(other.pubkey())
+    for bad in (Signature.default(), first):
+        told = refused(door, VersionedTransaction.populate(message, [first, bad]))
+        assert told["pubkey"] == str(other.pubkey())
     result(door("/priority", "sendTransaction", text(good), SENT))
 
 
@@ -170,7 +171,7 @@ def test_a_tip_to_an_address_that_was_never_issued(door: Door) -> None:
     assert told["reason"] == "tip_address_unknown"
     assert (told["address"], told["instructionIndex"]) == (str(large), 1)
     assert (told["required"], told["found"]) == (MINIMUM, MINIMUM + 1)
-    assert set(told["addresses"]) == {str(small), str(large)}
+    assert set(told["unknownAddresses"]) == {str(small), str(large)}
 
 
 def test_a_tip_behind_a_lookup_table(door: Door) -> None:
