@@ -73,7 +73,7 @@ class TipAddressUnknown(TipRefused):
         self, at: str, place: int, pubkey: bytes, found: int, required: int, all_: Sequence[bytes]
     ) -> None:
         super().__init__(
-            f"{Pubkey(pubkey)} is no tip address",
+            f"{Pubkey(pubkey)} is no tip address: /priority/fetchtipaddress gives one",
             at,
             **_transfer(place, pubkey, required, found),
             # `addresses` are good ones in other refusals.
@@ -90,7 +90,7 @@ class TipAddressExpired(TipRefused):
         self, at: str, place: int, pubkey: bytes, found: int, required: int, expires_at: int
     ) -> None:
         super().__init__(
-            f"the tip address {Pubkey(pubkey)} has expired",
+            f"the tip address {Pubkey(pubkey)} has expired: fetch another",
             at,
             **_transfer(place, pubkey, required, found),
             expiresAt=expires_at,

@@ -10,6 +10,7 @@ from gateway.transactions import (
     TransactionText,
     TransactionTooLarge,
     TransactionUndecodable,
+    UnsupportedVersion,
     read_signed,
 )
 from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
@@ -70,7 +71,7 @@ def _read(text: str, encoding: TransactionText | None, at: str) -> Signed:
         return read_signed(text, encoding, at=at)
     try:
         return read_signed(text, TransactionText.BASE64, at=at)
-    except (TransactionUndecodable, TransactionTooLarge) as refused:
+    except (TransactionUndecodable, TransactionTooLarge, UnsupportedVersion) as refused:
         try:
             return read_signed(text, TransactionText.BASE58, at=at)
         except (TransactionUndecodable, TransactionTooLarge):

@@ -79,6 +79,7 @@ class StoredSubmission(NamedTuple):
     signature: bytes
     state: str
     commitment: str
+    reason: str
     tries: int
     sent_at: datetime | None
     seen_at: datetime | None

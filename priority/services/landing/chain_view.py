@@ -52,6 +52,14 @@ class Chain:
         passed = int((now - self._began_at) / self.slot_seconds)
         return self.slot + max(0, min(passed, _MOST_GUESSED_SLOTS))
 
+    def slot_before(self, seconds: float) -> int | None:
+        """The slot of so long ago, never a later one than was told: nothing that came then can be
+        in a block before it. None before anything was told.
+        """
+        if self.slot is None:
+            return None
+        return max(0, self.slot - int(max(0.0, seconds) / self.slot_seconds))
+
     def last_valid_height(self, blockhash: bytes) -> int | None:
         """The last block that takes the blockhash: an upper bound for one that nobody knows, None
         while no block was told at all.

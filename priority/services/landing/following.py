@@ -56,6 +56,7 @@ class Flights:
         self._by_entry[entry_id] = flight
         for part in flight.parts:
             self._by_signature.setdefault(part.signature, []).append((flight, part))
+            part.accepted_slot = self._chain.slot_before(_age(flight, datetime.now(UTC)))
             if not self._place(part):
                 self._unplaced[flight] = None
             sighting = self._chain.sighting(part.signature)
@@ -109,6 +110,8 @@ class Flights:
         lacking: dict[bytes, None] = {}
         for flight in list(self._unplaced):
             for part in flight.parts:
+                if part.accepted_slot is None:
+                    part.accepted_slot = self._chain.slot_before(_age(flight, now))
                 if not part.is_placed and not self._place(part):
                     lacking[part.blockhash] = None
             self._writer.changed(flight)
@@ -183,8 +186,6 @@ class Flights:
 
     def _place(self, part: Part) -> bool:
         """Its last valid height becomes as exact as is known now. Whether it is exact."""
-        if part.accepted_slot is None:
-            part.accepted_slot = self._chain.slot_now(_now())
         if part.is_nonced:
             part.is_placed = True
         else:
@@ -219,7 +220,9 @@ class Flights:
 
     def _drop(self, flight: Flight) -> None:
         self._writer.forget(flight)
-        self._by_entry.pop(flight.entry_id, None)
+        if self._by_entry.get(flight.entry_id) is not flight:
+            return  # an answer came after it was dropped, and is stored now
+        del self._by_entry[flight.entry_id]
         self._unplaced.pop(flight, None)
         for part in flight.parts:
             others = [each for each in self._by_signature[part.signature] if each[1] is not part]

@@ -213,8 +213,10 @@ def _merge(flight: Flight, part: Part, stored: StoredSubmission) -> None:
     if part is flight.parts[0]:
         flight.tries += stored.tries
     part.sent_at = stored.sent_at or part.sent_at
-    if part.sent_at is not None and part.state is State.RECEIVED:
-        part.state, part.reason = State.SENT, ""
+    if part.state is State.RECEIVED:
+        part.reason = part.reason or stored.reason
+        if part.sent_at is not None:
+            part.state, part.reason = State.SENT, ""
     if stored.state in ON_CHAIN and stored.slot is not None and part.slot is None:
         err = None if stored.err is None else transaction_error_bytes(stored.err)
         index = stored.transaction_index or 0
