@@ -79,6 +79,12 @@ def test_every_accepted_signature_has_a_fate_whatever_is_killed() -> None:
             f" fates {dict(states)} after {settled:.1f} s; refused {dict(answered.refused)},"
             f" {answered.unanswered} without an answer and sent again"
         )
+        missed = Counter(
+            (fate["state"], (fate["reason"] or "").partition(":")[0], fate["tries"])
+            for signature, fate in fates.items()
+            if answered.accepted[signature] != fate["state"]
+        )
+        print(f"not as meant: {missed.most_common(12)}")
         assert states.total() == len(answered.accepted)
         assert set(states) <= {"landed", "failed", "expired", "refused"}
         compare(localnet, fates, answered.accepted)
