@@ -105,6 +105,7 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
     data, wire = _read(text, encoding, at)
     try:
         sanitize(wire)
+        _require_runnable(wire)
     except BadTransaction as fault:
         raise TransactionUndecodable(f"invalid transaction: {fault}", at) from None
     # One byte tells how many there are: sanitize lets no more of them pass.
@@ -115,6 +116,20 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
         if not Signature(signature).verify(Pubkey(key), message):
             raise SignatureInvalid(at, key)
     return Signed(data, wire)
+
+
+def _require_runnable(wire: Wire) -> None:
+    """BadTransaction for what no node takes, so that it could only expire."""
+    count = len(wire.account_keys)
+    for index, instruction in enumerate(wire.instructions):
+        if not 0 < instruction.program_index < count:
+            raise BadTransaction(
+                "the program is the payer, or stands in a lookup table",
+                f"message.instructions[{index}]",
+            )
+    for index, lookup in enumerate(wire.lookups):
+        if not lookup.writable and not lookup.readonly:
+            raise BadTransaction("nothing is looked up", f"message.addressTableLookups[{index}]")
 
 
 def read_transaction(text: str, encoding: TransactionText, *, at: str) -> VersionedTransaction:
@@ -148,7 +163,11 @@ def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
     try:
         wire = b58decode(text) if encoding is TransactionText.BASE58 else b64decode(text)
     except (ValueError, binascii.Error) as fault:
-        raise TransactionUndecodable(f"invalid {name} encoding: {fault}", at) from None
+        told = f"invalid {name} encoding: {fault}"
+        if encoding is TransactionText.BASE58:
+            # Mostly base64 whose sender named no encoding: base58 is what is read then.
+            told += "; where it is base64, name that encoding"
+        raise TransactionUndecodable(told, at) from None
     if len(wire) > MOST_BYTES:
         raise TransactionTooLarge(len(wire), at)
     return wire
