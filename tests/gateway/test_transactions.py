@@ -2,6 +2,8 @@
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -11,9 +13,10 @@ from solders.keypair import Keypair
 from solders.message import Message, MessageV0, MessageV1
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
-from solders.transaction import VersionedTransaction
+from solders.transaction import SanitizeError, VersionedTransaction
 
 from chain.encodings import b58encode
+from chain.transactions import Instruction, Lookup, decode_wire, encode_wire
 from gateway.transactions import (
     TransactionText,
     TransactionTooLarge,
@@ -108,6 +111,26 @@ def test_a_signed_transaction_is_read_in_both_encodings(
     read = read_signed(WRITTEN[encoding](wire), encoding, at="")
     assert read.data == wire
     assert read.wire.signatures == [bytes(each) for each in GOOD[version].signatures]
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"instructions": [Instruction(0, b"\0\1", b"")]}, "message.instructions[0]"),
+        ({"instructions": [Instruction(2, b"\0\1", b"")]}, "message.instructions[0]"),
+        ({"lookups": [Lookup(bytes(32), b"\1", b""), Lookup(bytes(32), b"", b"")]}, "Lookups[1]"),
+    ],
+)
+def test_what_no_node_takes_is_refused(change: dict[str, Any], place: str) -> None:
+    wire = decode_wire(bytes(GOOD["v0"]))
+    wire = replace(wire, **{"lookups": [Lookup(bytes(32), b"\1", b"")], **change})
+    message = encode_wire(wire)[65:]
+    signed = bytes([1]) + bytes(PAYER.sign_message(message)) + message
+    with pytest.raises(TransactionUndecodable) as caught:
+        read_signed(WRITTEN[BASE64](signed), BASE64, at="")
+    assert place in caught.value.message
+    with pytest.raises(SanitizeError):
+        VersionedTransaction.from_bytes(signed).sanitize()
 
 
 @given(st.sampled_from(list(GOOD)), st.integers(0, 10_000), st.integers(1, 255))
