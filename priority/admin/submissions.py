@@ -22,6 +22,7 @@ from access.models import ApiKey, Tier
 from priority.admin.fates import in_words, slots_after, state_word
 from priority.admin.states import StateFilter
 from priority.models import Attempt, Submission
+from tipping.services.standing import expiry_of
 
 _TRIES_SHOWN = 200
 _OUTCOMES = {
@@ -178,7 +179,13 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="to")
     def tip_goes_to(self, row: Submission) -> SafeString | str:
-        return "-" if row.tip_address is None else words.whole(row.tip_address)
+        if row.tip_address is None:
+            return "-"
+        text = words.whole(row.tip_address)
+        if expiry_of(bytes(row.tip_address)) is None:
+            return text  # a static one: it has no page
+        link = reverse("admin:tipping_tipaddress_change", args=[str(row.tip_address)])
+        return format_html('<a class="tm-link" href="{}">{}</a>', link, text)
 
     @admin.display(description="instruction")
     def tip_stands_in(self, row: Submission) -> str:
@@ -203,7 +210,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
     @admin.display(description="retries")
     def retries(self, row: Submission) -> str:
         most = "until it lands or expires" if row.max_retries is None else f"{row.max_retries:,}"
-        return f"{row.tries:,} rounds made; retries asked for: {most}"
+        noun = "round" if row.tries == 1 else "rounds"
+        return f"{row.tries:,} {noun} made; retries asked for: {most}"
 
     @admin.display(description="request id")
     def request_number(self, row: Submission) -> SafeString | str:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from solders.pubkey import Pubkey
 
 from priority.models import Submission, Upstream
 from tests.priority.landed_samples import fill_landing
 from tests.rewind.test_audit_admin import text_of
+from tests.tipping.tipped_samples import fill_tipping
 
 SUBMISSIONS = "/admin/priority/submission/"
 BUNDLES = "/admin/priority/bundle/"
@@ -94,6 +96,17 @@ def test_a_submission_tells_its_fate_and_every_try(admin_client: Any, ids: dict[
     assert "no upstream ever took it. Reason: refused_by_all" in refused
     failed = text_of(admin_client, f"{SUBMISSIONS}{ids['failed']}/change/")
     assert "6001" in failed
+
+
+def test_a_submission_leads_to_the_address_that_it_tips(
+    admin_client: Any, ids: dict[str, Any], issue: Callable[..., Any]
+) -> None:
+    address = fill_tipping(timezone.now(), key=issue().key)["address"]
+    page = f"/admin/tipping/tipaddress/{address}/change/"
+    assert page not in text_of(admin_client, f"{SUBMISSIONS}{ids['landed']}/change/")
+    Submission.objects.filter(pk=ids["landed"]).update(tip_address=Pubkey.from_string(address))
+    assert f'href="{page}"' in text_of(admin_client, f"{SUBMISSIONS}{ids['landed']}/change/")
+    assert admin_client.get(page).status_code == 200
 
 
 def test_a_bundle_shows_its_transactions_and_engines(

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.tipped_samples import fill_tipping
-from tipping.models import TipAddress, TipBatch, TtlClass
+from tipping.models import TipAddress, TipBatch, TipEntry, TtlClass
 from tipping.services import batches
 
 CLASSES = "/admin/tipping/ttlclass/"
@@ -132,7 +132,11 @@ def test_the_ledger_tells_sums_by_day_and_class(admin_client: Any, ids: dict[str
     assert "What it received" not in text
     assert ids["address"][:8] in text_of(admin_client, ENTRIES, q=ids["address"])
     assert text_of(admin_client, ENTRIES, kind="sweep").count(">sweep<") >= 1
-    assert "Nothing here yet" not in text_of(admin_client, f"{ENTRIES}{ids['entry']}/change/")
+    page = f"{ENTRIES}{ids['entry']}/change/"
+    entry = TipEntry.objects.get(pk=ids["entry"])
+    assert f"/admin/priority/submission/?q={entry.signature}" in text_of(admin_client, page)
+    TipEntry.objects.filter(pk=entry.pk).update(key=None, kind="tip")
+    assert "not by a key of ours" in text_of(admin_client, page)
 
 
 def test_sweeps_are_listed_with_their_addresses(admin_client: Any, ids: dict[str, Any]) -> None:

@@ -50,6 +50,7 @@ class TipEntryAdmin(ReadOnlyAdmin):
     list_before_template = "admin/tipping/tipentry/days.html"
     readonly_fields = (
         *("whole_name", "whole_address", "what", "amount", "by_key", "slot_number", "recorded"),
+        "way",
     )
     fieldsets = ((None, {"fields": readonly_fields}),)
 
@@ -119,6 +120,15 @@ class TipEntryAdmin(ReadOnlyAdmin):
     @admin.display(description="kind")
     def what(self, entry: TipEntry) -> SafeString:
         return words.coloured(entry.kind, _HUES[TipEntry.Kind(entry.kind)])
+
+    @admin.display(description="its way")
+    def way(self, entry: TipEntry) -> SafeString | str:
+        if entry.key is None and entry.kind != TipEntry.Kind.SWEEP:
+            return "not by a key of ours"
+        link = reverse("admin:priority_submission_changelist")
+        return format_html(
+            '<a class="tm-link" href="{}?q={}">show the submission</a>', link, entry.signature
+        )
 
     @admin.display(description="lamports")
     def amount(self, entry: TipEntry) -> str:
