@@ -364,6 +364,8 @@ LOGGING = {
             name: {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
             for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace", "quic")
         },
+        # After a pause of a worker, a line for each tick that a clock made meanwhile.
+        "celery.worker.request": {"level": "WARNING"},
     },
 }
 
