@@ -176,6 +176,25 @@ class Submission(models.Model):
         return str(self.signature)
 
 
+class CoSubmitter(models.Model):
+    """A key that was answered with what another customer had submitted before: it is brought out
+    once, and both are told what becomes of it. `name` is a signature, or a bundle's id.
+    """
+
+    name = models.BinaryField(max_length=64)
+    key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
+    accepted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "key"], name="a_cosubmitter_is_noted_once")
+        ]
+        indexes = [models.Index(fields=["accepted_at"], name="cosubmitters_by_time")]
+
+    def __str__(self) -> str:
+        return bytes(self.name).hex()
+
+
 class Attempt(models.Model):
     """One try to bring a submission out by one upstream."""
 

@@ -5,7 +5,7 @@ Nothing else stands before the answer: no database, no upstream.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
 
@@ -15,12 +15,14 @@ from django.conf import settings
 from solders.signature import Signature
 
 from access import script_socket
+from access.outages import AWAY
 from chain.nonces import stands_on_nonce
 from chain.transactions import decode_wire
 from gateway.transactions import Signed
 from priority.models import Submission
 from priority.refusals import BlockhashExpired, BundleDuplicates, QueueFull, QueueUnavailable
 from priority.services.tips import Candidates, TipRules, candidates, first_good
+from priority.store import cosubmitters
 from priority.store.accepting import Offered, Verdict, is_known, offer
 from priority.submissions import Accepted, in_flight_key
 from tipping.addresses import live_key
@@ -155,11 +157,32 @@ def _accept(
     if verdict is Verdict.NO_TIP:
         tip = first_good(wires, found, bounds.tips, now=now, at=at.__getitem__)
         verdict, numbers = _offer(_with_tips(offered, Candidates([], tip)), now=now, most=most)
+    if verdict is Verdict.KNOWN and numbers[0]:
+        _note_cosubmitter(signed, bundle_id, origin)
     if verdict is Verdict.DEAD_BLOCKHASH:
         place, last_valid, height = numbers
         raise BlockhashExpired(at[looked_at[place]], last_valid, height)
     if verdict is Verdict.FULL:
         raise QueueFull(numbers[0], most)
+
+
+def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) -> None:
+    """It is in flight for another key, and is brought out once: this one is told of it too. So
+    seldom that the database may be asked.
+    """
+    if origin.key_id is None:
+        return
+    names = _names(bundle_id, [each.wire.signatures[0] for each in signed])
+    accepted_at = datetime.fromtimestamp(origin.received_at, UTC)
+    try:
+        cosubmitters.note(names, key_id=origin.key_id, accepted_at=accepted_at)
+    except AWAY:
+        raise QueueUnavailable(may_be_queued=True) from None
+
+
+def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
+    """What a submission is remembered by."""
+    return [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
 
 
 def _offer(offered: Offered, *, now: int, most: int) -> tuple[Verdict, list[int]]:
@@ -191,7 +214,7 @@ def _offered(
         only=list(wishes.only),
         bundle_id=bundle_id,
     )
-    names = [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
+    names = _names(bundle_id, signatures)
     # What stands before and behind the tip, which is chosen where the addresses are looked up.
     packed = [_pack(getattr(accepted, name)) for name in _FIELDS]
     return Offered(

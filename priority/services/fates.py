@@ -16,6 +16,7 @@ from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
 from priority.services import backlog
 from priority.services.accepting import bundle_id_of
 from priority.services.announcing import FateChange
+from priority.store import cosubmitters
 from priority.store import fates as store
 from priority.submissions import State, in_flight_key
 
@@ -45,9 +46,12 @@ def fate(signature: Signature, *, key_id: int | None, kept_days: int) -> Fate:
         if raw in waiting:
             return _received(raw, waiting[raw], attempts=[])
         row = row or store.submission_with_attempts(raw, key_id)
-    if row is None:
+    if row is not None:
+        return told(row, attempts=attempts_of(row))
+    shared = _shared([raw], key_id, attempts=[]).get(raw)
+    if shared is None:
         raise SignatureUnknown(signature, kept_days)
-    return told(row, attempts=attempts_of(row))
+    return shared
 
 
 def fates(signatures: Sequence[Signature], *, key_id: int | None) -> list[Fate | None]:
@@ -62,6 +66,8 @@ def fates(signatures: Sequence[Signature], *, key_id: int | None) -> list[Fate |
     missing = [raw for raw in wanted if raw not in found]
     if missing:
         found |= {bytes(row.signature): told(row) for row in store.submissions(missing, key_id)}
+        missing = [raw for raw in missing if raw not in found]
+        found |= _shared(missing, key_id)
     return [found.get(raw) for raw in wanted]
 
 
@@ -94,7 +100,10 @@ def bundle_fate(name: str | Sequence[str], *, key_id: int | None, kept_days: int
             return waiting
         row = row or _stored(asked, key_id)
     if row is None:
-        raise BundleUnknown(kept_days)
+        shared = _shared_bundle(asked, key_id)
+        if shared is None:
+            raise BundleUnknown(kept_days)
+        return shared
     is_one = isinstance(row, Submission)
     bundle_id = asked.bundle_id if isinstance(row, Submission) else row.bundle_id
     return BundleFate(
@@ -305,6 +314,54 @@ def _waiting_bundle(
         engine_ids={},
         accepted_at=min(each.received_at for each in waiting.values()),
         transactions=[_received(raw, waiting[raw], attempts=[]) for raw in signatures],
+    )
+
+
+def _shared(
+    signatures: Sequence[bytes], key_id: int | None, *, attempts: list[Try] | None = None
+) -> dict[bytes, Fate]:
+    """Those that the key's customer submitted after another one: what the chain tells anybody, and
+    nothing of how the other one had it sent.
+    """
+    since = cosubmitters.since(signatures, key_id) if key_id is not None and signatures else {}
+    rows = {bytes(row.signature): row for row in cosubmitters.submissions(list(since))}
+    found = {}
+    for raw, accepted_at in since.items():
+        at = accepted_at.timestamp()
+        if raw not in rows:
+            found[raw] = _received(raw, InFlight(at, key_id), attempts=attempts)
+            continue
+        found[raw] = msgspec.structs.replace(
+            told(rows[raw], attempts=attempts),
+            accepted_at=at,
+            bundle_id=None,
+            edge=None,
+            tier=None,
+            only_upstreams=[],
+            max_retries=None,
+            tries=0,
+        )
+    return found
+
+
+def _shared_bundle(asked: NamedBundle, key_id: int | None) -> BundleFate | None:
+    name = bytes.fromhex(asked.bundle_id)
+    since = {} if key_id is None else cosubmitters.since([name], key_id)
+    if name not in since:
+        return None
+    row = cosubmitters.bundle(asked.bundle_id)
+    signatures = asked.signatures or cosubmitters.signatures_of(asked.bundle_id)
+    fates = _shared(signatures, key_id, attempts=[])
+    return BundleFate(
+        bundle_id=asked.bundle_id,
+        state=State.RECEIVED if row is None else row.state,
+        final=row is not None and row.settled_at is not None,
+        reason=None if row is None else row.reason or None,
+        slot=None if row is None else row.slot,
+        engine_ids={},
+        accepted_at=since[name].timestamp(),
+        settled_at=None if row is None else _seconds(row.settled_at),
+        transactions=[fates[raw] for raw in signatures if raw in fates],
     )
 
 

@@ -3,6 +3,7 @@
 import logging
 from datetime import datetime, timedelta
 
+from priority.store import cosubmitters
 from priority.store.fates import forget_settled_before
 
 log = logging.getLogger(__name__)
@@ -14,6 +15,7 @@ def forget(kept: timedelta, *, now: datetime) -> None:
     """Deletes settled submissions that were accepted longer ago, in steps that readers do not
     notice, up to two hundred thousand at once.
     """
+    cosubmitters.forget_before(now - kept)
     forgotten = 0
     for _ in range(_MOST_STEPS):
         step = forget_settled_before(now - kept)

@@ -12,7 +12,11 @@ from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
 _SCRIPT = """
 local known, looked_up, hashes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-if redis.call('EXISTS', KEYS[4]) == 1 then return {1} end
+local before = redis.call('GET', KEYS[4])
+if before then
+  local theirs = string.match(before, '|(.*)$')
+  return {1, (theirs ~= '' and theirs ~= string.match(ARGV[7], '|(.*)$')) and 1 or 0}
+end
 local now, tip = tonumber(ARGV[4]), nil
 local answer = {2}
 for i = 1, looked_up do
@@ -44,7 +48,7 @@ class Verdict(IntEnum):
     """What the script did."""
 
     QUEUED = 0
-    KNOWN = 1  # it is in flight already: nothing was written
+    KNOWN = 1  # it is in flight already: nothing was written; numbers: 1 where by another key
     NO_TIP = 2  # numbers: the expiries of the addresses that were looked up, -1 where unknown
     DEAD_BLOCKHASH = 3  # numbers: which of them, its last valid height, the newest height
     FULL = 4  # numbers: how many entries wait

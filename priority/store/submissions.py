@@ -162,6 +162,31 @@ _INSERT_BUNDLES = (
     " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.bundle_id"
     f" ON CONFLICT (bundle_id) {_starts_anew('priority_bundle', BundleRow)}"
 )
+
+
+def _note_cosubmitters(table: str, name: str, match: str, recordset: str) -> str:
+    """What one customer submits after another is both's to ask for, whosever the row is now."""
+    return (
+        "INSERT INTO priority_cosubmitter (name, key_id, accepted_at)"
+        f" SELECT {name}, k.id, CASE k.id WHEN v.key_id THEN v.accepted_at ELSE t.accepted_at END"
+        f" FROM {recordset} JOIN {table} t ON {match}"
+        " JOIN access_apikey k ON k.id IN (v.key_id, t.key_id)"
+        " WHERE v.key_id <> t.key_id ON CONFLICT DO NOTHING"
+    )
+
+
+_NOTE_OF_SUBMISSIONS = _note_cosubmitters(
+    "priority_submission",
+    "t.signature",
+    "t.signature = decode(v.signature, 'hex')",
+    _recordset(SubmissionRow),
+)
+_NOTE_OF_BUNDLES = _note_cosubmitters(
+    "priority_bundle",
+    "decode(t.bundle_id, 'hex')",
+    "t.bundle_id = v.bundle_id",
+    _recordset(BundleRow, text=["bundle_id"]),
+)
 _CHANGED = [name for name in SubmissionChange.__struct_fields__ if name != "id"]
 _KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}
 _CHANGE_SUBMISSIONS = (
@@ -196,6 +221,7 @@ def insert_bundles(rows: Sequence[BundleRow]) -> dict[str, int]:
     if not rows:
         return {}
     with connection.cursor() as cursor:
+        cursor.execute(_NOTE_OF_BUNDLES, [_json(rows)])
         cursor.execute(_INSERT_BUNDLES, [_json(rows)])
         cursor.execute(
             "SELECT bundle_id, id FROM priority_bundle WHERE bundle_id = ANY(%s)",
@@ -213,6 +239,8 @@ def insert_submissions(
     if not rows:
         return {}, []
     with connection.cursor() as cursor:
+        # Before the row may become another one's.
+        cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(rows)])
         cursor.execute(_INSERT_SUBMISSIONS, [_json(rows)])
         found = cursor.fetchall()
         new = {bytes(signature): pk for pk, signature, _ in found}
@@ -222,6 +250,9 @@ def insert_submissions(
                 "DELETE FROM priority_attempt WHERE submission_id = ANY(%s)", [restarted]
             )
         others = [row for row in rows if bytes.fromhex(row.signature) not in new]
+        if others:
+            # Again: another lander may have been first since.
+            cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(others)])
         _join_bundles(others)
         return new, stored_submissions([bytes.fromhex(row.signature) for row in others])
 

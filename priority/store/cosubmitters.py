@@ -1,0 +1,56 @@
+"""Who else submitted a transaction or a bundle, beside the customer whose row it is."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from access.models import ApiKey
+from priority.models import Bundle, CoSubmitter, Submission
+
+# A key that was deleted meanwhile is nobody's.
+_NOTE = """
+INSERT INTO priority_cosubmitter (name, key_id, accepted_at)
+SELECT n.name, k.id, %s FROM unnest(%s::bytea[]) AS n(name), access_apikey k WHERE k.id = %s
+ON CONFLICT DO NOTHING
+"""
+
+
+def note(names: Sequence[bytes], *, key_id: int, accepted_at: datetime) -> None:
+    """The key's holder is told of these too: signatures and bundles' ids. Durable."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit TO on")
+        cursor.execute(_NOTE, [accepted_at, list(names), key_id])
+
+
+def since(names: Collection[bytes], key_id: int) -> dict[bytes, datetime]:
+    """When the key's customer first submitted them, of those that another customer had submitted
+    before.
+    """
+    holder = ApiKey.objects.filter(pk=key_id).values("customer")
+    rows = CoSubmitter.objects.filter(name__in=names, key__customer__in=holder)
+    return {
+        bytes(name): accepted_at
+        for name, accepted_at in rows.order_by("-accepted_at").values_list("name", "accepted_at")
+    }
+
+
+def submissions(signatures: Collection[bytes]) -> list[Submission]:
+    """Whosever they are, but for sweeps."""
+    rows = Submission.objects.filter(signature__in=signatures)
+    return list(rows.exclude(kind=Submission.Kind.SWEEP).select_related("bundle"))
+
+
+def bundle(bundle_id: str) -> Bundle | None:
+    """Whosever it is."""
+    return Bundle.objects.filter(bundle_id=bundle_id).first()
+
+
+def signatures_of(bundle_id: str) -> list[bytes]:
+    """Of its transactions, in their order."""
+    rows = Submission.objects.filter(bundle__bundle_id=bundle_id).order_by("bundle_index")
+    return [bytes(signature) for signature in rows.values_list("signature", flat=True)]
+
+
+def forget_before(moment: datetime) -> None:
+    CoSubmitter.objects.filter(accepted_at__lt=moment).delete()
