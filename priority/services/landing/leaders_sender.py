@@ -19,6 +19,8 @@ _WARM_LEADERS = 4
 _LEFT_SLOTS = 2
 # The follower's word is a moment old when it comes.
 _SILENCE_SECONDS = 5.0
+# A node that was started together with us takes a moment.
+_SAID_AFTER_SECONDS = 3.0
 
 
 class LeadersSender:
@@ -31,6 +33,7 @@ class LeadersSender:
         self._chain = chain
         self._seconds = seconds
         self._refreshing: asyncio.Task[None] | None = None
+        self._failing_since: float | None = None
         self._said = ""
 
     def deliveries(self, flight: Flight) -> list[Delivery]:
@@ -85,15 +88,23 @@ class LeadersSender:
                 # Nobody follows: the node knows the slot, and the clock goes on from there.
                 self._chain.hear(await asyncio.to_thread(self._node.slot, "processed"), _now())
             slot = self._chain.slot_now(now)
-            if slot is not None and self._schedule.is_due(slot, time.monotonic()):
-                await asyncio.to_thread(self._schedule.refresh, slot, time.monotonic())
-                self.ahead()
+            if slot is None or not self._schedule.is_due(slot, time.monotonic()):
+                return
+            await asyncio.to_thread(self._schedule.refresh, slot, time.monotonic())
+            self.ahead()
         except NodeError as error:
-            if str(error) != self._said:
-                log.warning("the leader schedule is as old as it is: %s", error)
-            self._said = str(error)
-            return
-        self._said = ""
+            self._say(now, str(error))
+        else:
+            if self._said:
+                log.info("the node tells the next leaders again")
+            self._failing_since, self._said = None, ""
+
+    def _say(self, now: float, error: str) -> None:
+        if self._failing_since is None:
+            self._failing_since = now
+        if now - self._failing_since >= _SAID_AFTER_SECONDS and error != self._said:
+            log.warning("the node does not tell the next leaders: %s", error)
+            self._said = error
 
 
 def _name(leader: Leader) -> str:
