@@ -43,4 +43,5 @@ class Coverage:
         begin = bisect_left(self._slots, first)
         if begin > end:
             return True  # it begins above: none of these blocks can matter
-        return self._whole_from[end] <= begin and self._parents[begin] < first
+        is_begun = self._slots[begin] == first or self._parents[begin] < first
+        return is_begun and self._whole_from[end] <= begin

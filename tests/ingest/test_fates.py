@@ -443,3 +443,9 @@ def test_coverage_agrees_with_a_plain_look(data: st.DataObject) -> None:
     elif proved and first > chain[0][1]:
         told = Coverage(here)
         assert told.is_past(first, height)
+
+
+def test_a_chain_is_whole_from_its_genesis_which_is_its_own_parent():
+    coverage = Coverage([(0, 0, 0), (1, 0, 1), (3, 1, 2)])
+    assert coverage.is_past(0, 1) and coverage.is_whole(0, 2)
+    assert not coverage.is_past(0, 2)

@@ -39,6 +39,7 @@ class Chain:
         self.confirmed_slot = -1
         self._began_at = -math.inf
         self._began: deque[tuple[int, float]] = deque(maxlen=_MEASURED_SLOTS)
+        self._told: deque[tuple[int, float]] = deque(maxlen=_KEPT_SLOTS)
         self._heights: dict[int, int] = {}
         self._confirmed: dict[int, None] = {}
         self._of_blockhashes: dict[bytes, int] = {}
@@ -52,13 +53,14 @@ class Chain:
         passed = int((now - self._began_at) / self.slot_seconds)
         return self.slot + max(0, min(passed, _MOST_GUESSED_SLOTS))
 
-    def slot_before(self, seconds: float) -> int | None:
-        """The slot of so long ago, never a later one than was told: nothing that came then can be
-        in a block before it. None before anything was told.
+    def slot_at(self, moment: float) -> int | None:
+        """The slot that was told last before the moment, or the oldest one that is remembered:
+        nothing that came then can be in a block before it. None before anything was told.
         """
-        if self.slot is None:
-            return None
-        return max(0, self.slot - int(max(0.0, seconds) / self.slot_seconds))
+        for slot, told_at in reversed(self._told):
+            if told_at <= moment:
+                return slot
+        return self._told[0][0] if self._told else None
 
     def last_valid_height(self, blockhash: bytes) -> int | None:
         """The last block that takes the blockhash: an upper bound for one that nobody knows, None
@@ -153,6 +155,7 @@ class Chain:
             return
         self.slot, self._began_at = slot, now
         self._began.append((slot, now))
+        self._told.append((slot, now))
         (first, first_at), (last, last_at) = self._began[0], self._began[-1]
         if len(self._began) >= 4 and last_at > first_at:
             # Bounded, since a stream that catches up tells of many slots in one moment.

@@ -56,7 +56,7 @@ class Flights:
         self._by_entry[entry_id] = flight
         for part in flight.parts:
             self._by_signature.setdefault(part.signature, []).append((flight, part))
-            part.accepted_slot = self._chain.slot_before(_age(flight, datetime.now(UTC)))
+            part.accepted_slot = self._slot_of(flight, datetime.now(UTC))
             if not self._place(part):
                 self._unplaced[flight] = None
             sighting = self._chain.sighting(part.signature)
@@ -111,7 +111,7 @@ class Flights:
         for flight in list(self._unplaced):
             for part in flight.parts:
                 if part.accepted_slot is None:
-                    part.accepted_slot = self._chain.slot_before(_age(flight, now))
+                    part.accepted_slot = self._slot_of(flight, now)
                 if not part.is_placed and not self._place(part):
                     lacking[part.blockhash] = None
             self._writer.changed(flight)
@@ -183,6 +183,9 @@ class Flights:
                 self._lands(flight, part)
             elif not flight.is_on_chain:
                 self._race.run(flight)
+
+    def _slot_of(self, flight: Flight, now: datetime) -> int | None:
+        return self._chain.slot_at(_now() - _age(flight, now))
 
     def _place(self, part: Part) -> bool:
         """Its last valid height becomes as exact as is known now. Whether it is exact."""

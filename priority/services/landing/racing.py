@@ -15,7 +15,7 @@ from priority.services.landing.senders import Delivery, NotNow
 from priority.services.landing.upstreams import Upstreams, Way
 from priority.submissions import State
 from upstream.submitting import Refused, SubmitError, Unwilling
-from upstream.tpu_errors import ClientClosed, Resting, TooLarge, TpuError
+from upstream.tpu_errors import Backlogged, ClientClosed, Resting, TooLarge, TpuError
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,10 @@ _LONGEST_PAUSE_SECONDS = 2.0
 # A bundle is worth another auction each slot or two.
 _BUNDLE_PAUSE_SLOTS = 1.5
 _LEAST_BUNDLE_PAUSE_SECONDS = 0.1
+# So many tries may wait for one upstream's answers. What was sent before goes again only while few
+# do: under more load than an upstream takes, the first tries are worth more than the next ones.
+_MOST_UNDER_WAY = 256
+_MOST_UNDER_WAY_AGAIN = 64
 
 
 @dataclass(slots=True)
@@ -93,8 +97,11 @@ class Race:
         loop = asyncio.get_running_loop()
         now, this = loop.time(), _Round(flight.tries + 1)
         why_not = ""
-        ways = chosen(self._upstreams.ways, flight.accepted)
-        for way in ways:
+        most = _MOST_UNDER_WAY_AGAIN if flight.is_sent else _MOST_UNDER_WAY
+        for way in chosen(self._upstreams.ways, flight.accepted):
+            if way.under_way >= most:
+                why_not = why_not or f"upstream_busy: {way.row.name}"
+                continue
             if not way.breaker.allows(now, seconds=way.seconds):
                 why_not = why_not or f"upstream_rests: {way.row.name}: {way.breaker.reason}"
                 continue
@@ -106,6 +113,7 @@ class Race:
             for delivery in deliveries:
                 flight.under_way += 1
                 this.under_way += 1
+                way.under_way += 1
                 task = loop.create_task(self._deliver(flight, way, delivery, this))
                 self._under_way.add(task)
                 task.add_done_callback(self._under_way.discard)
@@ -123,7 +131,7 @@ class Race:
         try:
             answer = await delivery.send
             way.succeeded()
-        except (Resting, ClientClosed, NotNow) as error:
+        except (Resting, Backlogged, ClientClosed, NotNow) as error:
             if isinstance(error, Resting):
                 way.rests(loop.time(), delivery.target, str(error))
             self._explain_failure(flight, way, str(error))
@@ -150,6 +158,7 @@ class Race:
         finally:
             flight.under_way -= 1
             this.under_way -= 1
+            way.under_way -= 1
         this.is_tried = True
         latency = int((loop.time() - began) * 1e6)
         flight.note(

@@ -45,6 +45,7 @@ class Way:
     sender: Sender
     breaker: Breaker = field(default_factory=Breaker)
     failing: set[str] = field(default_factory=set)
+    under_way: int = 0  # tries whose answer has not come
     is_unwritten: bool = False  # the breaker's state is not in the table yet
 
     @property
