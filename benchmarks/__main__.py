@@ -13,6 +13,10 @@ from benchmarks import engine, ledger  # noqa: E402
 engine.main()
 ledger.main()
 # Processes of their own: Django reads its settings, and with them the database, once.
-for module in ("archive", "ingest", "rewind_reads", "replay", "bundles", "accept", "tip_fetches"):
+MODULES = (
+    *("archive", "ingest", "rewind_reads", "replay", "bundles"),
+    *("accept", "tip_fetches", "tpu", "landing", "slots_to_land"),
+)
+for module in MODULES:
     command = [sys.executable, "-m", f"benchmarks.{module}"]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": sys.path[0]}, check=True)
