@@ -172,7 +172,8 @@ def _words(text: str, place: Any, kind: Any) -> str:
 
 
 def _int_word(text: str) -> str:
-    return {"Expected `int` >= 0": "u64", "Expected `int` <= 255": "u8"}.get(text, "u64")
+    most = text.partition("<= ")[2]
+    return {"": "u64", "255": "u8"}.get(most, f"at most {most}")
 
 
 def _refuse_above_u64(value: Any) -> None:
