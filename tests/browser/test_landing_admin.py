@@ -80,6 +80,12 @@ def test_the_pages_with_data_and_orders_given_on_them(watched: Callable[[], Any]
     page.click("button[name=index]")
     page.wait_for_selector("text=1 upstream is tried again")
     assert not Upstream.objects.filter(broken_until__isnull=False).exists()
+    page.set_viewport_size({"width": 1440, "height": 500})
+    visitor.open(PAGES["tip-batches"])
+    boxes = page.query_selector_all("#changelist-form tbody input.action-select")
+    assert len(boxes) >= 8
+    for box in (boxes[0], boxes[-1]):  # the bar of orders is there by the second
+        box.check()
     visitor.open(f"{PAGES['upstreams']}add/")
     page.fill("#id_name", "bundle")
     page.select_option("#id_kind", "node")

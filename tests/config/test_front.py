@@ -23,3 +23,9 @@ def test_it_says_what_the_root_passes_on_and_to_whom(
     assert words in text and "curl http://localhost/historical" in text
     assert node == "" or node not in text  # an address may hold a key
     assert page["X-Request-Id"] and not page.cookies
+
+
+def test_it_names_every_area(client: Any) -> None:
+    text = client.get("/", HTTP_HOST="localhost").content.decode()
+    for path in ("/priority", "/bundle", "/historical", "/rewind"):
+        assert f"<code>{path}</code>" in text
