@@ -121,6 +121,8 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
 def _require_runnable(wire: Wire) -> None:
     """BadTransaction for what no node takes, so that it could only expire."""
     count = len(wire.account_keys)
+    if len(set(wire.account_keys)) < count:
+        raise BadTransaction("a key stands there twice", "message.accountKeys")
     for index, instruction in enumerate(wire.instructions):
         if not 0 < instruction.program_index < count:
             raise BadTransaction(

@@ -133,6 +133,15 @@ def test_what_no_node_takes_is_refused(change: dict[str, Any], place: str) -> No
         VersionedTransaction.from_bytes(signed).sanitize()
 
 
+def test_a_key_that_is_loaded_twice_is_refused() -> None:
+    wire = decode_wire(bytes(GOOD["v0"]))
+    payer, *others = wire.account_keys
+    message = encode_wire(replace(wire, account_keys=[payer, *others, payer]))[65:]
+    signed = bytes([1]) + bytes(PAYER.sign_message(message)) + message
+    with pytest.raises(TransactionUndecodable, match="twice"):
+        read_signed(WRITTEN[BASE64](signed), BASE64, at="")
+
+
 @given(st.sampled_from(list(GOOD)), st.integers(0, 10_000), st.integers(1, 255))
 def test_whatever_is_changed_of_a_signed_transaction_is_noticed(
     version: str, place: int, change: int
