@@ -116,6 +116,23 @@ def test_typescripts_snippet_of_landing_follows_the_fate(
     assert slot == stored_slot
 
 
+def test_the_shells_snippet_of_landing_hears_the_stream(followed: Service) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("the snippet needs curl")
+    # In the shell's place, so that its end is curl's; and a silent stream ends too.
+    text = "exec timeout 30 " + snippet("sh", followed, section_name="Land a transaction")
+    environment = {**os.environ, "KEY": followed.key}
+    with subprocess.Popen(
+        ["sh", "-c", text], env=environment, stdout=subprocess.PIPE, text=True
+    ) as curl:
+        try:
+            assert curl.stdout is not None
+            until_ready = next((line for line in curl.stdout if line == "event: ready\n"), None)
+        finally:
+            curl.terminate()
+    assert until_ready is not None
+
+
 def test_a_block_engines_client_lands_a_bundle(followed: Service, node: Node) -> None:
     given = {
         "baseUrl": followed.base_url,
