@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
+from solders.hash import Hash
 from solders.keypair import Keypair
+from solders.message import MessageV0
 from solders.system_program import (
     AdvanceNonceAccountParams,
     advance_nonce_account,
@@ -19,9 +21,10 @@ from solders.system_program import (
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode
-from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES
+from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
 from priority.models import Attempt, Submission, Upstream
 from priority.services.landing.names import landers
+from priority.services.telling import tell
 from tests.localnet.wallets import done, pay, signed
 from tests.localnet_process import Localnet
 from tests.priority.landing import (
@@ -150,6 +153,25 @@ def test_what_was_in_a_dead_fork_is_sent_again(followed: Localnet, payer: Keypai
             if first != last:
                 break
         assert any(first != last for first, last in slots), slots
+
+
+def test_a_fork_that_nobody_told_dead_is_left_with_the_next_finalized_slot() -> None:
+    payer, now = Keypair(), time.time()
+    message = MessageV0.try_compile(payer.pubkey(), [], [], Hash.new_unique())
+    transaction = VersionedTransaction(message, [payer])
+    with odd_node(lambda body: (200, answered("taken"))) as node, lander(None):
+        upstream("odd", url=node.url)
+        signature = accept(transaction)
+        reached(signature, "sent")
+        seen = Seen(100, signature, [0], {})
+        tell([SlotMoved(98, "finalized"), seen, SlotMoved(100, "processed")], now=now)
+        assert reached(signature, "landed").slot == 100
+        asked = len(node.bodies)
+        # The follower that comes next has never heard of the slot.
+        tell([SlotMoved(99, "finalized"), SlotMoved(101, "confirmed")], now=now)
+        tell([SlotMoved(101, "finalized")], now=now)
+        assert reached(signature, "sent").slot is None
+        wait(lambda: len(node.bodies) > asked, "it is sent again")
 
 
 def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: Keypair) -> None:

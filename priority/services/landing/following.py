@@ -83,6 +83,8 @@ class Flights:
                         self._lose(moved)
                     elif chain.is_confirmed(moved):
                         self._confirm(moved)
+                        if status == "finalized":
+                            self._leave_behind(moved)
         if chain.slot != slot:
             self._race.ahead()
 
@@ -186,6 +188,14 @@ class Flights:
 
     def _slot_of(self, flight: Flight, now: datetime) -> int | None:
         return self._chain.slot_at(_now() - _age(flight, now))
+
+    def _leave_behind(self, finalized: int) -> None:
+        """What stands in slots below a finalized one that nobody told confirmed. Those are of dead
+        branches: who would have told so was started anew meanwhile, and knows nothing of them.
+        """
+        for slot in list(self._by_slot):
+            if slot < finalized and not self._chain.is_confirmed(slot):
+                self._lose(slot)
 
     def _place(self, part: Part) -> bool:
         """Its last valid height becomes as exact as is known now. Whether it is exact."""
