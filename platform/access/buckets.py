@@ -120,15 +120,19 @@ def take(plan: Plan, cost: int = 1) -> Taken:
     if held is not None:
         return _taken(plan, 0, 0.0, [held] * len(plan.buckets), None)
     ahead = lease.wanted()
+    paid = lease.drain()
     try:
         try:
-            answer = script_socket.ask(_with(plan.by_digest, cost, ahead))
+            answer = script_socket.ask(_with(plan.by_digest, cost - paid, ahead))
         except script_socket.ScriptUnknown:
-            answer = script_socket.ask(_with(plan.by_text, cost, ahead))
+            answer = script_socket.ask(_with(plan.by_text, cost - paid, ahead))
         generation, refused, retry_ms, granted, *remaining = answer
     except script_socket.RedisAway:
         refused, wait, remaining = local_buckets.take(plan.buckets, cost)
         return _taken(plan, refused, wait, remaining, None)
+    if refused and paid:
+        lease.put_back(paid)
+        remaining = [left + paid for left in remaining]
     lease.grant(0 if refused else granted, min(remaining))
     return _taken(plan, refused, retry_ms / 1000, remaining, generation)
 

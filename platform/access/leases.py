@@ -36,6 +36,19 @@ class Lease:
             self.left -= cost
             return self.remaining + self.left
 
+    def drain(self) -> int:
+        """All that is left, for a cost above it that the bucket pays the rest of."""
+        if not self.left:
+            return 0
+        with self.lock:
+            left, self.left = self.left, 0
+            return left if time.monotonic() < self.ends_at else 0
+
+    def put_back(self, tokens: int) -> None:
+        """What `drain` gave, for the bucket could not pay the rest."""
+        with self.lock:
+            self.left += tokens
+
     def wanted(self) -> int:
         """How many to ask for: doubling while the last lease did not live out its time, halving
         with every one that did.

@@ -5,6 +5,7 @@ from typing import Any
 
 from solders.pubkey import Pubkey
 
+from chain.derived_keys import derived_keypair
 from tests.clients.chain_doors import (
     decided,
     landed,
@@ -52,6 +53,14 @@ class History:
         return [*self.airdrops, *(each.signature for each in self.taken)]
 
 
+def given_to_the_lander(service: Service, localnet: Localnet, last: int) -> list[str]:
+    """Airdrops to the account that pays the service's own tips."""
+    seed = bytes.fromhex((service.run_dir / "tip_seed").read_text(encoding="ascii"))
+    purse = str(derived_keypair(seed, "bundle tips").pubkey())
+    found = localnet.call("getSignaturesForAddress", purse, {"commitment": "finalized"})
+    return [each["signature"] for each in found if each["slot"] <= last]
+
+
 def made(service: Service, *, rounds: int) -> History:
     """Sends so many rounds of them, and waits until all that they did is archived."""
     localnet, pen = localnet_of(service), Pen(seed=3)
@@ -73,6 +82,7 @@ def made(service: Service, *, rounds: int) -> History:
         play_round(history, mixture, pen, number)
     history.last = max(each["slot"] for each in statuses(localnet, history.signatures) if each)
     until(lambda: archived_to(service) >= history.last, "all of it archived")
+    history.airdrops += given_to_the_lander(service, localnet, history.last)
     (coverage,) = of_service(service, "/rewind", [("getRewindCoverage",)])
     history.first = coverage["earliestSlot"]
     assert history.first == 0  # with the accounts that the chain started with
