@@ -7,7 +7,7 @@ ARGS ?=
 run: environment
 	@exec .venv/bin/python manage.py run $(ARGS)
 
-# In two processes; a few tests alone run in one (tests/spreading.py).
+# In three processes; a few tests alone run in one (tests/spreading.py).
 test: environment
 	@.venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-# Two: the suite waits as much as it works, and each worker starts services of its own.
-WORKERS = 2
+# Three: the suite waits as much as it works, and each worker starts services of its own.
+WORKERS = 3
 # What one worker runs, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
