@@ -143,7 +143,8 @@ def test_a_block_engines_client_lands_a_bundle(followed: Service, node: Node) ->
     assert answer["status"]["bundle_id"] == answer["sent"]
     assert answer["status"]["err"] == {"Ok": None}
     localnet = localnet_of(followed)
-    assert localnet.call("getBalance", answer["payee"])["value"] == 5_000_000
+    newest = {"commitment": "processed"}
+    assert localnet.call("getBalance", answer["payee"], newest)["value"] == 5_000_000
 
 
 def _is_stored(service: Service, signature: str) -> bool:

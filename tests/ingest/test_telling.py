@@ -241,12 +241,14 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
                 return "told again" in caplog.text
 
             wait(told_again, "a word that it goes on")
+            last = next(slots)
+            teller.hear(transaction(last, 0))
         finally:
             settings.REDIS_URL = url
             client.cache_clear()
             teller.stop()
     assert caplog.text.count("is not told") == 1
-    assert next(slots) - 1 in [each.slot for each in told() if isinstance(each, Seen)]
+    assert last in [each.slot for each in told() if isinstance(each, Seen)]
 
 
 @given(data=st.data())

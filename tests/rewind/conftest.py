@@ -30,16 +30,23 @@ def record(db: None) -> Callable[..., Any]:
     return put
 
 
-@pytest.fixture
-def committed(transactional_db: None) -> Iterator[None]:
-    """What is written is committed, seen by other threads, and gone after the test."""
+def _empty() -> None:
     from django.db import connection
 
-    from rewind.store import dropped, partitions
+    from rewind.store import partitions
 
-    dropped.forget()
-    yield
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(f'rewind_{name}' for name in TABLES)}")
     for partition in partitions.existing():
         partitions.drop(partition)
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[None]:
+    """What is written is committed, seen by other threads, and gone after the test."""
+    from rewind.store import dropped
+
+    dropped.forget()
+    _empty()  # of partitions, too, that a test of another folder left
+    yield
+    _empty()
