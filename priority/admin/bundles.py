@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -59,14 +59,8 @@ class BundleAdmin(ReadOnlyAdmin):
             return queryset.none(), False
         return queryset.filter(bundle_id=text), False
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        bundle = self.get_object(request, str(object_id))
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        bundle = self.get_object(request, object_id)
         rows = [] if bundle is None else bundle.submissions.order_by("bundle_index", "pk")
         transactions = [
             {
@@ -78,8 +72,7 @@ class BundleAdmin(ReadOnlyAdmin):
             }
             for row in rows
         ]
-        extra = {"transactions": transactions, **(extra_context or {})}
-        return super().changeform_view(request, object_id, form_url, extra)
+        return {"transactions": transactions}
 
     # --- what is shown ---
 

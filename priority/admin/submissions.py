@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -116,21 +116,10 @@ class SubmissionAdmin(ReadOnlyAdmin):
             return queryset.none(), False
         return queryset.filter(signature=signature), False
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        submission = self.get_object(request, str(object_id))
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        submission = self.get_object(request, object_id)
         tries = [] if submission is None else _tries(submission)
-        extra = {
-            "tries": tries[:_TRIES_SHOWN],
-            "more_tries": len(tries) > _TRIES_SHOWN,
-            **(extra_context or {}),
-        }
-        return super().changeform_view(request, object_id, form_url, extra)
+        return {"tries": tries[:_TRIES_SHOWN], "more_tries": len(tries) > _TRIES_SHOWN}
 
     # --- what is shown ---
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -106,16 +106,9 @@ class TipAddressAdmin(ReadOnlyAdmin):
         pubkey = pubkey_in(search_term)
         return (queryset.none() if pubkey is None else queryset.filter(pk=pubkey)), False
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        address = self.get_object(request, str(object_id))
-        extra = {**({} if address is None else _moves(address)), **(extra_context or {})}
-        return super().changeform_view(request, object_id, form_url, extra)
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        address = self.get_object(request, object_id)
+        return {} if address is None else _moves(address)
 
     # --- what is shown ---
 

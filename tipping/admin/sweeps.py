@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -59,14 +59,8 @@ class TipSweepAdmin(ReadOnlyAdmin):
         except ValueError:
             return queryset.none(), False
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        sweep = self.get_object(request, str(object_id))
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        sweep = self.get_object(request, object_id)
         parts = TipSweepPart.objects.filter(sweep=sweep).order_by("pk")
         rows = [
             {
@@ -76,8 +70,7 @@ class TipSweepAdmin(ReadOnlyAdmin):
             }
             for number, part in enumerate(parts.select_related("address") if sweep else ())
         ]
-        extra = {"parts": rows, **(extra_context or {})}
-        return super().changeform_view(request, object_id, form_url, extra)
+        return {"parts": rows}
 
     # --- what is shown ---
 

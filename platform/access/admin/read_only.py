@@ -20,9 +20,15 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra = {"show_history": False, **(extra_context or {})}  # nobody here wrote it
+        # Nobody here wrote it, so it has no history.
+        beside = {} if object_id is None else self.beside_fields(request, object_id)
+        extra = {"show_history": False, **beside, **(extra_context or {})}
         response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         return response
+
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        """What the page of a row shows beside its fields, by the names of its template."""
+        return {}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
