@@ -187,20 +187,12 @@ class DivergenceAdmin(ReadOnlyAdmin):
         own = path("<int:pk>/replay/", replay, name="rewind_divergence_replay")
         return [own, *super().get_urls()]
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        entry = self.get_object(request, str(object_id))
-        extra = {
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        entry = self.get_object(request, object_id)
+        return {
             "differences": [] if entry is None else _differences(entry),
             "may_replay": self.has_replay_permission(request),
-            **(extra_context or {}),
         }
-        return super().changeform_view(request, object_id, form_url, extra)
 
     # --- orders ---
 

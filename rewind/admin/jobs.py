@@ -5,8 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.db.models import CharField, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Concat
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -14,8 +13,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin import words
+from access.admin.key_names import with_key_names
 from access.admin.read_only import ReadOnlyAdmin
-from access.models import ApiKey
 from rewind.models import SimulationJob
 from rewind.services.jobs import submitting
 from rewind.services.jobs.requests import read_request
@@ -64,20 +63,9 @@ class SimulationJobAdmin(ReadOnlyAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SimulationJob]:
-        named = ApiKey.objects.filter(pk=OuterRef("key_id")).annotate(
-            shown=Concat(
-                "name",
-                Value(" ("),
-                "shown_prefix",
-                Value("…"),
-                "last_four",
-                Value(")"),
-                output_field=CharField(),
-            )
-        )
         queryset: QuerySet[SimulationJob] = super().get_queryset(request)
         # What a job asks for may be a quarter of a megabyte: its own page alone reads it.
-        return queryset.defer("request").annotate(key_name=Subquery(named.values("shown")[:1]))
+        return with_key_names(queryset.defer("request"))
 
     # --- orders ---
 
