@@ -259,7 +259,7 @@ CACHES = {
 
 # --- the doors ------------------------------------------------------------------------------------
 
-# Endpoints name their own policies (gateway.endpoint); a default that applied elsewhere would be
+# Endpoints call their own steps (gateway.endpoint); a default that applied elsewhere would be
 # one that nobody chose.
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],

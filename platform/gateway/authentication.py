@@ -1,11 +1,8 @@
 """Authorization header or ?api_key= → Caller."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs
-
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
 
 from access.callers import Caller
 from access.services import keys, tiers
@@ -47,13 +44,3 @@ def key_of(meta: dict[str, Any]) -> str | None:
     found: dict[str, list[str]] = parse_qs(query, keep_blank_values=True)
     texts = found.get("api_key") or found.get(name)
     return None if texts is None else texts[-1]
-
-
-class KeyAuthentication(BaseAuthentication):
-    """caller_of for DRF views: the Caller stands as `request.user`."""
-
-    def authenticate(self, request: Request) -> tuple[Caller, None]:
-        return caller_of(request.META, now=datetime.now(UTC)), None
-
-    def authenticate_header(self, request: Request) -> str:
-        return 'Bearer realm="tidemark"'

@@ -10,9 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from access import usage
@@ -20,19 +17,19 @@ from access.buckets import Taken
 from access.callers import Caller
 from gateway.addresses import client_address
 from gateway.answers import Answer
-from gateway.authentication import KeyAuthentication, caller_of
+from gateway.authentication import caller_of
 from gateway.bodies import read_body
 from gateway.compression import MINIMUM, compress
 from gateway.hosts import ALL_IN_ONE, Host
-from gateway.permissions import TermsPermission, require, require_served, scope_missing
+from gateway.permissions import require, require_served, scope_missing
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
 from gateway.terms import Face, Terms
-from gateway.throttles import QuotaThrottle, require_taken, still_known, take, take_each
+from gateway.throttles import require_taken, still_known, take, take_each
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
 
-__all__ = ["Call", "Endpoint", "RpcEndpoint", "Terms"]
+__all__ = ["Call", "RpcEndpoint", "Terms"]
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +58,9 @@ class RpcEndpoint(APIView):
     """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls; a `page` is shown
     to who asks with GET on the all-in-one host.
 
-    The steps are the functions that Endpoint's policy classes call, called here one after the
-    other: DRF's own walk (its Request, negotiation, two passes over the headers) costs more than
-    all of them.
+    The steps are functions, called here one after the other (gateway.reading calls the same for
+    plain GETs): DRF's own walk (its Request, negotiation, two passes over the headers) costs more
+    than all of them.
     """
 
     methods: MethodTable = MethodTable()
@@ -240,62 +237,3 @@ def _with_scopes(
         for each, refusal in zip(calls.items, refusals, strict=True)
     ]
     return rpc.Requests(items, calls.batch)
-
-
-class _NoNegotiation(BaseContentNegotiation):
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        return renderers[0], renderers[0].media_type
-
-
-class Endpoint(APIView):
-    """A plain GET endpoint with terms: the same steps through DRF's policy lists, the refusals in
-    the face of the terms. The Caller is `request.user`.
-    """
-
-    terms: Terms = Terms(scope="", face=Face.WORD)
-    authentication_classes = [KeyAuthentication]
-    permission_classes = [TermsPermission]
-    throttle_classes = [QuotaThrottle]
-    content_negotiation_class = _NoNegotiation
-
-    @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
-        view: Any = super().as_view(**initkwargs)
-        view.terms = initkwargs.get("terms", cls.terms)
-        view.verb = "GET"
-        return view
-
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        raise NotAllowed(request.method or "", "GET")
-
-    def handle_exception(self, exc: Exception) -> Response:
-        request: Any = self.request
-        if not isinstance(exc, RpcError):
-            log.error("request %s failed", request.request_id, exc_info=exc)
-            exc = InternalError()
-        content_type, text = body_of(exc, self.terms.face)
-        return Answer(  # type: ignore[return-value]
-            [text],
-            request_id=request.request_id,
-            status=status_of(exc),
-            content_type=content_type,
-            taken=getattr(request._request, "taken", None),
-            headers=headers_of(exc),
-        )
-
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(response, Answer):
-            return response
-        final = super().finalize_response(request, response, *args, **kwargs)
-        http_request: Any = request._request
-        taken: Taken | None = getattr(http_request, "taken", None)
-        for name, value in Answer(
-            [], request_id=http_request.request_id, taken=taken
-        ).headers.items():
-            if name not in ("Content-Length", "Content-Type"):
-                final.headers[name] = value
-        final.render()  # HostMiddleware calls the view itself, past the place where Django would
-        return final

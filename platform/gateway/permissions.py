@@ -1,14 +1,7 @@
 """What an endpoint's terms ask of the host and the caller."""
 
-from typing import cast
-
-from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
-from rest_framework.views import APIView
-
 from access.callers import Caller
 from access.networks import contains
-from gateway.addresses import client_address
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.refusals import (
     AddressNotAllowed,
@@ -51,14 +44,3 @@ def scope_missing(caller: Caller, terms: Terms, method: str) -> ScopeMissing | N
     if caller.key_id is None or scope in caller.scopes:
         return None
     return ScopeMissing(scope, sorted(caller.scopes))
-
-
-class TermsPermission(BasePermission):
-    """require_served and require for DRF views that carry `terms`."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        host, terms = request._request.host, view.terms  # type: ignore[attr-defined]
-        caller = cast(Caller, request.user)
-        require_served(host, terms, request._request.path_info)
-        require(host, caller, terms, client_address(request.META))
-        return True

@@ -2,22 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any, cast
 
 from django.http import HttpRequest
-from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
-from rest_framework.views import APIView
 
 from access import buckets, key_cache, windows
 from access.buckets import Taken
 from access.callers import Caller
-from gateway.addresses import client_address
-from gateway.authentication import caller_of
-from gateway.permissions import require
 from gateway.refusals import BatchAboveLimit, TooManyRequests
-from gateway.terms import Terms
 
 _WINDOW = "keyless"
 
@@ -68,21 +59,3 @@ def still_known(taken: Taken | None) -> bool:
     if taken is None or taken.generation is None:
         return True
     return key_cache.confirm(taken.generation)
-
-
-class QuotaThrottle(BaseThrottle):
-    """take for DRF views that carry `terms`; a caller who changed meanwhile is looked at anew."""
-
-    def allow_request(self, request: Request, view: APIView) -> bool:
-        terms: Terms = view.terms  # type: ignore[attr-defined]
-        http_request: Any = request._request
-        address = client_address(request.META)
-        taken = take(http_request, cast(Caller, request.user), terms.quota, address)
-        http_request.taken = taken
-        if taken is not None:
-            if not still_known(taken):
-                caller = caller_of(request.META, now=datetime.now(UTC))
-                require(http_request.host, caller, terms, address)
-                request.user = caller  # type: ignore[assignment]
-            require_taken(taken, 1)
-        return True

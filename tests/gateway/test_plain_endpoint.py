@@ -1,4 +1,4 @@
-"""A plain GET with terms: DRF's policy lists call the same steps."""
+"""A plain GET with terms: the steps of RPC endpoints, for one function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ Issue = Callable[..., keys.IssuedKey]
 pytestmark = pytest.mark.django_db
 
 
-def test_a_key_is_told_its_limits_and_its_caller_is_the_user(door: Any, issue: Issue) -> None:
+def test_a_key_is_told_its_limits_and_its_caller_is_known(door: Any, issue: Issue) -> None:
     response = door.get("/tip", key=issue().secret)
     assert response.status_code == 200 and response.json() == {"tier": "basic"}
     assert response["X-RateLimit-Limit"] == "10" and response["X-Request-Id"]
