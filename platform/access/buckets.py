@@ -5,7 +5,6 @@ again. A call of more than the burst passes when the bucket is full and puts it 
 a batch can always be served and the long-term rate still holds.
 """
 
-import hashlib
 import math
 import os
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from access.redis_client import NAMESPACE
 
 GENERATION_KEY = f"{NAMESPACE}generation"
 
-_SCRIPT = """
+_SCRIPT = script_socket.Script("""
 local clock = redis.call('TIME')
 local now = (clock[1] - 1700000000) * 1000000 + clock[2]
 local count = #KEYS - 1
@@ -50,8 +49,7 @@ for i = 1, count do
   answer[4 + i] = math.floor(burst[i] - (full_at[i] - now) / per_token[i] + 0.000001)
 end
 return answer
-"""
-_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +101,8 @@ def plan_of(caller: Caller, quota: str) -> Plan | None:
     return Plan(
         names,
         buckets,
-        script_socket.command("EVALSHA", _SHA1, *words, 0, 0)[:-_LAST_WORDS],
-        script_socket.command("EVAL", _SCRIPT, *words, 0, 0)[:-_LAST_WORDS],
+        _SCRIPT.by_digest(*words, 0, 0)[:-_LAST_WORDS],
+        _SCRIPT.by_text(*words, 0, 0)[:-_LAST_WORDS],
         Lease(most_of([burst for _, _, burst in buckets])),
     )
 

@@ -4,7 +4,6 @@ Kept apart from access.buckets, whose callers lease tokens ahead: a token that i
 spent comes back to a bucket, but would be lost to a day's cap.
 """
 
-import hashlib
 import math
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +20,7 @@ _KEPT_SECONDS = 2 * _DAY_SECONDS
 
 # The bucket is, as in access.buckets, the moment at which it is full again. The cap comes first:
 # who has spent the day's must wait for the next day, however full the bucket is.
-_SCRIPT = """
+_SCRIPT = script_socket.Script("""
 local clock = redis.call('TIME')
 local now = (clock[1] - 1700000000) * 1000000 + clock[2]
 local rate, burst, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -51,8 +50,7 @@ if refused == 0 and cap >= 0 then
   redis.call('EXPIRE', KEYS[2], ARGV[4])
 end
 return {generation, refused, math.ceil(wait / 1000), left, spent}
-"""
-_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+""")
 
 DAILY_CAP = "daily_cap"
 
@@ -80,7 +78,7 @@ def _plan(caller: Caller, quota: str, cap: int | None, day: int) -> _Plan | None
     rate, burst = (terms.rate, terms.burst) if terms is not None else (0.0, 0)
     limits = (rate, burst, -1 if cap is None else cap, _KEPT_SECONDS)
     words = (3, bucket_key, cap_key, GENERATION_KEY, *limits)
-    by_digest = script_socket.command("EVALSHA", _SHA1, *words)
+    by_digest = _SCRIPT.by_digest(*words)
     return _Plan(bucket_key, cap_key, rate, burst, words, by_digest)
 
 
@@ -95,10 +93,7 @@ def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken
         return None
     generation: int | None = None
     try:
-        try:
-            answer = script_socket.ask(plan.by_digest)
-        except script_socket.ScriptUnknown:
-            answer = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *plan.words))
+        answer = _SCRIPT.run(*plan.words, made=plan.by_digest)
         generation, refused, wait_ms, left, spent = answer
         wait = wait_ms / 1000
     except script_socket.RedisAway:

@@ -4,6 +4,7 @@ A general client spends several times the script's own cost on pools, locks and 
 call stands in every request's way, so it sends ready-made bytes and reads a list of integers.
 """
 
+import hashlib
 import os
 import socket
 import ssl
@@ -50,6 +51,31 @@ def command(*words: str | bytes | int | float) -> bytes:
         text = word if isinstance(word, bytes) else str(word).encode()
         parts.append(b"$%d\r\n%s\r\n" % (len(text), text))
     return b"".join(parts)
+
+
+class Script:
+    """A script that answers integers, known to Redis by its digest."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+    def by_digest(self, *words: str | bytes | int | float) -> bytes:
+        """The command with the number of keys, the keys and the arguments."""
+        return command("EVALSHA", self._digest, *words)
+
+    def by_text(self, *words: str | bytes | int | float) -> bytes:
+        """The same, for a Redis that does not have the script."""
+        return command("EVAL", self._text, *words)
+
+    def run(self, *words: str | bytes | int | float, made: bytes | None = None) -> list[int]:
+        """What it answers. `made` is `by_digest` of the words, where that was made before. Raises
+        RedisAway.
+        """
+        try:
+            return ask(self.by_digest(*words) if made is None else made)
+        except ScriptUnknown:
+            return ask(self.by_text(*words))
 
 
 def ask(message: bytes) -> list[int]:

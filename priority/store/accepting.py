@@ -1,6 +1,5 @@
 """Writing what is accepted into the stream: looked up, checked and written by one script."""
 
-import hashlib
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from access.redis_client import client
 from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, HEAD
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
-_SCRIPT = """
+_SCRIPT = script_socket.Script("""
 local known, looked_up, hashes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local before = redis.call('GET', KEYS[4])
 if before then
@@ -39,8 +38,7 @@ if waiting >= tonumber(ARGV[6]) then return {4, waiting} end
 redis.call('XADD', KEYS[1], '*', 's', ARGV[9] .. tip .. ARGV[10])
 for i = 1, known do redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8]) end
 return {0}
-"""
-_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+""")
 assert FIELD == "s"
 
 
@@ -84,10 +82,7 @@ def offer(offered: Offered, *, now: int, most: int) -> tuple[Verdict, list[int]]
     words += [*offered.blockhashes, *offered.tips]
     if offered.sure_tip is not None:
         words.append(offered.sure_tip)
-    try:
-        answer = script_socket.ask(script_socket.command("EVALSHA", _SHA1, *words))
-    except script_socket.ScriptUnknown:
-        answer = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *words))
+    answer = _SCRIPT.run(*words)
     return Verdict(answer[0]), answer[1:]
 
 

@@ -1,6 +1,5 @@
 """Whether an address is ours to be tipped, and until when."""
 
-import hashlib
 import logging
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -15,14 +14,13 @@ from tipping.store import addresses
 log = logging.getLogger(__name__)
 
 # A fetch waits for this, so it goes the short way (access.script_socket).
-_SCRIPT = """
+_SCRIPT = script_socket.Script("""
 local written = {}
 for i = 1, #KEYS do
   written[i] = redis.call('SET', KEYS[i], ARGV[1], 'EXAT', ARGV[2], 'NX') and 1 or 0
 end
 return written
-"""
-_SHA1 = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
+""")
 
 
 def standings(pubkeys: Collection[bytes]) -> dict[bytes, datetime]:
@@ -56,10 +54,7 @@ def remember(pubkeys: Sequence[bytes], expires_at: datetime) -> list[bytes]:
     words: list[str | int] = [len(pubkeys), *map(live_key, pubkeys)]
     words += [live_value(expires_at), kept_until(expires_at)]
     try:
-        try:
-            written = script_socket.ask(script_socket.command("EVALSHA", _SHA1, *words))
-        except script_socket.ScriptUnknown:
-            written = script_socket.ask(script_socket.command("EVAL", _SCRIPT, *words))
+        written = _SCRIPT.run(*words)
     except script_socket.RedisAway as error:
         log.warning("Redis was not told of %d tip addresses: %s", len(pubkeys), error)
         return []
