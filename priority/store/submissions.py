@@ -11,8 +11,24 @@ from django.db import connection
 from columns.raw_queries import raw_connection
 
 
-class SubmissionRow(msgspec.Struct, kw_only=True):
-    """A row of priority_submission; keys of 32 and 64 bytes in hex, `err` as JSON."""
+class Standing(msgspec.Struct, kw_only=True):
+    """How far a submission has come; `err` as JSON."""
+
+    accepted_slot: int | None
+    last_valid_block_height: int | None
+    state: str
+    commitment: str
+    reason: str
+    slot: int | None
+    transaction_index: int | None
+    err: Any
+    tries: int
+    sent_at: datetime | None
+    seen_at: datetime | None
+
+
+class SubmissionRow(Standing, kw_only=True):
+    """A row of priority_submission; keys of 32 and 64 bytes in hex."""
 
     signature: str
     kind: str
@@ -30,34 +46,12 @@ class SubmissionRow(msgspec.Struct, kw_only=True):
     blockhash: str
     is_nonced: bool
     accepted_at: datetime
-    accepted_slot: int | None
-    last_valid_block_height: int | None
-    state: str
-    commitment: str
-    reason: str
-    slot: int | None
-    transaction_index: int | None
-    err: Any
-    tries: int
-    sent_at: datetime | None
-    seen_at: datetime | None
 
 
-class SubmissionChange(msgspec.Struct, kw_only=True):
+class SubmissionChange(Standing, kw_only=True):
     """What changes of a submission while it is brought out."""
 
     id: int
-    accepted_slot: int | None
-    last_valid_block_height: int | None
-    state: str
-    commitment: str
-    reason: str
-    slot: int | None
-    transaction_index: int | None
-    err: Any
-    tries: int
-    sent_at: datetime | None
-    seen_at: datetime | None
 
 
 class BundleRow(msgspec.Struct, kw_only=True):
@@ -187,7 +181,7 @@ _NOTE_OF_BUNDLES = _note_cosubmitters(
     "t.bundle_id = v.bundle_id",
     _recordset(BundleRow, text=["bundle_id"]),
 )
-_CHANGED = [name for name in SubmissionChange.__struct_fields__ if name != "id"]
+_CHANGED = Standing.__struct_fields__
 _KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}
 _CHANGE_SUBMISSIONS = (
     "UPDATE priority_submission s SET "

@@ -14,7 +14,6 @@ from solders.transaction import VersionedTransaction
 from access.redis_client import client
 from chain.encodings import b58encode
 from priority.models import Upstream
-from priority.services import selection
 from priority.submissions import Tip, in_flight_key
 from tests.localnet.wallets import SOL, latest_blockhash, wallet
 from tests.localnet.wallets import pay as pay_from
@@ -38,11 +37,6 @@ from tests.priority.sending import (
 
 Door = Callable[..., Any]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def upstreams_unknown() -> None:
-    selection.forget()
 
 
 def send(door: Door, bundle: Sequence[VersionedTransaction], *config: Any, **more: Any) -> Any:

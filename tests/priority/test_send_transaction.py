@@ -17,7 +17,6 @@ from access.redis_client import client
 from chain.encodings import b58encode
 from priority import happenings
 from priority.models import Upstream
-from priority.services import selection
 from priority.services.accepting import submit_own
 from priority.submissions import Tip, in_flight_key, pack, unpack
 from tests.priority.sending import (
@@ -38,11 +37,6 @@ from tests.priority.sending import (
 
 Door = Callable[..., Any]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def upstreams_unknown() -> None:
-    selection.forget()
 
 
 def test_an_accepted_transaction_waits_with_all_that_a_lander_needs(

@@ -38,7 +38,6 @@ class Chain:
         self.confirmed_height = -1
         self.confirmed_slot = -1
         self._began_at = -math.inf
-        self._began: deque[tuple[int, float]] = deque(maxlen=_MEASURED_SLOTS)
         self._told: deque[tuple[int, float]] = deque(maxlen=_KEPT_SLOTS)
         self._heights: dict[int, int] = {}
         self._confirmed: dict[int, None] = {}
@@ -154,12 +153,12 @@ class Chain:
         if self.slot is not None and slot <= self.slot:
             return
         self.slot, self._began_at = slot, now
-        self._began.append((slot, now))
         self._told.append((slot, now))
-        (first, first_at), (last, last_at) = self._began[0], self._began[-1]
-        if len(self._began) >= 4 and last_at > first_at:
+        measured = min(len(self._told), _MEASURED_SLOTS)
+        first, first_at = self._told[-measured]
+        if measured >= 4 and now > first_at:
             # Bounded, since a stream that catches up tells of many slots in one moment.
-            self.slot_seconds = min(max((last_at - first_at) / (last - first), 0.01), 2.0)
+            self.slot_seconds = min(max((now - first_at) / (slot - first), 0.01), 2.0)
 
 
 def _keep(kept: dict[int, Any], most: int) -> None:

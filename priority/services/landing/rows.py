@@ -1,5 +1,7 @@
 """A flight as rows of the database: new ones, and what changes of those that are there."""
 
+from typing import Any
+
 from chain.transaction_errors import UnknownTransactionError, transaction_error_json
 from priority.services.landing.flights import Flight, Part
 from priority.store.submissions import AttemptRow, BundleRow, SubmissionChange, SubmissionRow
@@ -54,17 +56,7 @@ def submission_rows(flight: Flight) -> list[SubmissionRow]:
                 blockhash=part.blockhash.hex(),
                 is_nonced=part.is_nonced,
                 accepted_at=flight.accepted_at,
-                accepted_slot=part.accepted_slot,
-                last_valid_block_height=part.last_valid,
-                state=part.state.value,
-                commitment=part.commitment,
-                reason=_text(part.reason, 200),
-                slot=part.slot,
-                transaction_index=part.index,
-                err=err_json(part.error),
-                tries=flight.tries,
-                sent_at=part.sent_at,
-                seen_at=part.seen_at,
+                **_standing(flight, part),
             )
         )
     return rows
@@ -73,20 +65,24 @@ def submission_rows(flight: Flight) -> list[SubmissionRow]:
 def change_of(flight: Flight, part: Part) -> SubmissionChange:
     """Of a part that has a row."""
     assert part.row_id is not None
-    return SubmissionChange(
-        id=part.row_id,
-        accepted_slot=part.accepted_slot,
-        last_valid_block_height=part.last_valid,
-        state=part.state.value,
-        commitment=part.commitment,
-        reason=_text(part.reason, 200),
-        slot=part.slot,
-        transaction_index=part.index,
-        err=err_json(part.error),
-        tries=flight.tries,
-        sent_at=part.sent_at,
-        seen_at=part.seen_at,
-    )
+    return SubmissionChange(id=part.row_id, **_standing(flight, part))
+
+
+def _standing(flight: Flight, part: Part) -> dict[str, Any]:
+    """The fields of a Standing."""
+    return {
+        "accepted_slot": part.accepted_slot,
+        "last_valid_block_height": part.last_valid,
+        "state": part.state.value,
+        "commitment": part.commitment,
+        "reason": _text(part.reason, 200),
+        "slot": part.slot,
+        "transaction_index": part.index,
+        "err": err_json(part.error),
+        "tries": flight.tries,
+        "sent_at": part.sent_at,
+        "seen_at": part.seen_at,
+    }
 
 
 def attempt_rows(flight: Flight) -> list[tuple[bytes, AttemptRow]]:
