@@ -16,11 +16,12 @@ AREAS = {"tipping", "historical", "priority", "rewind"}
 # A package imports packages of lower floors; between areas, only along STEPS.
 FLOORS = [
     {"chain", "jsonrpc", "embedded"},
-    {"columns", "upstream", "simulator"},
+    {"columns", "upstream", "simulator", "staff"},
     {"access", "localnet"},
-    {"gateway"},
+    {"gateway", "alerts"},
     AREAS,
     {"ingest"},
+    {"operations", "portal", "reference"},
     {"config"},
 ]
 STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical")}

@@ -8,7 +8,6 @@ from typing import Any
 import redis
 from django.db import connection
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 
 from access.admin import words
@@ -27,69 +26,6 @@ from rewind.services.audit_overview import audited_today
 _LISTED = 5
 _OUTCOMES = 8
 
-# Heading, app, and (title, model, icon) each.
-_LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
-    (
-        "Access",
-        "access",
-        (
-            ("Customers", "customer", "group"),
-            ("API keys", "apikey", "key"),
-            ("Tiers", "tier", "stairs"),
-            ("Usage", "usageminute", "bar_chart"),
-        ),
-    ),
-    (
-        "Ledger",
-        "historical",
-        (
-            ("Blocks", "block", "deployed_code"),
-            ("Gaps", "gap", "broken_image"),
-            ("Imports", "import", "file_open"),
-        ),
-    ),
-    (
-        "Archive",
-        "rewind",
-        (
-            ("Coverage", "slottally", "view_timeline"),
-            ("Slots", "archivedslot", "inventory_2"),
-            ("Gaps", "gap", "broken_image"),
-            ("Filtered owners", "owner", "filter_alt"),
-            ("Filtered accounts", "filteredpubkey", "filter_list"),
-            ("Baselines", "baseline", "photo_camera"),
-            ("Replay audit", "auditedday", "fact_check"),
-            ("Divergences", "divergence", "difference"),
-            ("Simulation jobs", "simulationjob", "science"),
-        ),
-    ),
-    (
-        "Landing",
-        "priority",
-        (
-            ("Submissions", "submission", "send"),
-            ("Bundles", "bundle", "package_2"),
-            ("Upstreams", "upstream", "alt_route"),
-        ),
-    ),
-    (
-        "Tipping",
-        "tipping",
-        (
-            ("TTL classes", "ttlclass", "timelapse"),
-            ("Batches", "tipbatch", "stacks"),
-            ("Addresses", "tipaddress", "alternate_email"),
-            ("Tip ledger", "tipentry", "receipt_long"),
-            ("Sweeps", "tipsweep", "savings"),
-        ),
-    ),
-    (
-        "Administrators",
-        "auth",
-        (("Users", "user", "person"), ("Groups", "group", "groups")),
-    ),
-)
-
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """The index page's context; a card is None where the user may not see its list."""
@@ -103,28 +39,6 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["expiring"] = _expiring() if may("access.view_apikey") else None
     context["title"] = "Home"
     return context
-
-
-def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """Links to the lists that the user may see, under their headings."""
-    groups: list[dict[str, Any]] = [
-        {"items": [{"title": "Home", "icon": "home", "link": reverse("admin:index")}]},
-        *(
-            {"title": title, "separator": True, "items": _links(request, app, models)}
-            for title, app, models in _LISTS
-        ),
-    ]
-    return [group for group in groups if group["items"]]
-
-
-def _links(
-    request: HttpRequest, app: str, models: tuple[tuple[str, str, str], ...]
-) -> list[dict[str, Any]]:
-    return [
-        {"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}
-        for title, model, icon in models
-        if request.user.has_perm(f"{app}.view_{model}")
-    ]
 
 
 def _chain() -> dict[str, Any]:

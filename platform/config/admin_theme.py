@@ -36,5 +36,5 @@ UNFOLD: dict[str, Any] = {
             "950": "oklch(27.7% .046 192.524)",
         },
     },
-    "SIDEBAR": {"navigation": "config.admin_home.sidebar"},
+    "SIDEBAR": {"navigation": "config.admin_sidebar.sidebar"},
 }

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
@@ -44,6 +44,16 @@ def boolean(name: str, default: bool) -> bool:
     if raw in {"0", "false", "no", "off"}:
         return False
     raise BadEnvironment(f"{name}={raw!r}: expected true or false")
+
+
+def choice(name: str, default: str, choices: Sequence[str]) -> str:
+    """One of the choices, whatever its case."""
+    raw = text(name, default)
+    found = next((each for each in choices if each.lower() == raw.lower()), None)
+    if found is None:
+        *most, last = choices
+        raise BadEnvironment(f"{name}={raw!r}: expected {', '.join(most)} or {last}")
+    return found
 
 
 def names(name: str, default: list[str]) -> list[str]:

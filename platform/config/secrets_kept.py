@@ -1,5 +1,6 @@
 """Secrets that the environment does not name: made once, kept in the run directory."""
 
+import hmac
 import os
 import secrets
 from collections.abc import Callable
@@ -18,6 +19,11 @@ def kept_secret_key(run_dir: Path) -> str:
 def kept_tip_seed(run_dir: Path) -> str:
     """The seed of the tip addresses' keys, in hex. Raises BadEnvironment likewise."""
     return _kept(run_dir, "tip_seed", lambda: secrets.token_hex(32), "TIP_SECRET_SEED")
+
+
+def metrics_token(secret_key: str) -> str:
+    """What /metrics asks for where nothing else is set: it follows from the secret key."""
+    return hmac.new(secret_key.encode(), b"metrics", "sha256").hexdigest()[:40]
 
 
 def _kept(run_dir: Path, name: str, make: Callable[[], str], setting: str) -> str:

@@ -10,7 +10,9 @@ from redis.retry import Retry
 from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
-from config.secrets_kept import kept_secret_key, kept_tip_seed
+from config.logs import FORMATS, LEVELS, logging_of
+from config.mail import mail_settings
+from config.secrets_kept import kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
 from embedded.addresses import database_settings, embedded_addresses
 
@@ -140,6 +142,8 @@ FATES_URL = env.http_url("FATES_URL", "")
 
 DEBUG = env.boolean("DEBUG", False)
 SECRET_KEY = os.environ.get("SECRET_KEY", "") or kept_secret_key(RUN_DIR)
+# What Prometheus has to send as a bearer token to read /metrics.
+METRICS_TOKEN = env.text("METRICS_TOKEN", "") or metrics_token(SECRET_KEY)
 # [::1] and 127.0.0.1 so that a fresh `make run` answers whatever "localhost" resolves to.
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", f".{DOMAIN}"])
 
@@ -152,8 +156,13 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "rest_framework",
+    "staff",
     "access",
+    "alerts",
     "gateway",
     "historical",
     "ingest",
@@ -161,7 +170,10 @@ INSTALLED_APPS = [
     "priority",
     "rewind",
     "tipping",
-    "config",
+    "operations",
+    "portal",
+    "reference",
+    "config",  # last: what it does after a migration finds every permission made
 ]
 
 # Every request pays for what stands here (all of Django's: 48 µs, more than the view of a cheap
@@ -170,7 +182,7 @@ MIDDLEWARE = [
     "gateway.middleware.HostMiddleware",
     "config.middleware.AdminMiddleware",
 ]
-ADMIN_PATHS = ("/admin/", "/static/")
+ADMIN_PATHS = ("/admin/", "/static/", "/portal/", "/docs/")
 ADMIN_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.content_policy.ContentPolicyMiddleware",
@@ -179,6 +191,8 @@ ADMIN_MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "staff.middleware.StaffMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -257,6 +271,29 @@ CACHES = {
     }
 }
 
+# --- telling people ------------------------------------------------------------------------------
+
+# The address that people reach this installation by, for links in mails and webhooks.
+PUBLIC_URL = env.http_url(
+    "PUBLIC_URL", f"http://localhost:{env.integer('PORT', 8_000, minimum=1, maximum=65_535)}"
+)
+# smtp://user:password@host:587 (STARTTLS), smtps://host:465; without one, mails are files in the
+# run directory.
+EMAIL = mail_settings(env.text("EMAIL_URL", ""), RUN_DIR / "mail")
+EMAIL_BACKEND, EMAIL_FILE_PATH = EMAIL["backend"], EMAIL["folder"]
+EMAIL_HOST, EMAIL_PORT = EMAIL["host"], EMAIL["port"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL["user"], EMAIL["password"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL["starttls"], EMAIL["tls"]
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.text("MAIL_FROM", f"Tidemark <tidemark@{DOMAIN}>")
+# Who gets the mails about the service itself.
+STAFF_MAIL = env.names("STAFF_MAIL", [])
+# Webhooks may lead to addresses of the own machine and network; in public that lets customers
+# reach what only this machine may.
+WEBHOOKS_PRIVATE = env.boolean("WEBHOOKS_PRIVATE", LOCALNET)
+# Days for which usage is kept by the minute; by the day it is kept for good.
+USAGE_DAYS = env.integer("USAGE_DAYS", 92, minimum=1)
+
 # --- the doors ------------------------------------------------------------------------------------
 
 # Endpoints call their own steps (gateway.endpoint); a default that applied elsewhere would be
@@ -322,6 +359,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# Staff must have a second factor, or set one up before anything else.
+STAFF_TWO_FACTOR = env.boolean("STAFF_TWO_FACTOR", False)
+OTP_TOTP_ISSUER = "Tidemark"
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")  # for who opened the sign-in page itself
 
@@ -341,33 +381,12 @@ X_FRAME_OPTIONS = "DENY"
 
 # --- logs and checks ------------------------------------------------------------------------------
 
-LOG_LEVEL = env.text("LOG_LEVEL", "INFO").upper()
-if LOG_LEVEL not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
-    raise env.BadEnvironment(
-        f"LOG_LEVEL={LOG_LEVEL!r}: expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
-    )
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    # No time: whoever collects standard error (our supervisor, systemd, a container) adds it.
-    "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {
-        # A client's 4xx is not our event; 5xx come as ERROR with their traceback.
-        "django.request": {"level": "ERROR"},
-        "django.server": {"level": "WARNING"},
-        "django": {"handlers": [], "propagate": True, "level": "INFO"},
-        # Three lines for each task that a clock starts, also when there was nothing to do: the
-        # tasks say themselves what they did. Three for each QUIC connection, too.
-        **{
-            name: {"level": "DEBUG" if LOG_LEVEL == "DEBUG" else "WARNING"}
-            for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace", "quic")
-        },
-        # After a pause of a worker, a line for each tick that a clock made meanwhile.
-        "celery.worker.request": {"level": "WARNING"},
-    },
-}
+LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", LEVELS)
+# One line of text, or one JSON object a line for whoever collects and searches logs.
+LOG_FORMAT = env.choice("LOG_FORMAT", "line", FORMATS)
+LOGGING = logging_of(LOG_LEVEL, LOG_FORMAT)
+# A call that took longer is logged with its method, its key and its request's id; 0 logs none.
+SLOW_CALL_MS = env.integer("SLOW_CALL_MS", 2_000)
 
 # W001 knows no backend but memcached's and Django's own; django-redis counts atomically.
 # The admin's own three look for its middleware in MIDDLEWARE; it stands in ADMIN_MIDDLEWARE.

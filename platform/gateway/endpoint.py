@@ -20,6 +20,7 @@ from gateway.answers import Answer
 from gateway.authentication import caller_of
 from gateway.bodies import read_body
 from gateway.compression import MINIMUM, compress
+from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.permissions import require, require_served, scope_missing
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
@@ -70,6 +71,7 @@ class RpcEndpoint(APIView):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
+        initkwargs.get("methods", cls.methods).include(everywhere)
         view.terms = initkwargs.get("terms", cls.terms)  # HostMiddleware knows endpoints by it
         view.verb = "POST"
         view.page = initkwargs.get("page")

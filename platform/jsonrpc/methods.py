@@ -46,6 +46,10 @@ class MethodTable:
 
         return register
 
+    def include(self, other: "MethodTable") -> None:
+        """Takes in the methods of another table, but for names that are here already."""
+        self._methods = {**other._methods, **self._methods}
+
     def get(self, name: str) -> Method | None:
         return self._methods.get(name)
 

@@ -12,12 +12,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
 
 from access.admin import words
 from access.models import Tier
 from priority.models import Upstream
 from priority.submissions import BUNDLE_NAME
+from staff.pages import StaffAdmin
 
 Kind = Upstream.Kind
 
@@ -101,7 +101,7 @@ def _missing(kind: str) -> str:
 
 
 @admin.register(Upstream)
-class UpstreamAdmin(ModelAdmin):  # type: ignore[misc]
+class UpstreamAdmin(StaffAdmin):
     form = UpstreamForm
     list_display = ("name", "way", "leads_to", "for_tiers", "share", "switched", "breaker")
     list_filter = ("kind", "is_enabled")

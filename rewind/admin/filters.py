@@ -9,11 +9,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from rewind.models import FilteredPubkey, Owner
 from rewind.services import filters
+from staff.pages import StaffAdmin
 
 _HINT = "Holds for slots that are recorded from now on; what is archived stays."
 
@@ -47,7 +47,7 @@ class FilteredPubkeyForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ()
 
 
-class _FilterAdmin(ModelAdmin):  # type: ignore[misc]
+class _FilterAdmin(StaffAdmin):
     """A filter is set or taken away, never edited."""
 
     list_display = ("shown",)

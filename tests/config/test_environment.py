@@ -47,7 +47,7 @@ def manage(command: str, tmp_path: Path, **variables: str) -> subprocess.Complet
         ("MAX_BATCH", "many", "MAX_BATCH='many': expected a whole number"),
         ("MAX_BODY", "1", "MAX_BODY=1: expected 4096 to"),
         ("DEBUG", "perhaps", "DEBUG='perhaps': expected true or false"),
-        ("LOG_LEVEL", "loud", "LOG_LEVEL='LOUD': expected DEBUG, INFO"),
+        ("LOG_LEVEL", "loud", "LOG_LEVEL='loud': expected DEBUG, INFO"),
         ("LOCK_TIMEOUT_MS", "20000", "expected less than STATEMENT_TIMEOUT_MS"),
         ("DATABASE_URL", "sqlite:///here", "DATABASE_URL: expected postgresql://"),
         ("DATABASE_URL", "postgres//ada:sekret@host/name", "DATABASE_URL: expected postgresql://"),

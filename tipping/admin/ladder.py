@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
 
 from access.admin import words
+from staff.pages import StaffAdmin
 from tipping.errors import ClassHasBatches, DefaultClassStays
 from tipping.models import TtlClass
 from tipping.services import batches, ladder
@@ -39,7 +39,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(TtlClass)
-class TtlClassAdmin(ModelAdmin):  # type: ignore[misc]
+class TtlClassAdmin(StaffAdmin):
     form = TtlClassForm
     list_display = (
         *("name", "window", "batch_size", "by_default"),

@@ -10,13 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 from unfold.decorators import action
 
 from access.admin import words
 from access.errors import OrderRefused
 from access.models import ApiKey, Customer
 from access.services import customer_edits
+from staff.pages import StaffAdmin
 
 
 class KeysOfCustomer(TabularInline):  # type: ignore[misc]
@@ -57,7 +58,7 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
 
 
 @admin.register(Customer)
-class CustomerAdmin(ModelAdmin):  # type: ignore[misc]
+class CustomerAdmin(StaffAdmin):
     list_display = ("name", "email", "keys", "used", "created")
     ordering = ("name",)  # Meta's does not survive the counting below
     search_fields = ("name", "email", "notes")

@@ -11,7 +11,6 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from access import key_text, store
@@ -23,6 +22,7 @@ from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
+from staff.pages import StaffAdmin
 
 _STATES = {
     KeyState.ACTIVE: "active",
@@ -76,7 +76,7 @@ def _order_link(order: str, icon: str, permission: str) -> Any:
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
+class ApiKeyAdmin(StaffAdmin):
     list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")

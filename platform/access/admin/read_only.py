@@ -3,12 +3,12 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from unfold.admin import ModelAdmin
 
 from chain.units import I64_MAX
+from staff.pages import StaffAdmin
 
 
-class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
+class ReadOnlyAdmin(StaffAdmin):
     """To be looked at: its rows are written by the service itself."""
 
     actions: Any = None

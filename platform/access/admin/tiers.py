@@ -10,13 +10,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
 
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
 from access.errors import OrderRefused
 from access.models import Tier
 from access.services import tier_edits
+from staff.pages import StaffAdmin
 
 _MOST = 1_000_000
 
@@ -71,7 +71,7 @@ class TierFormSet(forms.BaseModelFormSet):  # type: ignore[type-arg]
 
 
 @admin.register(Tier)
-class TierAdmin(ModelAdmin):  # type: ignore[misc]
+class TierAdmin(StaffAdmin):
     form = TierForm
     list_display = (
         "name",

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from unfold.admin import ModelAdmin
 
 from access.admin import words
 from access.admin.charts import chart_of
 from access.models import ApiKey, Customer, UsageMinute
 from access.services import usage_reports
+from staff.pages import StaffAdmin
 
 
 def panel(
@@ -48,7 +48,7 @@ def panel(
 
 
 @admin.register(UsageMinute)
-class UsageAdmin(ModelAdmin):  # type: ignore[misc]
+class UsageAdmin(StaffAdmin):
     """Usage is counted, never written by hand; its rows are shown as sums alone."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -1,0 +1,8 @@
+"""The alerts app: events, and telling people of them by webhook and mail."""
+
+from django.apps import AppConfig
+
+
+class AlertsConfig(AppConfig):
+    name = "alerts"
+    verbose_name = "Alerts"

@@ -1,0 +1,38 @@
+"""Writing down what people are to be told."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from alerts.kinds import KINDS, Audience
+from alerts.models import Event
+
+
+def tell(
+    kind: str,
+    *,
+    about: str,
+    text: str,
+    data: Mapping[str, Any],
+    now: datetime,
+    customer_id: int | None = None,
+    once: str | None = None,
+) -> Event | None:
+    """Writes an event of one of KINDS; None when `once` names one that was written before. Call it
+    within the transaction of what happened: both are there, or neither. It is spread to webhooks
+    and mails within seconds, by the worker.
+    """
+    if customer_id is None and KINDS[kind].audience is Audience.CUSTOMER:
+        assert kind in ("test", "webhook.disabled"), f"{kind} concerns a customer"
+    values = {
+        "kind": kind,
+        "customer_id": customer_id,
+        "about": about[:200],
+        "text": text,
+        "data": dict(data),
+        "at": now,
+    }
+    if once is None:
+        return Event.objects.create(once=None, **values)
+    event, is_new = Event.objects.get_or_create(once=once, defaults=values)
+    return event if is_new else None

@@ -1,0 +1,40 @@
+"""What is logged, and in which form."""
+
+from typing import Any
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+FORMATS = ("line", "json")
+
+
+def logging_of(level: str, form: str) -> dict[str, Any]:
+    """Django's LOGGING."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            # No time: whoever collects standard error (our supervisor, systemd, a container) adds
+            # it.
+            "line": {"format": "%(levelname)s %(name)s: %(message)s"},
+            "json": {
+                "()": "pythonjsonlogger.json.JsonFormatter",
+                "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+                "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
+            },
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            # A client's 4xx is not our event; 5xx come as ERROR with their traceback.
+            "django.request": {"level": "ERROR"},
+            "django.server": {"level": "WARNING"},
+            "django": {"handlers": [], "propagate": True, "level": "INFO"},
+            # Three lines for each task that a clock starts, also when there was nothing to do: the
+            # tasks say themselves what they did. Three for each QUIC connection, too.
+            **{
+                name: {"level": "DEBUG" if level == "DEBUG" else "WARNING"}
+                for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace", "quic")
+            },
+            # After a pause of a worker, a line for each tick that a clock made meanwhile.
+            "celery.worker.request": {"level": "WARNING"},
+        },
+    }

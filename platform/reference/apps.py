@@ -1,0 +1,8 @@
+"""The reference app: pages and documents made from the code."""
+
+from django.apps import AppConfig
+
+
+class ReferenceConfig(AppConfig):
+    name = "reference"
+    verbose_name = "Reference"

@@ -1,0 +1,47 @@
+"""What staff did: entries that are added and never changed."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+
+class AuditEntry(models.Model):
+    """One thing that somebody of the staff did. A trigger of the database refuses any change and
+    any deletion of a row, also by hand.
+    """
+
+    at = models.DateTimeField()
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        db_constraint=False,
+        related_name="+",
+    )
+    who = models.CharField(max_length=150, help_text="the user's name at the time")
+    address = models.GenericIPAddressField(null=True, blank=True)
+    request_id = models.CharField(max_length=100, blank=True)
+    verb = models.CharField(max_length=40, help_text="added, changed, deleted, signed in, …")
+    subject_type = models.CharField(max_length=80, blank=True, help_text="app.model")
+    subject_id = models.CharField(max_length=100, blank=True)
+    subject = models.CharField(max_length=300, blank=True)
+    text = models.TextField(blank=True)
+    changes = models.JSONField(default=dict, help_text="{field: [before, after]}; no secrets")
+    digest = models.BinaryField(
+        max_length=32, help_text="SHA-256 over the entry before and this one's content"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["-pk"]
+        verbose_name = "audit entry"
+        verbose_name_plural = "audit log"
+        indexes: ClassVar = [
+            models.Index(fields=["subject_type", "subject_id"], name="audit_by_subject"),
+            models.Index(fields=["user", "-id"], name="audit_by_user"),
+            models.Index(fields=["at"], name="audit_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.who} {self.verb} {self.subject}".strip()
