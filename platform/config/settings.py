@@ -274,9 +274,8 @@ CACHES = {
 # --- telling people ------------------------------------------------------------------------------
 
 # The address that people reach this installation by, for links in mails and webhooks.
-PUBLIC_URL = env.http_url(
-    "PUBLIC_URL", f"http://localhost:{env.integer('PORT', 8_000, minimum=1, maximum=65_535)}"
-)
+_port = env.integer("PORT", 8_000, minimum=1, maximum=65_535)
+PUBLIC_URL = env.http_url("PUBLIC_URL", f"http://localhost:{_port}")
 # smtp://user:password@host:587 (STARTTLS), smtps://host:465; without one, mails are files in the
 # run directory.
 EMAIL = mail_settings(env.text("EMAIL_URL", ""), RUN_DIR / "mail")
