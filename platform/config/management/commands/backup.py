@@ -1,0 +1,47 @@
+"""manage.py backup: everything that outlives a restart, in a folder."""
+
+from argparse import ArgumentParser
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from config.backups import BadBackup, make_backup
+from config.lone_servers import lone_postgres
+from embedded.addresses import embedded_addresses
+from embedded.servers import FAILURES
+from embedded.tools import ToolFailed
+
+
+class Command(BaseCommand):
+    help = (
+        "Copies the database, the secrets of the run directory and localnet's chain into a new"
+        " folder, beside the running service or while it rests. `manage.py restore` makes an"
+        " installation of it. The folder holds secrets: keep it as you keep the seed."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="made by this; must not be there yet")
+        parser.add_argument("--jobs", type=int, default=2, help="tables read at once; default 2")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        folder: Path = options["folder"].absolute()
+        localnet = settings.LOCALNET_DIR / "ledger.sqlite3" if settings.LOCALNET else None
+        embedded = embedded_addresses(settings.RUN_DIR).database_url == settings.DATABASE_URL
+        try:
+            with lone_postgres(settings.RUN_DIR) if embedded else nullcontext():
+                manifest = make_backup(
+                    folder,
+                    database_url=settings.DATABASE_URL,
+                    run_dir=settings.RUN_DIR,
+                    localnet=localnet,
+                    jobs=options["jobs"],
+                    now=timezone.now(),
+                )
+        except (BadBackup, ToolFailed, *FAILURES) as failure:
+            raise CommandError(str(failure)) from None
+        self.stdout.write(f"{folder}: {len(manifest['files'])} files, {manifest['bytes']:,} bytes")

@@ -1,0 +1,133 @@
+"""A backup of a database with everything in it, and an installation made from it."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from embedded.addresses import embedded_addresses
+from embedded.servers import hold_run_dir, start_servers, stop_servers
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# What a restore itself writes: it tells of itself, and begins the tip batches anew.
+_TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress"}
+
+
+def manage(run_dir: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"DATABASE_URL", "REDIS_URL"}
+    }
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**inherited, "TIDEMARK_RUN_DIR": str(run_dir), "LOCALNET": "false", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def contents(database_url: str) -> dict[str, tuple[int, str]]:
+    """Rows and a digest of each table, whatever the order of its rows."""
+    found = {}
+    with psycopg.connect(database_url) as connection:
+        tables = connection.execute(
+            "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n"
+            " ON n.oid = relnamespace WHERE nspname = 'public' AND relkind = 'r'"
+        ).fetchall()
+        for (table,) in tables:
+            rows = connection.execute(
+                f"SELECT md5(t::text) FROM {table} t ORDER BY 1"  # type: ignore[arg-type]
+            ).fetchall()
+            text = "".join(row[0] for row in rows)
+            found[table] = (len(rows), hashlib.sha256(text.encode()).hexdigest())
+    return found
+
+
+@pytest.fixture
+def source_url(transactional_db: None) -> str:
+    """The address of this test's database, in which every kind of thing stands."""
+    from django.db import connection
+
+    from access.models import Customer, Tier
+    from access.services.keys import issue_key
+    from staff import audit
+
+    tier, _ = Tier.objects.get_or_create(name="backed up", defaults={"rank": 10})
+    for number in range(20):
+        issue_key(Customer.objects.create(name=f"Ünï {number}"), tier=tier, name="bot")
+    audit.record(None, "tried", text="something")
+    found: dict[str, Any] = connection.settings_dict
+    host = quote(found["HOST"], safe="/")
+    return f"postgresql://{found['USER']}@/{found['NAME']}?host={host}&port={found['PORT']}"
+
+
+@pytest.fixture
+def restored(tmp_path: Path, source_url: str) -> Iterator[tuple[Path, Path]]:
+    """(the backup's folder, the run directory that was made from it, its servers running)."""
+    made_in, run_dir, folder = tmp_path / "old", tmp_path / "new", tmp_path / "backup"
+    made = manage(made_in, "backup", str(folder), DATABASE_URL=source_url)
+    assert made.returncode == 0, made.stderr
+    done = manage(run_dir, "restore", str(folder))
+    assert done.returncode == 0, done.stderr
+    with hold_run_dir(run_dir):
+        servers = start_servers(run_dir, valkey=False)
+        yield folder, run_dir
+        stop_servers(servers)
+
+
+def test_an_installation_made_from_a_backup_has_all_of_it(
+    tmp_path: Path, source_url: str, restored: tuple[Path, Path]
+) -> None:
+    folder, run_dir = restored
+    before, after = contents(source_url), contents(embedded_addresses(run_dir).database_url)
+    assert before["access_apikey"][0] == 20
+    assert before.keys() == after.keys()
+    for table in before.keys() - _TOUCHED:
+        assert before[table] == after[table], table
+    assert after["staff_auditentry"][0] == before["staff_auditentry"][0] + 1
+    for name in ("tip_seed", "secret_key"):
+        assert (run_dir / name).read_bytes() == (tmp_path / "old" / name).read_bytes()
+        assert (run_dir / name).stat().st_mode & 0o077 == 0
+    assert folder.stat().st_mode & 0o077 == 0
+
+    # A second one into the same place changes nothing, nor does one while the service runs.
+    again = manage(run_dir, "restore", str(folder))
+    assert again.returncode != 0 and "is in use by process" in again.stderr
+    url = embedded_addresses(run_dir).database_url
+    again = manage(tmp_path / "third", "restore", str(folder), DATABASE_URL=url)
+    assert again.returncode != 0 and "the database is not empty" in again.stderr
+    assert contents(url) == after
+
+
+def test_a_backup_is_checked_before_anything_is_done(tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    folder.mkdir()
+    (folder / "tip_seed").write_text("00" * 32)
+    digest = hashlib.sha256(b"00" * 32).hexdigest()
+    for files, words in (
+        (None, "it has no manifest.json that can be read"),
+        ({"tip_seed": "00"}, "tip_seed is not as it was written"),
+        ({"tip_seed": digest, "database/toc.dat": "00"}, "database/toc.dat is missing"),
+    ):
+        if files is not None:
+            (folder / "manifest.json").write_text(json.dumps({"made_at": "x", "files": files}))
+        refused = manage(tmp_path / "run", "restore", str(folder))
+        assert refused.returncode != 0 and words in refused.stderr
+        assert not (tmp_path / "run" / "postgres").exists()
+
+
+def test_a_backup_never_writes_over_something(tmp_path: Path, source_url: str) -> None:
+    refused = manage(tmp_path / "run", "backup", str(tmp_path), DATABASE_URL=source_url)
+    assert refused.returncode != 0 and "is there already" in refused.stderr
