@@ -45,9 +45,7 @@ def front_door(page: Page) -> Any:
     return RpcEndpoint.as_view(methods=methods, terms=terms, page=page)
 
 
-for _method in bundle_methods:
-    if block_engine_methods.get(_method.name) is None:
-        block_engine_methods.add(_method.name)(_method.function)
+block_engine_methods.include(bundle_methods)
 
 _LANDING = Terms("priority", LANDING, key_required=True)
 _BUNDLES = Terms("bundle", LANDING, face=Face.PLAIN_TEXT, quotas={"sendBundle": "bundles"})

@@ -22,6 +22,7 @@ from gateway.bodies import read_body
 from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, Host
+from gateway.paths import paths_serving
 from gateway.permissions import require, require_served, scope_missing
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
 from gateway.terms import Face, Terms
@@ -43,7 +44,8 @@ class Call:
     """What a method may know of the request: the first argument of every RPC method.
 
     `now` is an aware datetime, `address` the client's address as text, `query` the query string.
-    What a method puts into `headers` goes with the answer of a call that came alone.
+    `request` is Django's own. What a method puts into `headers` goes with the answer of a call that
+    came alone.
     """
 
     caller: Caller
@@ -52,6 +54,7 @@ class Call:
     request_id: str
     address: str
     query: str = ""
+    request: HttpRequest | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -71,7 +74,9 @@ class RpcEndpoint(APIView):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
-        initkwargs.get("methods", cls.methods).include(everywhere)
+        view.methods = initkwargs.get("methods", cls.methods)
+        view.methods.include(everywhere)
+        view.methods.served_at = paths_serving
         view.terms = initkwargs.get("terms", cls.terms)  # HostMiddleware knows endpoints by it
         view.verb = "POST"
         view.page = initkwargs.get("page")
@@ -124,7 +129,7 @@ class RpcEndpoint(APIView):
                 chunks = [rpc.failure(calls)]
             else:
                 query: str = meta.get("QUERY_STRING", "")
-                call = Call(caller, host, now, identity, address, query)
+                call = Call(caller, host, now, identity, address, query, request)
                 chunks = rpc.answer(calls, self.methods, call, observe)
                 if not calls.batch:
                     headers = call.headers

@@ -3,14 +3,18 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
+import msgspec
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from access.redis_client import client
+from gateway.declarations import declare
 from gateway.refusals import NotAllowed, body_of
 from gateway.terms import Face
+from jsonrpc.wire import As
 
 log = logging.getLogger(__name__)
 
@@ -55,16 +59,61 @@ def _not_allowed(request: HttpRequest) -> HttpResponse:
     return HttpResponse(body, status=405, content_type=kind, headers={"Allow": verbs})
 
 
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """This process answers.
+
+    status: always the same word
+    """
+
+    status: Literal["ok"]
+
+
+class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one check found. Some say more, such as the newest slot.
+
+    ok: whether it passed
+    milliseconds: how long it took
+    why: what is wrong, where it did not pass
+    """
+
+    ok: bool
+    milliseconds: float
+    why: str | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the service can answer, and what it lacks for that.
+
+    status: `ok` (HTTP 200) when every check passes, else `unavailable` (HTTP 503)
+    checks: what each check found, by its name
+    """
+
+    status: Literal["ok", "unavailable"]
+    checks: Annotated[dict[str, dict[str, Any]], As(dict[str, CheckAnswer])]
+
+
 def healthz(request: HttpRequest) -> HttpResponse:
+    """Whether this process answers at all: for a supervisor that restarts it where it does not."""
     if request.method not in _VERBS:
         return _not_allowed(request)
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when every check passes, else 503 with the failed ones and why."""
+    """200 when every check passes, else 503 with the failed ones and why: for a load balancer that
+    sends nobody to what cannot answer.
+    """
     if request.method not in _VERBS:
         return _not_allowed(request)
+    found = readiness()
+    status = 200 if found.status == "ok" else 503
+    return JsonResponse({"status": found.status, "checks": found.checks}, status=status)
+
+
+def readiness() -> Readiness:
+    """What every check finds now."""
     checks: dict[str, Any] = {}
     ready = True
     for name, check in _checks.items():
@@ -81,5 +130,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
                 connection.close()  # or every later request of this thread would find it broken
         ready = ready and bool(found["ok"])
         checks[name] = {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
-    status = "ok" if ready else "unavailable"
-    return JsonResponse({"status": status, "checks": checks}, status=200 if ready else 503)
+    return Readiness("ok" if ready else "unavailable", checks)
+
+
+declare(healthz, "healthz", result=Alive)
+declare(readyz, "readyz", result=Readiness)

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
 from gateway.compression import MINIMUM, compress
+from gateway.declarations import Parameter, declare
 from gateway.hosts import Host
 from gateway.permissions import require, require_served
 from gateway.refusals import NotAllowed, TooManyRequests, body_of, headers_of, status_of
@@ -81,9 +82,19 @@ class View(Protocol):
     def __call__(self, request: HttpRequest, **path: str) -> Answer: ...
 
 
-def get_endpoint(name: str, operation: Operation, terms: Terms) -> View:
+def get_endpoint(
+    name: str,
+    operation: Operation,
+    terms: Terms,
+    *,
+    query: Sequence[Parameter] = (),
+    result: Any = None,
+    errors: Sequence[type[RpcError]] = (),
+    content_type: str = "application/json",
+) -> View:
     """The view of an operation; its calls are counted under the name. Limits are the operation's
-    own to take, by `Asked.spend`. An error that has `words` is answered with just these.
+    own to take, by `Asked.spend`. An error that has `words` is answered with just these. What comes
+    after the terms is for the reference.
     """
 
     def view(request: HttpRequest, **path: str) -> Answer:
@@ -130,6 +141,15 @@ def get_endpoint(name: str, operation: Operation, terms: Terms) -> View:
 
     view.terms = terms  # type: ignore[attr-defined]
     view.verb = "GET"  # type: ignore[attr-defined]
+    declare(
+        view,
+        name,
+        function=operation,
+        result=result,
+        query=query,
+        errors=errors,
+        content_type=content_type,
+    )
     view.is_short = True  # type: ignore[attr-defined]  # gateway.wsgi calls it without Django's handler
     return view  # type: ignore[return-value]
 

@@ -172,7 +172,8 @@ def _answer_one(
 def _result(request: Request, methods: MethodTable, call: Any) -> tuple[bytes, ...]:
     method = methods.get(request.method)
     if method is None:
-        raise MethodNotFound(request.method[:100])
+        name = request.method[:100]
+        raise MethodNotFound(name, methods.served_at(name))
     result = method.function(call, *method.params.read(request.params))
     return result.chunks if isinstance(result, Encoded) else (encode(result),)
 

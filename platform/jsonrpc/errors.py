@@ -1,5 +1,6 @@
 """RpcError and the five standard errors: what a JSON-RPC call can answer instead of a result."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 
@@ -45,13 +46,14 @@ class InvalidRequest(RpcError):
 
 
 class MethodNotFound(RpcError):
-    """No such method on this path."""
+    """No such method on this path. `servedAt` names the paths that have it, if there are any."""
 
     code = -32601
     reason = "method_not_found"
 
-    def __init__(self, method: str) -> None:
-        super().__init__("Method not found", data={"method": method})
+    def __init__(self, method: str, served_at: Sequence[str] = ()) -> None:
+        elsewhere = {"servedAt": list(served_at)} if served_at else {}
+        super().__init__("Method not found", data={"method": method, **elsewhere})
 
 
 class InvalidParams(RpcError):

@@ -1,5 +1,6 @@
 """MethodTable: the methods of one path, each with its reader compiled at import."""
 
+import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -13,11 +14,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One RPC method: its wire name, its function (call first, then the params) and its reader."""
+    """One RPC method: its wire name, its function (call first, then the params) and its reader.
+    `result` is the annotation that the reference shows, `errors` what it can give beside what any
+    call can.
+    """
 
     name: str
     function: Callable[..., Any]
     params: ParamsReader
+    result: Any
+    errors: tuple[type[RpcError], ...] = ()
 
 
 class Elsewhere(Protocol):
@@ -37,11 +43,20 @@ class MethodTable:
     def __init__(self, elsewhere: Elsewhere | None = None) -> None:
         self._methods: dict[str, Method] = {}
         self.elsewhere = elsewhere
+        # The paths where a method of a name is answered, for who asks for it at the wrong one.
+        self.served_at: Callable[[str], list[str]] = lambda name: []
 
-    def add(self, name: str) -> Callable[[F], F]:
+    def add(
+        self, name: str, *, result: Any = None, errors: Sequence[type[RpcError]] = ()
+    ) -> Callable[[F], F]:
+        """`result` where the function's own annotation says less than its answer has."""
+
         def register(function: F) -> F:
             assert name not in self._methods, f"{name} is there already"
-            self._methods[name] = Method(name, function, ParamsReader(function))
+            told = typing.get_type_hints(function, include_extras=True).get("return", Any)
+            shown = told if result is None else result
+            reader = ParamsReader(function)
+            self._methods[name] = Method(name, function, reader, shown, tuple(errors))
             return function
 
         return register

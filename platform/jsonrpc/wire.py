@@ -1,5 +1,6 @@
 """Results to JSON bytes: structs in camelCase, keys as base58, stored JSON as it is."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -7,6 +8,15 @@ import msgspec
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base of every result object: snake_case in code, camelCase on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class As:
+    """`Annotated[Encoded, As(AccountSnapshot)]`: what the reference shows in place of a type that
+    says less than is known.
+    """
+
+    kind: Any
 
 
 class Encoded:
@@ -27,6 +37,12 @@ def _own_nouns(value: Any) -> Any:
     if hasattr(type(value), "from_string"):  # solders' Pubkey, Signature, Hash
         return str(value)
     raise TypeError(f"no JSON form for {type(value).__name__}")
+
+
+def to_camel(name: str) -> str:
+    """snake_case → camelCase, as structs are renamed."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_own_nouns)
