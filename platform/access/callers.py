@@ -20,12 +20,21 @@ class Quota:
     burst: int
 
 
+@dataclass(frozen=True, slots=True)
+class MonthSpent:
+    """A month whose calls are all used: `used` of `limit`, until `resets_at`."""
+
+    limit: int
+    used: int
+    resets_at: datetime
+
+
 @dataclass(frozen=True, slots=True, eq=False)  # one object per load: compared by identity
 class Caller:
     """One key's holder, or (key_id None) someone without a key.
 
-    `quotas` has a Quota per name of QUOTAS; a name that is absent is unlimited. Times are aware
-    datetimes.
+    `quotas` has a Quota per name of QUOTAS; a name that is absent is unlimited. `methods` has the
+    only methods that the key may call; None is all. Times are aware datetimes.
     """
 
     key_id: int | None
@@ -39,3 +48,5 @@ class Caller:
     tip_fetch_daily_cap: int | None = None
     simulation_jobs: int = 0
     simulations_per_job: int = 0
+    methods: frozenset[str] | None = None
+    month_spent: MonthSpent | None = None

@@ -74,3 +74,7 @@ class UnknownScope(OrderRefused):
 
 class BadNetwork(OrderRefused):
     """A CIDR list's item that is no network."""
+
+
+class BadMethod(OrderRefused):
+    """A method allow-list's item that is no method's name, or too many of them."""

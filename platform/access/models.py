@@ -1,15 +1,18 @@
-"""Customers, tiers, API keys (digest only) and usage per minute."""
+"""Customers, tiers, API keys (digest only) and usage: by the minute, and its sums."""
 
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 
 from access.callers import QUOTAS, SCOPES
 from access.networks import read_network
+
+# A JSON-RPC method, or the name under which a plain GET is counted.
+METHOD_NAME = r"\A[A-Za-z][A-Za-z0-9_.]{0,59}\Z"
 
 
 def all_scopes() -> list[str]:
@@ -27,7 +30,12 @@ class Customer(models.Model):
     """Who holds keys: a person, a team or an installation."""
 
     name = models.CharField(max_length=100, unique=True)
-    email = models.EmailField(blank=True)
+    email = models.EmailField(blank=True, help_text="who is told of this customer's keys")
+    alert_mails = models.BooleanField(
+        "mail alerts",
+        default=True,
+        help_text="mail to the address above what concerns the keys: expiry, quota, suspension",
+    )
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -52,6 +60,18 @@ def _burst(what: str, default: int) -> "models.PositiveIntegerField[int, int]":
     )
 
 
+def _calls_per_month(
+    help_text: str,
+) -> "models.PositiveBigIntegerField[int | None, int | None]":
+    return models.PositiveBigIntegerField(
+        "calls per month",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=help_text,
+    )
+
+
 class Tier(models.Model):
     """A class of service and its limits. Keyless callers have the one named `anonymous`."""
 
@@ -67,6 +87,9 @@ class Tier(models.Model):
     tip_fetches_burst = _burst("tip-address fetches", 20)
     tip_fetches_daily_cap = models.PositiveIntegerField(
         null=True, blank=True, help_text="tip-address fetches a UTC day; empty is no cap"
+    )
+    calls_per_month = _calls_per_month(
+        "calls that one key may make in a calendar month (UTC); empty is no limit"
     )
     simulation_jobs = models.PositiveIntegerField(
         default=2, help_text="batch simulation jobs of one key that may be open at once; 0 is none"
@@ -92,6 +115,10 @@ class Tier(models.Model):
                     name=f"tier_{name}_burst_is_positive",
                 )
                 for name in QUOTAS
+            ),
+            models.CheckConstraint(
+                condition=Q(calls_per_month__isnull=True) | Q(calls_per_month__gte=1),
+                name="tier_calls_per_month_is_positive",
             ),
         ]
 
@@ -121,6 +148,18 @@ class ApiKey(models.Model):
         blank=True,
         help_text="CIDR list: addresses that may use the key; empty is any address",
     )
+    methods = ArrayField(
+        models.CharField(max_length=60, validators=[RegexValidator(METHOD_NAME)]),
+        default=list,
+        blank=True,
+        help_text="methods that the key may call; empty is every method of its scopes",
+    )
+    calls_per_month = _calls_per_month(
+        "calls that this key may make in a calendar month (UTC); empty is what its tier says"
+    )
+    # Written by the worker: until when, and with how many calls, the month's limit is reached.
+    quota_reached_until = models.DateTimeField(null=True, blank=True, editable=False)
+    quota_used = models.PositiveBigIntegerField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
@@ -147,6 +186,10 @@ class ApiKey(models.Model):
                 condition=Q(rotated_from__isnull=True) | ~Q(rotated_from=F("pk")),
                 name="api_key_is_not_its_own_successor",
             ),
+            models.CheckConstraint(
+                condition=Q(calls_per_month__isnull=True) | Q(calls_per_month__gte=1),
+                name="api_key_calls_per_month_is_positive",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -157,7 +200,12 @@ class UsageMinute(models.Model):
     """Calls of one key (null: callers without a key) to one method with one outcome in a minute."""
 
     key = models.ForeignKey(
-        ApiKey, null=True, blank=True, on_delete=models.CASCADE, related_name="usage"
+        ApiKey,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="usage",
+        db_index=False,  # both indexes below begin with it
     )
     method = models.CharField(max_length=60)
     status = models.CharField(max_length=60, help_text="`ok`, or the refusal's reason")
@@ -167,7 +215,10 @@ class UsageMinute(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-minute"]
-        indexes: ClassVar = [models.Index(fields=["minute"], name="usage_by_minute")]
+        indexes: ClassVar = [
+            models.Index(fields=["minute"], name="usage_by_minute"),
+            models.Index(fields=["key", "minute"], name="usage_by_key_and_minute"),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["key", "method", "status", "minute"],
@@ -178,6 +229,117 @@ class UsageMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.minute:%Y-%m-%d %H:%M} {self.method} {self.status}: {self.calls}"
+
+
+def _of_key() -> "models.ForeignKey[ApiKey | None, ApiKey | None]":
+    """The key of a sum (null: callers without a key); the sum's unique constraint is its index."""
+    return models.ForeignKey(
+        ApiKey,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_index=False,
+    )
+
+
+class UsageDay(models.Model):
+    """The sum of a UTC day's UsageMinute rows, written with them and kept for good."""
+
+    key = _of_key()
+    method = models.CharField(max_length=60)
+    status = models.CharField(max_length=60)
+    day = models.DateField()
+    calls = models.PositiveBigIntegerField()
+    microseconds = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        ordering: ClassVar = ["-day"]
+        default_permissions = ()
+        indexes: ClassVar = [
+            models.Index(fields=["key", "day"], name="usage_days_by_key_and_day"),
+            models.Index(fields=["day"], name="usage_days_by_day"),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["key", "method", "status", "day"],
+                name="one_usage_day_per_key_method_status_day",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.method} {self.status}: {self.calls}"
+
+
+class UsageHour(models.Model):
+    """The sum of an hour's UsageMinute rows over all callers, kept for good: few rows, so that a
+    report on everybody costs nothing.
+    """
+
+    method = models.CharField(max_length=60)
+    status = models.CharField(max_length=60)
+    hour = models.DateTimeField()
+    calls = models.PositiveBigIntegerField()
+    microseconds = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        ordering: ClassVar = ["-hour"]
+        default_permissions = ()
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["hour", "method", "status"], name="one_usage_hour_per_method_status_hour"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H:00} {self.method} {self.status}: {self.calls}"
+
+
+class KeyHour(models.Model):
+    """The sum of one key's hour, kept for the shortest report on who calls most."""
+
+    key = _of_key()
+    hour = models.DateTimeField()
+    calls = models.PositiveBigIntegerField()
+    ok = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering: ClassVar = ["-hour"]
+        default_permissions = ()
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["hour", "key"], name="one_key_hour_per_key_hour", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H:00} key {self.key_id}: {self.calls}"
+
+
+class KeyDay(models.Model):
+    """The sum of one key's UTC day, kept for good. `counted` are the calls that count against the
+    month's limit (access.counted_calls).
+    """
+
+    key = _of_key()
+    day = models.DateField()
+    calls = models.PositiveBigIntegerField()
+    ok = models.PositiveBigIntegerField()
+    counted = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering: ClassVar = ["-day"]
+        default_permissions = ()
+        indexes: ClassVar = [models.Index(fields=["key", "day"], name="key_days_by_key_and_day")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["day", "key"], name="one_key_day_per_key_day", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} key {self.key_id}: {self.calls}"
 
 
 class UsageClaim(models.Model):

@@ -1,6 +1,6 @@
-"""The queries over customers, tiers, keys and usage."""
+"""The queries over customers, tiers and keys, and what was claimed of usage."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import connection
@@ -43,34 +43,6 @@ def claim(name: str, now: datetime) -> bool:
 
 def forget_claims_before(moment: datetime) -> None:
     UsageClaim.objects.filter(claimed_at__lt=moment).delete()
-
-
-UsageRow = tuple[int | None, str, str, datetime, int, int]
-
-
-def add_usage(rows: Sequence[UsageRow]) -> None:
-    """Adds (key_id, method, status, minute, calls, microseconds) rows to what is there; rows of
-    keys that were deleted meanwhile are dropped.
-    """
-    if not rows:
-        return
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO access_usageminute (key_id, method, status, minute, calls, microseconds)
-            SELECT key_id, method, status, minute, calls, microseconds
-            FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::timestamptz[],
-                        %s::bigint[], %s::bigint[])
-                 AS new (key_id, method, status, minute, calls, microseconds)
-            WHERE key_id IS NULL OR EXISTS (SELECT FROM access_apikey k WHERE k.id = key_id)
-            ORDER BY key_id, method, status, minute
-            ON CONFLICT (key_id, method, status, minute) DO UPDATE
-            SET calls = access_usageminute.calls + excluded.calls,
-                microseconds = access_usageminute.microseconds + excluded.microseconds
-            """,
-            columns,
-        )
 
 
 def mark_used(uses: Iterable[tuple[int, datetime, str | None]]) -> None:

@@ -13,6 +13,10 @@ log = logging.getLogger(__name__)
 KEY = f"{NAMESPACE}tallies"
 # Calls and the microseconds spent on them, by method and status; access.usage adds to them.
 CALLS, CALL_MICROSECONDS = "calls", "call_microseconds"
+# Submissions by the state that they came to, tries by upstream and outcome.
+SUBMISSIONS, ATTEMPTS = "submissions", "attempts"
+# Slots that were stored, by ledger and archive; the account writes and transactions with them.
+SLOTS, WRITES, TRANSACTIONS = "slots", "writes", "transactions"
 
 # What is counted: its name and its labels.
 Tally = tuple[str, ...]

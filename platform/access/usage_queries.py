@@ -1,6 +1,6 @@
 """The queries over UsageMinute: summed in SQL, bounded by a time span."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
@@ -85,3 +85,15 @@ def calls_by_status(start: datetime, end: datetime) -> list[tuple[str, int]]:
         """,
         [start, end],
     )
+
+
+def counted_by_key(key_ids: list[int], start: date, end: date) -> dict[int, int]:
+    """Calls that count against a monthly limit, by key, of the days from start to before end."""
+    rows = _rows(
+        """
+        SELECT key_id, sum(counted)::bigint FROM access_keyday
+        WHERE day >= %s AND day < %s AND key_id = ANY(%s) GROUP BY 1
+        """,
+        [start, end, key_ids],
+    )
+    return dict(rows)

@@ -116,7 +116,7 @@ def test_every_order_is_heard_at_once_in_this_process(issue: Issue) -> None:
     assert not identify(issued.secret).suspended
     keys.suspend_key(issued.key.pk, now=timezone.now())
     assert identify(issued.secret).suspended
-    keys.resume_key(issued.key.pk)
+    keys.resume_key(issued.key.pk, now=timezone.now())
     assert not identify(issued.secret).suspended
     tier = issued.key.tier
     tier.requests_per_second = 99

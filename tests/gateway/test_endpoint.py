@@ -512,7 +512,7 @@ def test_an_administrators_change_is_heard_by_the_next_request(door: Any, issue:
     assert door.call("getSlot", key=issued.secret).status_code == 200
     keys.suspend_key(issued.key.pk, now=timezone.now())
     assert door.call("getSlot", key=issued.secret).status_code == 403
-    keys.resume_key(issued.key.pk)
+    keys.resume_key(issued.key.pk, now=timezone.now())
     assert door.call("getSlot", key=issued.secret).status_code == 200
     made = issued.key.tier
     made.requests_burst = 77

@@ -167,7 +167,7 @@ def carry_out(
         if order.name == "suspend":
             keys.suspend_key(key.pk, now=now)
         elif order.name == "resume":
-            keys.resume_key(key.pk)
+            keys.resume_key(key.pk, now=now)
         else:
             keys.revoke_key(key.pk, now=now)
         model_admin.log_change(request, key, f"{order.done.capitalize()}.")

@@ -6,9 +6,11 @@ from typing import TypedDict, Unpack
 
 from django.db import transaction
 
-from access import store
+from access import key_changes, store
 from access.callers import SCOPES
 from access.errors import BadNetwork, KeyIsRevoked, OrderRefused, UnknownScope
+from access.key_changes import KeyChange
+from access.method_names import listed_methods
 from access.models import ApiKey, Tier
 from access.networks import read_network
 
@@ -22,13 +24,15 @@ class KeyChanges(TypedDict, total=False):
     tier: Tier
     scopes: Sequence[str]
     networks: Sequence[str]
+    methods: Sequence[str]
+    calls_per_month: int | None
     expires_at: datetime | None
 
 
 @transaction.atomic
 def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> ApiKey:
-    """The key with the changes. Raises KeyIsRevoked, UnknownScope, BadNetwork, and OrderRefused for
-    an expiry that is past.
+    """The key with the changes. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and
+    OrderRefused for an expiry that is past.
     """
     key = store.lock_key(key_id)
     if key.revoked_at is not None:
@@ -41,6 +45,8 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
             changes["networks"] = [str(read_network(text)) for text in changes["networks"]]
         except ValueError as error:
             raise BadNetwork(str(error)) from None
+    if "methods" in changes:
+        changes["methods"] = listed_methods(changes["methods"])
     expiry = changes.get("expires_at")
     if expiry is not None and expiry <= now:
         raise OrderRefused("the expiry is past: to end a key now, suspend or revoke it")
@@ -48,4 +54,5 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
         setattr(key, name, value)
     if changes:
         key.save(update_fields=list(changes))
+        key_changes.tell(key, KeyChange.EDITED, now=now)
     return key

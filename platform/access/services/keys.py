@@ -8,8 +8,8 @@ from ipaddress import ip_network
 
 from django.db import transaction
 
-from access import key_cache, key_text, store
-from access.callers import SCOPES, Caller
+from access import key_cache, key_changes, key_text, store
+from access.callers import SCOPES, Caller, MonthSpent
 from access.errors import (
     BadNetwork,
     KeyExpired,
@@ -20,6 +20,8 @@ from access.errors import (
     OrderRefused,
     UnknownScope,
 )
+from access.key_changes import KeyChange
+from access.method_names import listed_methods
 from access.models import ApiKey, Customer, Tier
 from access.networks import read_network
 from access.services.tiers import quotas_of
@@ -78,9 +80,25 @@ def caller_of(key: ApiKey) -> Caller:
         tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
         simulation_jobs=key.tier.simulation_jobs,
         simulations_per_job=key.tier.simulations_per_job,
+        methods=frozenset(key.methods) or None,
+        month_spent=month_spent(key),
     )
 
 
+def month_spent(key: ApiKey) -> MonthSpent | None:
+    """What the worker noted of the month, unless the limit was raised since."""
+    limit, used, until = monthly_limit(key), key.quota_used, key.quota_reached_until
+    if limit is None or used is None or until is None or used < limit:
+        return None
+    return MonthSpent(limit, used, until)
+
+
+def monthly_limit(key: ApiKey) -> int | None:
+    """Calls that the key may make in a month: its own number, else its tier's; None is any."""
+    return key.tier.calls_per_month if key.calls_per_month is None else key.calls_per_month
+
+
+@transaction.atomic
 def issue_key(
     customer: Customer,
     *,
@@ -90,10 +108,12 @@ def issue_key(
     notes: str = "",
     scopes: Sequence[str] = SCOPES,
     networks: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    calls_per_month: int | None = None,
     expires_at: datetime | None = None,
     rotated_from: ApiKey | None = None,
 ) -> IssuedKey:
-    """A new key. Raises UnknownScope and BadNetwork."""
+    """A new key. Raises UnknownScope, BadNetwork and BadMethod."""
     for scope in scopes:
         if scope not in SCOPES:
             raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
@@ -106,12 +126,15 @@ def issue_key(
         notes=notes,
         scopes=list(scopes),
         networks=_networks(networks),
+        methods=listed_methods(methods),
+        calls_per_month=calls_per_month,
         expires_at=expires_at,
         rotated_from=rotated_from,
         shown_prefix=new.shown_prefix,
         last_four=new.last_four,
         digest=new.digest,
     )
+    key_changes.tell(key, KeyChange.ISSUED, now=key.created_at)
     return IssuedKey(key, new.secret)
 
 
@@ -142,6 +165,8 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
         notes=old.notes,
         scopes=old.scopes,
         networks=old.networks,
+        methods=old.methods,
+        calls_per_month=old.calls_per_month,
         expires_at=old.expires_at,
         rotated_from=old,
     )
@@ -151,6 +176,7 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
     end = now + overlap
     old.expires_at = end if old.expires_at is None else min(end, old.expires_at)
     old.save(update_fields=["expires_at"])
+    key_changes.tell(old, KeyChange.ROTATED, now=now, successor=issued.key)
     return issued
 
 
@@ -161,14 +187,17 @@ def suspend_key(key_id: int, *, now: datetime) -> None:
     if key.suspended_at is None:
         key.suspended_at = now
         key.save(update_fields=["suspended_at"])
+        key_changes.tell(key, KeyChange.SUSPENDED, now=now)
 
 
 @transaction.atomic
-def resume_key(key_id: int) -> None:
+def resume_key(key_id: int, *, now: datetime) -> None:
+    """The key works again. Resuming twice changes nothing."""
     key = store.lock_key(key_id)
     if key.suspended_at is not None:
         key.suspended_at = None
         key.save(update_fields=["suspended_at"])
+        key_changes.tell(key, KeyChange.RESUMED, now=now)
 
 
 @transaction.atomic
@@ -178,3 +207,4 @@ def revoke_key(key_id: int, *, now: datetime) -> None:
     if key.revoked_at is None:
         key.revoked_at = now
         key.save(update_fields=["revoked_at"])
+        key_changes.tell(key, KeyChange.REVOKED, now=now)

@@ -1,4 +1,4 @@
-"""Usage: moving Redis' counters into UsageMinute, each exactly once."""
+"""Usage: moving Redis' counters into the tables, each exactly once."""
 
 import secrets
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import cast
 
 from django.db import transaction
 
-from access import store
+from access import store, usage_sums
 from access.redis_client import NAMESPACE, client
 from access.usage import LIVE_KEY
 
@@ -39,7 +39,7 @@ def roll_up_usage(*, now: datetime) -> int:
         with transaction.atomic():
             if fields and store.claim(name.decode(), now):
                 counts = _counts(fields)
-                store.add_usage(counts)
+                usage_sums.add_usage(counts)
                 store.mark_used(_uses(fields))
                 rows += len(counts)
         redis.delete(name)
@@ -48,8 +48,8 @@ def roll_up_usage(*, now: datetime) -> int:
     return rows
 
 
-def _counts(fields: Mapping[bytes, bytes]) -> list[store.UsageRow]:
-    rows: list[store.UsageRow] = []
+def _counts(fields: Mapping[bytes, bytes]) -> list[usage_sums.UsageRow]:
+    rows: list[usage_sums.UsageRow] = []
     for name, calls in fields.items():
         kind, _, rest = name.decode().partition("|")
         if kind == "calls":

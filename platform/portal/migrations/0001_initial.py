@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("access", "0004_keyday_keyhour_usageday_usagehour_and_more"),
+        ("access", "0004_usage_sums"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

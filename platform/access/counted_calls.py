@@ -1,0 +1,18 @@
+"""Which calls count against a month's limit: those that were let in and answered."""
+
+# What was refused at the door costs nothing, and neither does what we failed to answer.
+FREE = frozenset(
+    {
+        *("key_required", "key_malformed", "key_unknown", "key_revoked", "key_expired"),
+        *("key_suspended", "address_not_allowed", "scope_missing", "method_not_allowed"),
+        *("tier_too_low", "rate_limited", "batch_above_limit", "monthly_quota_reached"),
+        *("host_unknown", "path_not_served", "http_method_not_allowed"),
+        *("body_too_large", "body_unreadable", "content_type_unsupported"),
+        "internal_error",
+    }
+)
+
+
+def is_counted(status: str) -> bool:
+    """Whether a call with this outcome (`ok`, or the refusal's reason) counts."""
+    return status not in FREE
