@@ -1,7 +1,7 @@
 """The ledger's tables: blocks, and the two ways in to a transaction."""
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import HashIndex
+from django.contrib.postgres.indexes import BrinIndex, HashIndex
 from django.db import models
 
 from columns.gaps import SlotGap
@@ -75,9 +75,26 @@ class AddressEntries(models.Model):
 
     class Meta:
         verbose_name_plural = "address entries"
+        # Entries are taken out by slots; the key begins with the address.
+        indexes = [BrinIndex(fields=["first_slot"], name="entries_by_slot", autosummarize=True)]
 
     def __str__(self) -> str:
         return f"entries from slot {self.first_slot}"
+
+
+class BlockTally(models.Model):
+    """Counts over a run of 1,000 slots, kept by whoever writes blocks or takes them out, so that a
+    summary of millions of slots reads thousands of rows.
+    """
+
+    run = models.BigIntegerField(primary_key=True, help_text="slot // 1,000")
+    blocks = models.IntegerField()
+    skipped = models.BigIntegerField(
+        help_text="Slots that the parent links of these blocks prove skipped, wherever they lie"
+    )
+
+    def __str__(self) -> str:
+        return f"run {self.run}"
 
 
 class Import(models.Model):

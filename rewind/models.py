@@ -181,6 +181,11 @@ class ArchiveState(models.Model):
     filters_set_for = models.TextField(
         blank=True, help_text="Genesis hash of the chain whose default filters were set"
     )
+    slots_per_epoch = models.BigIntegerField(
+        null=True, help_text="The followed chain's epoch schedule; null until a node has told it"
+    )
+    first_normal_epoch = models.BigIntegerField(default=0)
+    first_normal_slot = SlotColumn(default=0)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(id=1), name="the_archive_has_one_state")]

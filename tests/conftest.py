@@ -113,7 +113,8 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
         cursor.execute("SELECT EXISTS (SELECT FROM historical_block)")
         if cursor.fetchone()[0]:
             cursor.execute(
-                "TRUNCATE historical_block, historical_transaction, historical_addressentries"
+                "TRUNCATE historical_block, historical_transaction, historical_addressentries,"
+                " historical_blocktally"
             )
 
 
@@ -144,7 +145,8 @@ def empty_ledger(db: None) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute(
-            "TRUNCATE historical_block, historical_transaction, historical_addressentries"
+            "TRUNCATE historical_block, historical_transaction, historical_addressentries,"
+            " historical_blocktally"
         )
 
 

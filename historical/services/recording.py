@@ -15,6 +15,7 @@ from historical import bodies, segments
 from historical.errors import BadBlock, BlockConflict
 from historical.store import blocks as block_store
 from historical.store import writing
+from historical.store.tallies import Tallies
 from historical.texts import TransactionText, text_of
 
 # Rows held before they are written; a batch also ends with its segment of slots, so that an
@@ -38,6 +39,7 @@ def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
     """All of the blocks, or none when one of them cannot be recorded: BlockConflict, BadBlock."""
     writing.lift_timeouts()
     result = Recorded()
+    tallies = Tallies()
     batch = _Batch()
     for record in records:
         if batch.is_full_before(record.slot):
@@ -48,9 +50,11 @@ def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
             continue
         result.recorded += 1
         result.transactions += len(record.transactions)
+        tallies.add(record.slot, record.parent_slot)
         result.first_slot = _lower(result.first_slot, record.slot)
         result.last_slot = max(record.slot, result.last_slot or record.slot)
     batch.write()
+    tallies.write()
     return result
 
 

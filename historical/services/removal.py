@@ -8,6 +8,7 @@ from historical import segments
 from historical.segments import SEGMENT_SLOTS, segment_of
 from historical.store import removal as store
 from historical.store import writing
+from historical.store.tallies import tallies_of
 
 
 @transaction.atomic
@@ -15,8 +16,10 @@ def remove_blocks(first: int, last: int) -> int:
     """The blocks of the slots, both ends inclusive, with all that leads to them; how many."""
     writing.lift_timeouts()
     removed = store.delete_blocks(first, last)
-    for segment in sorted({segment_of(slot) for slot in removed}):
-        _remove_entries(segment, set(removed))
+    slots = {slot for slot, _ in removed}
+    for segment in sorted({segment_of(slot) for slot in slots}):
+        _remove_entries(segment, slots)
+    tallies_of(removed, count=-1).write()
     return len(removed)
 
 

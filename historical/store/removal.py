@@ -3,15 +3,16 @@
 from columns.raw_queries import raw_connection
 
 
-def delete_blocks(first: int, last: int) -> list[int]:
-    """Deletes the slots' blocks and transactions; the slots that held one."""
+def delete_blocks(first: int, last: int) -> list[tuple[int, int]]:
+    """Deletes the slots' blocks and transactions; (slot, parent slot) of those that there were."""
     bounds = (first, last)
     with raw_connection().cursor() as cursor:
         cursor.execute("DELETE FROM historical_transaction WHERE slot BETWEEN %s AND %s", bounds)
         cursor.execute(
-            "DELETE FROM historical_block WHERE slot BETWEEN %s AND %s RETURNING slot", bounds
+            "DELETE FROM historical_block WHERE slot BETWEEN %s AND %s RETURNING slot, parent_slot",
+            bounds,
         )
-        return [slot for (slot,) in cursor.fetchall()]
+        return [(slot, parent) for slot, parent in cursor.fetchall()]
 
 
 def take_entries(first: int, end: int) -> list[tuple[int, bytes, bytes]]:

@@ -9,6 +9,7 @@ import urllib3
 
 from chain.blocks import SlotRecord
 from chain.encodings import b58encode
+from chain.epochs import EpochSchedule
 from chain.units import Slot
 from upstream.archives.errors import Unreadable
 from upstream.archives.getblock_json import json_block
@@ -148,6 +149,15 @@ class Node:
             ]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no status") from None
+
+    def epoch_schedule(self) -> EpochSchedule:
+        """How the chain's slots are divided into epochs."""
+        found = self.call("getEpochSchedule")
+        names = ("slotsPerEpoch", "firstNormalEpoch", "firstNormalSlot")
+        values = [found.get(name) for name in names] if isinstance(found, dict) else [None]
+        if not all(type(value) is int and value >= 0 for value in values) or not values[0]:
+            raise NodeUnreachable(f"{self.name}: getEpochSchedule answered no schedule")
+        return EpochSchedule(*values)
 
     def genesis_hash(self) -> str:
         """What tells one chain from another."""
