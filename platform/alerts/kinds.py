@@ -1,7 +1,8 @@
 """The kinds of events that people can be told of."""
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 class Audience(enum.Enum):
@@ -13,27 +14,162 @@ class Audience(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of event: `name` is stable, `meaning` says when it comes."""
+    """One kind of event: `name` is stable, `title` begins a mail's subject, `meaning` says when it
+    comes, `page` is the URL's name of where to act, `fields` the members of `data` beside
+    COMMON_FIELDS, each with its meaning.
+    """
 
     name: str
     audience: Audience
+    title: str
     meaning: str
+    page: str
+    fields: Mapping[str, str] = field(default_factory=dict)
 
+
+# Members of `data` in every event that is posted.
+COMMON_FIELDS: Mapping[str, str] = {
+    "about": "what it is about, in words",
+    "text": "one or two sentences for a person",
+}
+
+_KEY = {
+    "keyId": "number of the key, as in the portal's address",
+    "name": "the key's name",
+    "prefix": "the first characters of its secret",
+    "lastFour": "the last four characters of its secret",
+    "environment": "the key's environment, as its owner wrote it; may be empty",
+}
+_EXPIRY = {"expiresAt": "when the key expires, UTC (ISO 8601)"}
+_QUOTA = {
+    "used": "calls of this month",
+    "limit": "calls that the month has",
+    "resetsAt": "when the next month begins, UTC (ISO 8601)",
+}
+_WEBHOOK = {
+    "webhookId": "number of the webhook",
+    "name": "the webhook's name",
+    "url": "where it posts to",
+}
+_ALARM = {
+    "name": "the rule that found it",
+    "subject": "what it concerns; may be empty",
+    "severity": "how bad it is",
+    "openedAt": "since when, UTC (ISO 8601)",
+}
+_KEYS, _HOOKS, _ALARMS = "portal:keys", "portal:webhooks", "admin:operations_alarm_changelist"
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("key.expiring", Audience.CUSTOMER, "a key expires within seven days, or one"),
-        Kind("key.expired", Audience.CUSTOMER, "a key has expired"),
-        Kind("key.rotated", Audience.CUSTOMER, "a key was rotated: both work until `expiresAt`"),
-        Kind("key.suspended", Audience.CUSTOMER, "a key was suspended"),
-        Kind("key.resumed", Audience.CUSTOMER, "a suspended key works again"),
-        Kind("key.revoked", Audience.CUSTOMER, "a key was revoked for good"),
-        Kind("quota.warning", Audience.CUSTOMER, "80 % of a key's monthly calls are used"),
-        Kind("quota.reached", Audience.CUSTOMER, "all of a key's monthly calls are used"),
-        Kind("webhook.disabled", Audience.CUSTOMER, "a webhook failed for too long and is off"),
-        Kind("test", Audience.CUSTOMER, "somebody tries the webhook"),
-        Kind("alarm.opened", Audience.STAFF, "something about the service needs somebody"),
-        Kind("alarm.closed", Audience.STAFF, "what needed somebody is well again"),
+        Kind(
+            "key.expiring",
+            Audience.CUSTOMER,
+            "API key expires soon",
+            "a key expires within seven days, and again within one",
+            _KEYS,
+            {**_KEY, **_EXPIRY, "daysLeft": "7 or 1: which of the two notices this is"},
+        ),
+        Kind(
+            "key.expired",
+            Audience.CUSTOMER,
+            "API key has expired",
+            "a key has expired: calls with it are answered 401",
+            _KEYS,
+            {**_KEY, **_EXPIRY},
+        ),
+        Kind(
+            "key.rotated",
+            Audience.CUSTOMER,
+            "API key was rotated",
+            "a key was rotated: the old one works until `expiresAt`, beside the new one",
+            _KEYS,
+            {**_KEY, **_EXPIRY, "successorId": "number of the new key"},
+        ),
+        Kind(
+            "key.suspended",
+            Audience.CUSTOMER,
+            "API key was suspended",
+            "a key was suspended: calls with it are answered 403 until it is resumed",
+            _KEYS,
+            _KEY,
+        ),
+        Kind(
+            "key.resumed",
+            Audience.CUSTOMER,
+            "API key works again",
+            "a suspended key works again",
+            _KEYS,
+            _KEY,
+        ),
+        Kind(
+            "key.revoked",
+            Audience.CUSTOMER,
+            "API key was revoked",
+            "a key was revoked for good: calls with it are answered 401",
+            _KEYS,
+            _KEY,
+        ),
+        Kind(
+            "quota.warning",
+            Audience.CUSTOMER,
+            "80 % of the month's calls are used",
+            "80 % of a key's monthly calls are used",
+            _KEYS,
+            {**_KEY, **_QUOTA},
+        ),
+        Kind(
+            "quota.reached",
+            Audience.CUSTOMER,
+            "The month's calls are used up",
+            "all of a key's monthly calls are used: calls are answered 429 until `resetsAt`",
+            _KEYS,
+            {**_KEY, **_QUOTA},
+        ),
+        Kind(
+            "webhook.disabled",
+            Audience.CUSTOMER,
+            "Webhook was switched off",
+            "a webhook failed for three days, or answered 410 Gone, and is off",
+            _HOOKS,
+            {**_WEBHOOK, "reason": "why it is off"},
+        ),
+        Kind(
+            "test",
+            Audience.CUSTOMER,
+            "Test",
+            "somebody tries the webhook",
+            _HOOKS,
+            _WEBHOOK,
+        ),
+        Kind(
+            "alarm.opened",
+            Audience.STAFF,
+            "Alarm",
+            "something about the service needs somebody",
+            _ALARMS,
+            _ALARM,
+        ),
+        Kind(
+            "alarm.closed",
+            Audience.STAFF,
+            "Alarm is over",
+            "what needed somebody is well again",
+            _ALARMS,
+            {**_ALARM, "closedAt": "when it was over, UTC (ISO 8601)"},
+        ),
     )
 }
+
+# What concerns a webhook itself: the staff has webhooks too.
+OF_BOTH = frozenset({"test", "webhook.disabled"})
+
+
+def kinds_for(*, staff: bool) -> list[Kind]:
+    """What a webhook of this audience can choose among; a test comes whatever it chose."""
+    audience = Audience.STAFF if staff else Audience.CUSTOMER
+    return [
+        kind
+        for kind in KINDS.values()
+        if kind.name != "test" and (kind.audience is audience or kind.name in OF_BOTH)
+    ]

@@ -41,6 +41,7 @@ class Event(models.Model):
             ),
             models.Index(fields=["customer", "-id"], name="events_by_customer"),
             models.Index(fields=["at"], name="events_by_time"),
+            models.Index(fields=["kind", "-id"], name="events_by_kind"),
         ]
 
     def __str__(self) -> str:
@@ -55,7 +56,12 @@ class Webhook(models.Model):
     )
     name = models.CharField(max_length=100)
     url = models.URLField("URL", max_length=500)
-    secret = models.CharField(max_length=100, help_text="whsec_…: what it signs with")
+    # Sealed (alerts.sealing): the database alone does not give them away.
+    sealed_secret = models.BinaryField(max_length=200, editable=False)
+    sealed_previous = models.BinaryField(max_length=200, null=True, editable=False)
+    previous_until = models.DateTimeField(
+        null=True, editable=False, help_text="so long the secret before is signed with too"
+    )
     kinds = ArrayField(
         models.CharField(max_length=40),
         default=list,
@@ -66,6 +72,10 @@ class Webhook(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     disabled_reason = models.CharField(max_length=200, blank=True, editable=False)
+    delivered_at = models.DateTimeField(null=True, editable=False, help_text="last success")
+    busy_until = models.DateTimeField(
+        null=True, editable=False, help_text="a worker posts to it; one that was killed loses it"
+    )
 
     class Meta:
         ordering: ClassVar = ["name", "pk"]
@@ -88,7 +98,9 @@ class Delivery(models.Model):
     )
     mail_to = models.EmailField(blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
-    tries = models.PositiveSmallIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(
+        default=0, help_text="since it was last sent on its way"
+    )
     due_at = models.DateTimeField(help_text="when it is tried next")
     delivered_at = models.DateTimeField(null=True, blank=True)
 
@@ -98,6 +110,17 @@ class Delivery(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["due_at"], condition=Q(state="waiting"), name="deliveries_due"),
             models.Index(fields=["webhook", "-id"], name="deliveries_by_webhook"),
+            models.Index(fields=["state", "-id"], name="deliveries_by_state"),
+            models.Index(
+                fields=["webhook", "due_at"],
+                condition=Q(state="waiting", webhook__isnull=False),
+                name="deliveries_due_at_webhooks",
+            ),
+            models.Index(
+                fields=["mail_to", "due_at"],
+                condition=Q(state="waiting", webhook__isnull=True),
+                name="deliveries_due_by_mail",
+            ),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(
@@ -113,6 +136,22 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook or self.mail_to}"
+
+
+class Mailbox(models.Model):
+    """An address that mails go to: one mail at a time, and at most one a minute."""
+
+    address = models.EmailField(primary_key=True)
+    mailed_at = models.DateTimeField(null=True, help_text="when the last mail went out")
+    busy_until = models.DateTimeField(
+        null=True, help_text="a worker writes to it; one that was killed loses it"
+    )
+
+    class Meta:
+        verbose_name_plural = "mailboxes"
+
+    def __str__(self) -> str:
+        return self.address
 
 
 class Try(models.Model):

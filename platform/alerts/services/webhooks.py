@@ -1,0 +1,192 @@
+"""Webhooks as their owners keep them: a customer, or the staff (customer None)."""
+
+import base64
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from access.models import Customer
+from alerts import addresses
+from alerts.errors import NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
+from alerts.kinds import kinds_for
+from alerts.models import Delivery, Event, Webhook
+from alerts.sealing import seal, unseal
+
+MOST_WEBHOOKS = 10
+OVERLAP = timedelta(hours=24)
+
+
+@transaction.atomic
+def create(customer_id: int | None, *, name: str, url: str, kinds: Sequence[str] = ()) -> Webhook:
+    """A new webhook with a new secret, enabled. Raises NameMissing, BadAddress, UnknownKind and
+    TooManyWebhooks.
+    """
+    if customer_id is not None:
+        # Two orders at once: the second waits here, and counts the first one's webhook.
+        Customer.objects.select_for_update(no_key=True).get(pk=customer_id)
+        mine = Webhook.objects.filter(customer_id=customer_id)
+    else:
+        mine = Webhook.objects.filter(customer__isnull=True)
+    if mine.count() >= MOST_WEBHOOKS:
+        whose = "The staff" if customer_id is None else "A customer"
+        raise TooManyWebhooks(f"{whose} can have {MOST_WEBHOOKS} webhooks: delete one first")
+    return Webhook.objects.create(
+        customer_id=customer_id,
+        name=_name(name),
+        url=_url(url),
+        kinds=_kinds(kinds, customer_id),
+        sealed_secret=seal(_new_secret()),
+    )
+
+
+@transaction.atomic
+def edit(
+    webhook_id: int,
+    *,
+    name: str | None = None,
+    url: str | None = None,
+    kinds: Sequence[str] | None = None,
+) -> Webhook:
+    """The webhook with what was given changed. Raises NameMissing, BadAddress and UnknownKind."""
+    webhook = _locked(webhook_id)
+    if name is not None:
+        webhook.name = _name(name)
+    if url is not None:
+        webhook.url = _url(url)
+    if kinds is not None:
+        webhook.kinds = _kinds(kinds, webhook.customer_id)
+    webhook.save(update_fields=["name", "url", "kinds"])
+    return webhook
+
+
+@transaction.atomic
+def enable(webhook_id: int) -> Webhook:
+    """Events from now on are posted to it; its failures are forgotten."""
+    webhook = _locked(webhook_id)
+    webhook.is_enabled, webhook.failing_since, webhook.disabled_reason = True, None, ""
+    webhook.save(update_fields=["is_enabled", "failing_since", "disabled_reason"])
+    return webhook
+
+
+@transaction.atomic
+def disable(webhook_id: int, *, reason: str = "switched off by hand") -> Webhook:
+    """Nothing is posted to it any more; what waits for it is given up, and can be delivered again
+    once it is enabled.
+    """
+    webhook = _locked(webhook_id)
+    if webhook.is_enabled:
+        webhook.is_enabled, webhook.disabled_reason = False, reason[:200]
+        webhook.save(update_fields=["is_enabled", "disabled_reason"])
+        Delivery.objects.filter(webhook=webhook, state=Delivery.State.WAITING).update(
+            state=Delivery.State.FAILED
+        )
+    return webhook
+
+
+def secret_of(webhook: Webhook) -> str:
+    """`whsec_…`, with which its owner verifies what comes. Raises SecretUnreadable."""
+    return unseal(webhook.sealed_secret)
+
+
+def secrets_of(webhook: Webhook, *, now: datetime) -> list[str]:
+    """What is signed with now: the secret, and while it lasts the one before."""
+    found = [secret_of(webhook)]
+    until = webhook.previous_until
+    if webhook.sealed_previous is not None and until is not None and now < until:
+        found.append(unseal(webhook.sealed_previous))
+    return found
+
+
+@transaction.atomic
+def rotate_secret(webhook_id: int, *, now: datetime, overlap: timedelta = OVERLAP) -> str:
+    """The new secret. For the overlap each request is signed with the old one as well."""
+    webhook = _locked(webhook_id)
+    secret = _new_secret()
+    webhook.sealed_previous, webhook.previous_until = webhook.sealed_secret, now + overlap
+    webhook.sealed_secret = seal(secret)
+    webhook.save(update_fields=["sealed_previous", "previous_until", "sealed_secret"])
+    return secret
+
+
+@transaction.atomic
+def send_test(webhook_id: int, *, now: datetime) -> Delivery:
+    """A `test` event on its way to this webhook alone, whatever kinds it chose; it is posted within
+    seconds. Raises WebhookIsOff.
+    """
+    webhook = _locked(webhook_id)
+    if not webhook.is_enabled:
+        raise WebhookIsOff(f"{webhook} is off: enable it first")
+    event = Event.objects.create(
+        kind="test",
+        customer_id=webhook.customer_id,
+        about=f"webhook {webhook.name}"[:200],
+        text="This is a test. Nothing has happened, and nothing needs to be done.",
+        data={"webhookId": webhook.pk, "name": webhook.name, "url": webhook.url},
+        at=now,
+        spread_at=now,
+    )
+    return Delivery.objects.create(event=event, webhook=webhook, due_at=now)
+
+
+@transaction.atomic
+def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
+    """Sends a delivery on its way again, whatever became of it, with the same webhook-id, so that a
+    receiver that had it can tell. Raises WebhookIsOff.
+    """
+    delivery = (
+        Delivery.objects.select_for_update(of=("self",))
+        .select_related("event", "webhook")
+        .get(pk=delivery_id)
+    )
+    if delivery.webhook is not None and not delivery.webhook.is_enabled:
+        raise WebhookIsOff(f"{delivery.webhook} is off: enable it first")
+    delivery.state, delivery.tries = Delivery.State.WAITING, 0
+    delivery.due_at, delivery.delivered_at = now, None
+    delivery.save(update_fields=["state", "tries", "due_at", "delivered_at"])
+    return delivery
+
+
+@transaction.atomic
+def delete(webhook_id: int) -> None:
+    """The webhook is gone, with the record of what was delivered to it."""
+    _locked(webhook_id).delete()
+
+
+def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:
+    """The newest deliveries, each with its event and its tries (`delivery.log.all()`), in a fixed
+    number of queries.
+    """
+    newest = Delivery.objects.filter(webhook=webhook).order_by("-pk")
+    return list(newest.select_related("event").prefetch_related("log")[:limit])
+
+
+def _locked(webhook_id: int) -> Webhook:
+    return Webhook.objects.select_for_update(no_key=True).get(pk=webhook_id)
+
+
+def _new_secret() -> str:
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def _name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name or len(name) > 100:
+        raise NameMissing("A webhook needs a name of 1 to 100 characters")
+    return name
+
+
+def _url(url: str) -> str:
+    url = url.strip()
+    addresses.check_url(url, private_allowed=settings.WEBHOOKS_PRIVATE)
+    return url
+
+
+def _kinds(names: Sequence[str], customer_id: int | None) -> list[str]:
+    known = [kind.name for kind in kinds_for(staff=customer_id is None)]
+    for name in names:
+        if name not in known:
+            raise UnknownKind(f"No such event here: {name!r}; there are {', '.join(known)}")
+    return [name for name in known if name in names]
