@@ -5,7 +5,6 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("access", "0006_sum_up_usage"),
         ("alerts", "0001_initial"),
     ]
 
