@@ -1,7 +1,13 @@
-"""The config app: the wiring's management commands."""
+"""The config app: the wiring's management commands, and who of the staff may do what."""
 
 from django.apps import AppConfig
 
 
 class WiringConfig(AppConfig):
     name = "config"
+
+    def ready(self) -> None:
+        # Not sooner: they need the models of Django's apps.
+        from config.staff_roles import keep_roles
+
+        keep_roles()
