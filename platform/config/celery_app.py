@@ -2,9 +2,12 @@
 
 import os
 import warnings
+from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import beat_init, heartbeat_sent, setup_logging
+
+from access import heartbeats
 
 # Celery warns of root because of pickle, which settings.CELERY_ACCEPT_CONTENT does not accept; in a
 # container root is who we are.
@@ -54,6 +57,11 @@ app.conf.beat_schedule = {
         "schedule": 300.0,
         "options": {"expires": 300.0},
     },
+    "count-landings": {
+        "task": "priority.tasks.count_landings",
+        "schedule": 20.0,
+        "options": {"expires": 20.0},
+    },
     "audit-replays": {
         "task": "rewind.tasks.audit_replays",
         "schedule": 5.0,
@@ -85,6 +93,18 @@ app.conf.beat_schedule = {
         "options": {"expires": 300.0},
     },
 }
+
+
+@heartbeat_sent.connect
+def _worker_is_alive(sender: Any, **_: object) -> None:
+    """Celery calls it every two seconds from the loop that takes tasks."""
+    kind = str(sender.eventer.hostname).partition("@")[0]
+    heartbeats.beat_quietly("worker" if kind == "celery" else kind)
+
+
+@beat_init.connect
+def _beat_is_alive(**_: object) -> None:
+    heartbeats.start("beat")
 
 
 @setup_logging.connect

@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 from django.db import transaction
 
+from access import tallies
 from priority.models import Bundle, Submission
 from priority.services.announcing import FateChange, announce
 from priority.store import settling as store
@@ -65,6 +66,8 @@ def _settled(rows: list[SettledRow], now: datetime) -> list[SettledRow]:
     _settle_bundles({row.bundle_pk for row in rows if row.bundle_pk is not None}, now)
     changes = [_change(row, now) for row in rows]
     transaction.on_commit(partial(announce, changes))
+    states: Counter[tallies.Tally] = Counter((tallies.SUBMISSIONS, row.state) for row in rows)
+    transaction.on_commit(partial(tallies.add, states))
     return rows
 
 

@@ -13,6 +13,7 @@ import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from access import tallies
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange, runs, subtract
 from columns import gap_life
@@ -178,6 +179,13 @@ def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) 
     # What a crash leaves unsettled here is found in the ledger.
     settle = partial(fates.settle_stored, ascending, late=late, now=now)
     transaction.on_commit(settle, robust=True)
+    counts = {
+        (tallies.SLOTS, "ledger"): recorded.recorded,
+        (tallies.SLOTS, "archive"): len(archived.recorded),
+        (tallies.WRITES,): archived.changes,
+        (tallies.TRANSACTIONS,): recorded.transactions,
+    }
+    transaction.on_commit(partial(tallies.add, counts), robust=True)
     return archived.changes, recorded.transactions
 
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from solders.keypair import Keypair
 
+from access import heartbeats
 from chain.derived_keys import derived_keypair
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults
@@ -42,6 +43,7 @@ class Command(BaseCommand):
             nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
             with_faucet=settings.LOCALNET,
         )
+        heartbeats.start("lander")
         asyncio.run(_land(orders))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from access import heartbeats
 from priority.streams import PATH, serve
 
 
@@ -19,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=settings.FATES_PORT)
 
     def handle(self, *_args: Any, host: str, port: int, **_options: Any) -> None:
+        heartbeats.start("fates")
         try:
             asyncio.run(_serve(host, port))
         except OSError as error:

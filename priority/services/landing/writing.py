@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import psycopg
 from django.db import DataError, IntegrityError, connection, transaction
 
+from access import tallies
 from access.outages import AWAY
 from chain.transaction_errors import transaction_error_bytes
 from priority.services.announcing import FateChange, announce
@@ -271,4 +273,9 @@ def _store(batch: _Batch) -> _Written:
     for each in others:
         told.pop(each.signature, None)
     announce(list(told.values()))
+    counts: Counter[tallies.Tally] = Counter(
+        (tallies.ATTEMPTS, row.upstream, row.outcome) for row in attempts
+    )
+    counts[(tallies.SUBMISSIONS, State.RECEIVED.value)] = len(ids)
+    tallies.add(counts)
     return _Written(ids, others, settled)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from access import heartbeats
 from access.outages import AWAY
 from ingest.errors import WrongChain
 from ingest.follower import ChainBroken, Follower, Source
@@ -38,6 +39,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.UPSTREAM_GEYSER_URL and not settings.UPSTREAM_RPC_URL:
             raise CommandError("nothing to follow: set UPSTREAM_GEYSER_URL or UPSTREAM_RPC_URL")
+        heartbeats.start("follower")
         stopping = threading.Event()
         lock = SourceLock(str(settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL))
         for signum in (signal.SIGINT, signal.SIGTERM):
