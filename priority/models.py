@@ -1,4 +1,4 @@
-"""Submissions and what became of them: transactions, bundles, every try, and the ways out."""
+"""Submissions and what became of them: transactions, bundles, every try, the ways out, counts."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -51,6 +51,8 @@ class Upstream(models.Model):
         default=2_000,
         validators=[MinValueValidator(50), MaxValueValidator(60_000)],
     )
+    # Since then it takes no new submission; what is under way is tried again until it settles.
+    draining_since = models.DateTimeField(null=True, blank=True, editable=False)
     # The circuit breaker, as the lander that opened it says.
     broken_until = models.DateTimeField(null=True, blank=True, editable=False)
     broken_reason = models.CharField(max_length=300, blank=True, editable=False)
@@ -66,6 +68,33 @@ class Upstream(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class BreakerOpening(models.Model):
+    """A time in which an upstream's circuit breaker was open, as a lander told it. `times` counts
+    how often its pause began anew.
+    """
+
+    upstream = models.ForeignKey(Upstream, on_delete=models.CASCADE, related_name="openings")
+    opened_at = models.DateTimeField()
+    reason = models.CharField(max_length=300, blank=True)
+    times = models.PositiveIntegerField(default=1)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    closed_by = models.CharField(max_length=20, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["upstream"],
+                condition=Q(closed_at__isnull=True),
+                name="one_open_breaker_per_upstream",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"upstream {self.upstream_id}: {self.reason}"
 
 
 class Bundle(models.Model):
@@ -217,3 +246,84 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.upstream} {self.number}: {self.outcome}"
+
+
+class LandingTally(models.Model):
+    """How many submissions or tries of one step of time (`seconds` long, by when they were
+    accepted) were of a kind: priority.store.tallies says what the measures are.
+    """
+
+    seconds = models.PositiveIntegerField()
+    start = models.DateTimeField()
+    measure = models.CharField(max_length=10)
+    tier = models.CharField(max_length=30)
+    upstream = models.CharField(max_length=40)
+    word = models.CharField(max_length=160)
+    number = models.IntegerField()
+    count = models.BigIntegerField()
+    amount = models.BigIntegerField()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["seconds", "start"], name="landing_tallies_by_step")]
+
+    def __str__(self) -> str:
+        return f"{self.start:%Y-%m-%d %H:%M} {self.measure} {self.word}: {self.count}"
+
+
+class LandingKeyTally(models.Model):
+    """How many submissions of one key (null: without one) have come how far, and why no further."""
+
+    seconds = models.PositiveIntegerField()
+    start = models.DateTimeField()
+    # No constraint: what a deleted key had stays counted.
+    key = models.ForeignKey(
+        ApiKey,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="+",
+    )
+    tier = models.CharField(max_length=30)
+    state = models.CharField(max_length=10, choices=_STATES)
+    reason = models.CharField(max_length=160)
+    count = models.BigIntegerField()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["seconds", "start"], name="landing_keys_by_step"),
+            models.Index(fields=["key", "seconds", "start"], name="landing_keys_by_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.start:%Y-%m-%d %H:%M} key {self.key_id} {self.state}: {self.count}"
+
+
+class LandingChange(models.Model):
+    """A step whose submissions changed for good: it is to be counted anew. Written in the
+    transaction of the change, and never twice the same row, so that nobody waits for anybody.
+    """
+
+    start = models.DateTimeField()
+    noted_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["start"], name="landing_changes_by_step")]
+
+    def __str__(self) -> str:
+        return f"{self.start:%Y-%m-%d %H:%M}"
+
+
+class LandingClock(models.Model):
+    """One row: until when submissions were counted last."""
+
+    counted_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.counted_at:%Y-%m-%d %H:%M:%S}"

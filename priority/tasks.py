@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
-from priority.services import retention, sweeps
+from priority.services import retention, sweeps, tallying
 from tipping.services import sweeping
 from upstream.node import Node, NodeError
 
@@ -51,3 +51,10 @@ def forget_submissions() -> None:
     """What is left of a long backlog is the next call's."""
     with until_next_call("forget_submissions", log):
         retention.forget(timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())
+
+
+@shared_task
+def count_landings() -> None:
+    """What is left of many changes is the next call's."""
+    with until_next_call("count_landings", log):
+        tallying.count(kept=timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
+from priority.store.tallies import STEP_OF
 
 _PAGE = 2_000
 _LOOKING = 7_330
@@ -60,8 +61,15 @@ class SettledRow(NamedTuple):
 
 _RETURNED = (
     "s.id, s.signature, s.kind, s.key_id, s.state, s.commitment, s.reason, s.slot,"
-    " s.transaction_index, s.err::text, s.bundle_id, (SELECT b.bundle_id FROM priority_bundle b"
-    " WHERE b.id = s.bundle_id)"
+    " s.transaction_index, s.err::text AS err, s.bundle_id AS bundle_pk,"
+    " (SELECT b.bundle_id FROM priority_bundle b WHERE b.id = s.bundle_id) AS bundle_id,"
+    " s.accepted_at"
+)
+# In the same transaction: their steps are to be counted anew (priority.services.tallying).
+_NOTED = (
+    "noted AS (INSERT INTO priority_landingchange (start, noted_at) SELECT DISTINCT"
+    f" {STEP_OF.format('accepted_at')}, clock_timestamp() FROM settled)"
+    f" SELECT {', '.join(SettledRow._fields)} FROM settled"
 )
 # Nobody locks in another order than that of the primary keys, or waits.
 _LOCKED = " ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"
@@ -71,24 +79,24 @@ _SETTLE_FOUND = (
     " AS v(signature, slot, transaction_index, err) ON v.signature = s.signature"
     # What is settled without a place was called lost, or a node told of it.
     " WHERE s.settled_at IS NULL"
-    f" OR (s.transaction_index IS NULL AND v.transaction_index IS NOT NULL){_LOCKED})"
-    " UPDATE priority_submission s SET"
+    f" OR (s.transaction_index IS NULL AND v.transaction_index IS NOT NULL){_LOCKED}),"
+    " settled AS (UPDATE priority_submission s SET"
     " state = CASE WHEN f.err IS NULL THEN 'landed' ELSE 'failed' END,"
     " commitment = 'finalized', reason = '', slot = f.slot,"
     " transaction_index = f.transaction_index, err = f.err::jsonb,"
     " seen_at = COALESCE(s.seen_at, %s), settled_at = %s"
-    f" FROM found f WHERE s.id = f.id RETURNING {_RETURNED}"
+    f" FROM found f WHERE s.id = f.id RETURNING {_RETURNED}), {_NOTED}"
 )
 _SETTLE_LOST = (
     "WITH lost AS (SELECT s.id, v.reason FROM priority_submission s"
     " JOIN unnest(%s::bigint[], %s::text[]) AS v(id, reason) ON v.id = s.id"
-    f" WHERE s.settled_at IS NULL{_LOCKED})"
-    " UPDATE priority_submission s SET"
+    f" WHERE s.settled_at IS NULL{_LOCKED}),"
+    " settled AS (UPDATE priority_submission s SET"
     " state = CASE WHEN s.sent_at IS NULL THEN 'refused' ELSE 'expired' END,"
     " reason = left(CASE WHEN s.sent_at IS NOT NULL THEN l.reason WHEN s.reason = ''"
     " THEN 'never_sent' ELSE s.reason END, 200), commitment = '', slot = NULL,"
     " transaction_index = NULL, err = NULL, seen_at = NULL, settled_at = %s"
-    f" FROM lost l WHERE s.id = l.id RETURNING {_RETURNED}"
+    f" FROM lost l WHERE s.id = l.id RETURNING {_RETURNED}), {_NOTED}"
 )
 
 

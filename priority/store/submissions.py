@@ -9,6 +9,7 @@ import msgspec
 from django.db import connection
 
 from columns.raw_queries import raw_connection
+from priority.store.tallies import STEP_OF
 
 
 class Standing(msgspec.Struct, kw_only=True):
@@ -181,6 +182,14 @@ _NOTE_OF_BUNDLES = _note_cosubmitters(
     "t.bundle_id = v.bundle_id",
     _recordset(BundleRow, text=["bundle_id"]),
 )
+# What starts anew leaves the step of time in which it was accepted before.
+_NOTE_OF_RESTARTS = (
+    "INSERT INTO priority_landingchange (start, noted_at)"
+    f" SELECT DISTINCT {STEP_OF.format('t.accepted_at')}, clock_timestamp()"
+    f" FROM {_recordset(SubmissionRow)}"
+    " JOIN priority_submission t ON t.signature = decode(v.signature, 'hex')"
+    " WHERE t.settled_at IS NOT NULL AND t.state IN ('expired', 'refused')"
+)
 _CHANGED = Standing.__struct_fields__
 _KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}
 _CHANGE_SUBMISSIONS = (
@@ -235,6 +244,7 @@ def insert_submissions(
     with connection.cursor() as cursor:
         # Before the row may become another one's.
         cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(rows)])
+        cursor.execute(_NOTE_OF_RESTARTS, [_json(rows)])
         cursor.execute(_INSERT_SUBMISSIONS, [_json(rows)])
         found = cursor.fetchall()
         new = {bytes(signature): pk for pk, signature, _ in found}

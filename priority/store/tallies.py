@@ -1,0 +1,191 @@
+"""Counts of submissions by step of time: what they are made of, and how they are made.
+
+Of each step, by tier: `state` how far its submissions have come (`word`); `took` the same of those
+that the upstream took, `amount` of them before any other one; `slots` from acceptance to the block,
+by SLOT_BOUNDS (`number`); `byte` microseconds from receipt until they went out, and `answer` those
+until the upstream answered a try, both by the logarithm (`number`, `mean_of`); `try`
+how a try ended (`word`), with its microseconds (`amount`); `tip` lamports (`amount`) that landed,
+by the class of the address (`word`) and the logarithm of the tip (`number`). Without an upstream it
+is of all of them. Sweeps of our own are not counted.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from priority.models import LandingClock, LandingKeyTally, LandingTally
+
+STEP, HOUR, DAY = 300, 3_600, 86_400
+_ORIGIN = "'2000-01-01+00'::timestamptz"
+# The step of time that a moment is in.
+STEP_OF = f"date_bin('{STEP} seconds', {{}}, {_ORIGIN})"
+_COUNTING = 7_340
+
+_COLUMNS = "seconds, start, measure, tier, upstream, word, number, count, amount"
+_KEY_COLUMNS = "seconds, start, key_id, tier, state, reason, count"
+
+
+def plain_text(column: str) -> str:
+    """An answer or a reason without what differs each time: signatures, pubkeys, long numbers."""
+    short = f"regexp_replace(left({column}, 150), '[1-9A-HJ-NP-Za-km-z]{{32,}}', '…', 'g')"
+    return f"regexp_replace({short}, '[0-9]{{6,}}', '#', 'g')"
+
+
+def _logarithm(value: str) -> str:
+    return f"floor(ln(greatest(({value})::float8, 1)) / ln(1.1))::int"
+
+
+_ROW = (
+    "s.id, s.tier, s.state, s.accepted_at, s.sent_at, s.tip_address, s.tip_lamports,"
+    " CASE WHEN s.state IN ('landed', 'failed') AND s.accepted_slot IS NOT NULL"
+    " THEN greatest(s.slot - s.accepted_slot, 0) END AS slots"
+)
+# Of `rows` (id, start and what _ROW has): everything that is counted.
+FACTS = f"""
+tries AS MATERIALIZED (
+  SELECT r.id, r.start, r.tier, r.state, r.slots, r.accepted_at, a.upstream, a.outcome,
+    a.started_at, a.latency_us, a.answer
+  FROM rows r JOIN priority_attempt a ON a.submission_id = r.id),
+taken AS MATERIALIZED (
+  SELECT id, start, tier, state, slots, accepted_at, upstream, min(started_at) AS sent_at,
+    (row_number() OVER (PARTITION BY id ORDER BY min(started_at), upstream) = 1)::int AS is_first
+  FROM tries WHERE outcome = 'sent' GROUP BY 1, 2, 3, 4, 5, 6, 7),
+bounded AS (
+  SELECT start, tier, '' AS upstream, slots FROM rows WHERE slots IS NOT NULL
+  UNION ALL SELECT start, tier, upstream, slots FROM taken WHERE slots IS NOT NULL),
+out AS (
+  SELECT start, tier, '' AS upstream, accepted_at, sent_at FROM rows WHERE sent_at IS NOT NULL
+  UNION ALL SELECT start, tier, upstream, accepted_at, sent_at FROM taken),
+facts AS (
+  SELECT start, 'state' AS measure, tier, '' AS upstream, state::text AS word, 0 AS number,
+    count(*) AS count, 0::bigint AS amount
+  FROM rows GROUP BY start, tier, state
+  UNION ALL SELECT start, 'took', tier, upstream, state, 0, count(*), sum(is_first)
+  FROM taken GROUP BY start, tier, upstream, state
+  UNION ALL SELECT start, 'slots', tier, upstream, '', bound, count(*), sum(slots)::bigint
+  FROM (SELECT *, CASE WHEN slots <= 8 THEN slots WHEN slots <= 16 THEN 9 WHEN slots <= 32 THEN 10
+    ELSE 11 END::int AS bound FROM bounded) AS b GROUP BY start, tier, upstream, bound
+  UNION ALL SELECT start, 'byte', tier, upstream, '',
+    {_logarithm("extract(epoch FROM sent_at - accepted_at) * 1e6")} AS n, count(*), 0
+  FROM out GROUP BY start, tier, upstream, n
+  UNION ALL SELECT start, 'try', tier, upstream,
+    CASE WHEN outcome = 'sent' THEN 'sent' ELSE outcome || ': ' || {plain_text("answer")} END AS w,
+    0, count(*), sum(latency_us::bigint)::bigint
+  FROM tries GROUP BY start, tier, upstream, w
+  UNION ALL SELECT start, 'answer', tier, upstream, '', {_logarithm("latency_us")} AS n, count(*), 0
+  FROM tries WHERE outcome <> 'failed' GROUP BY start, tier, upstream, n
+  UNION ALL SELECT start, 'tip', tier, '', COALESCE(b.ttl_seconds::text, 'static') AS w,
+    {_logarithm("tip_lamports")} AS n, count(*), sum(tip_lamports)::bigint
+  FROM rows r LEFT JOIN tipping_tipaddress t ON t.pubkey = r.tip_address
+  LEFT JOIN tipping_tipbatch b ON b.id = t.batch_id
+  WHERE r.state = 'landed' AND tip_lamports IS NOT NULL GROUP BY start, tier, w, n)
+"""
+_OF_STEPS = (
+    f"SELECT p.start, {_ROW} FROM unnest(%s::timestamptz[]) AS p(start) JOIN priority_submission s"
+    f" ON s.accepted_at >= p.start AND s.accepted_at < p.start + interval '{STEP} seconds'"
+    " WHERE s.kind <> 'sweep'"
+)
+_COUNT = (
+    f"WITH rows AS MATERIALIZED ({_OF_STEPS}), {FACTS}"
+    f" INSERT INTO priority_landingtally ({_COLUMNS}) SELECT {STEP}, * FROM facts"
+)
+_COUNT_KEYS = f"""
+INSERT INTO priority_landingkeytally ({_KEY_COLUMNS})
+SELECT {STEP}, p.start, s.key_id, s.tier, s.state, CASE s.state WHEN 'failed'
+  THEN left(s.err::text, 150) WHEN 'landed' THEN '' ELSE {plain_text("s.reason")} END AS why,
+  count(*)
+FROM unnest(%s::timestamptz[]) AS p(start) JOIN priority_submission s
+ON s.accepted_at >= p.start AND s.accepted_at < p.start + interval '{STEP} seconds'
+WHERE s.kind <> 'sweep' GROUP BY p.start, s.key_id, s.tier, s.state, why
+"""
+# Of the submissions of some keys, the newest ones in a span of time: without their steps.
+ROWS_OF_KEYS = (
+    f"SELECT {_ORIGIN} AS start, n.* FROM unnest(%s::bigint[]) AS k(id) CROSS JOIN LATERAL"
+    f" (SELECT {_ROW} FROM priority_submission s WHERE s.key_id = k.id AND s.accepted_at >= %s"
+    "  AND s.kind <> 'sweep' AND (%s = '' OR s.tier = %s) ORDER BY s.id DESC LIMIT %s) AS n"
+)
+
+
+def alone() -> bool:
+    """Whether nobody else counts until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
+        return bool(cursor.fetchone()[0])
+
+
+def take_changes(*, noted_before: datetime, most: int) -> list[datetime]:
+    """Steps that changed, the newest ones first, and the notes of them are gone. Whatever a note
+    tells of is seen by the statements after this one.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH gone AS (DELETE FROM priority_landingchange WHERE noted_at < %s AND start IN"
+            " (SELECT DISTINCT start FROM priority_landingchange WHERE noted_at < %s"
+            "  ORDER BY start DESC LIMIT %s) RETURNING start) SELECT DISTINCT start FROM gone",
+            [noted_before, noted_before, most],
+        )
+        return [start for (start,) in cursor.fetchall()]
+
+
+def unsettled_steps() -> list[datetime]:
+    """Steps with submissions whose fate is not final."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT DISTINCT {STEP_OF.format('accepted_at')} FROM priority_submission"
+            " WHERE settled_at IS NULL"
+        )
+        return [start for (start,) in cursor.fetchall()]
+
+
+def count_steps(starts: Sequence[datetime]) -> None:
+    """Counts them anew, by the rows as they are."""
+    steps = list(starts)
+    for model in (LandingTally, LandingKeyTally):
+        model.objects.filter(seconds=STEP, start__in=steps).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, [steps])
+        cursor.execute(_COUNT_KEYS, [steps])
+
+
+def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
+    """The sums of these hours or days, of the steps or hours that they consist of."""
+    wanted = sorted(starts)
+    for table, columns, sums in (
+        ("priority_landingtally", "measure, tier, upstream, word, number", "count, amount"),
+        ("priority_landingkeytally", "key_id, tier, state, reason", "count"),
+    ):
+        summed = ", ".join(f"sum({each})" for each in sums.split(", "))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"DELETE FROM {table} WHERE seconds = %s AND start = ANY(%s)", [seconds, wanted]
+            )
+            cursor.execute(
+                f"INSERT INTO {table} (seconds, start, {columns}, {sums})"
+                f" SELECT %s, w.start, {columns}, {summed} FROM unnest(%s::timestamptz[])"
+                f" AS w(start) JOIN {table} t ON t.seconds = %s AND t.start >= w.start"
+                f" AND t.start < w.start + make_interval(secs => %s) GROUP BY w.start, {columns}",
+                [seconds, wanted, of, seconds],
+            )
+
+
+def forget_before(earliest: datetime, *, seconds: int) -> None:
+    """Counts of that length which began before are gone."""
+    for model in (LandingTally, LandingKeyTally):
+        rows = model.objects.filter(seconds=seconds, start__lt=earliest)
+        rows.delete()
+
+
+def set_clock(now: datetime) -> None:
+    LandingClock.objects.update_or_create(pk=1, defaults={"counted_at": now})
+
+
+def clock() -> datetime | None:
+    """When submissions were counted last."""
+    return LandingClock.objects.values_list("counted_at", flat=True).first()
+
+
+def floor(moment: datetime, seconds: int) -> datetime:
+    """The beginning of the span of so many seconds that the moment is in."""
+    past = (moment - datetime(2000, 1, 1, tzinfo=moment.tzinfo)).total_seconds() % seconds
+    return moment - timedelta(seconds=past)
