@@ -47,7 +47,7 @@ def main() -> None:
     from gateway import hosts
     from gateway.answers import Answer
     from gateway.endpoint import Call, RpcEndpoint, Terms
-    from gateway.permissions import require
+    from gateway.permissions import require_standing
     from gateway.wsgi import RpcFirst
     from jsonrpc import dispatch
     from jsonrpc.methods import MethodTable
@@ -121,7 +121,7 @@ def main() -> None:
         "the same by Django's handler": lambda: ask(issued.secret, plain),
         "  build the environ": lambda: environ(issued.secret),
         "  identify": lambda: keys.identify(issued.secret, now=now),
-        "  require": lambda: require(host, caller, terms, "127.0.0.1"),
+        "  require": lambda: require_standing(host, caller, terms, "127.0.0.1"),
         "  read the body's calls": lambda: dispatch.read(BODY, max_batch=100),
         "  take tokens": lambda: buckets.take(buckets_plan),
         "  answer": lambda: dispatch.answer(requests, table, call, lambda *_: None),

@@ -54,7 +54,6 @@ _TRUSTED_SECONDS = 60.0
 # A client that takes nothing for so long is not there, or too slow.
 _WRITE_SECONDS = 20.0
 _BUFFER_BYTES = 131_072
-_USAGE_NAME = "fatesStream"
 _CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "X-Request-Id, Retry-After",
@@ -341,7 +340,14 @@ def _meta(request: web.Request) -> dict[str, Any]:
 
 
 def _count(key_id: int | None, status: str, address: str) -> None:
-    usage.count(key_id, _USAGE_NAME, status, seconds=time.time(), microseconds=0, address=address)
+    usage.count(
+        key_id,
+        stream_guests.USAGE_NAME,
+        status,
+        seconds=time.time(),
+        microseconds=0,
+        address=address,
+    )
 
 
 def _with_database(function: Callable[..., T], *args: Any, **options: Any) -> T:

@@ -34,7 +34,8 @@ class Caller:
     """One key's holder, or (key_id None) someone without a key.
 
     `quotas` has a Quota per name of QUOTAS; a name that is absent is unlimited. `methods` has the
-    only methods that the key may call; None is all. Times are aware datetimes.
+    only methods that the key may call; None is all. `narrowed`: it has such a list, or its month is
+    spent. Times are aware datetimes.
     """
 
     key_id: int | None
@@ -50,3 +51,4 @@ class Caller:
     simulations_per_job: int = 0
     methods: frozenset[str] | None = None
     month_spent: MonthSpent | None = None
+    narrowed: bool = False

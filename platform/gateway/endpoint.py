@@ -23,7 +23,13 @@ from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.paths import paths_serving
-from gateway.permissions import require, require_served, scope_missing
+from gateway.permissions import (
+    is_narrow,
+    require_served,
+    require_standing,
+    right_missing,
+    shut_out,
+)
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
 from gateway.terms import Face, Terms
 from gateway.throttles import require_taken, still_known, take, take_each
@@ -99,7 +105,7 @@ class RpcEndpoint(APIView):
             address = client_address(meta)
             now = datetime.now(UTC)
             caller = caller_of(meta, now=now)
-            require(host, caller, terms, address)
+            require_standing(host, caller, terms, address)
             body = read_body(request)
             calls: rpc.Requests | RpcError
             try:
@@ -108,8 +114,8 @@ class RpcEndpoint(APIView):
                 method = "batch" if calls.batch else calls.items[0].method
             except RpcError as error:
                 calls, cost = error, 1
-            if terms.scopes:
-                calls = _with_scopes(calls, caller, terms)
+            if is_narrow(caller, terms):
+                calls = _with_rights(calls, caller, terms)
             if terms.quotas and not isinstance(calls, RpcError):
                 asked = [terms.quotas.get(each.method, terms.quota) for each in calls.items]
                 taken, cost = take_each(request, caller, asked, address)
@@ -118,9 +124,9 @@ class RpcEndpoint(APIView):
             if taken is not None:
                 if not still_known(taken):
                     caller = caller_of(meta, now=now)
-                    require(host, caller, terms, address)
-                    if terms.scopes:
-                        calls = _with_scopes(calls, caller, terms)
+                    require_standing(host, caller, terms, address)
+                    if is_narrow(caller, terms):
+                        calls = _with_rights(calls, caller, terms)
                 require_taken(taken, cost)
             observe = self._observer(caller, address, started)
             headers: dict[str, str] | None = None
@@ -228,15 +234,20 @@ def _refused(
     )
 
 
-def _with_scopes(
+def _with_rights(
     calls: rpc.Requests | RpcError, caller: Caller, terms: Terms
 ) -> rpc.Requests | RpcError:
-    """The calls, those of a batch that the key lacks the right for with their refusal; raises it
-    for a call that came alone.
+    """The calls, those of a batch that the key may not make with their refusal; raises it for a
+    call that came alone, and where none of them may be made.
     """
+    shut = shut_out(caller, terms) if caller.key_id is not None else None
     if isinstance(calls, RpcError):
+        if shut is not None:
+            raise shut
         return calls
-    refusals = [scope_missing(caller, terms, each.method) for each in calls.items]
+    if shut is not None and not any(everywhere.knows(each.method) for each in calls.items):
+        raise shut
+    refusals = [right_missing(caller, terms, each.method) for each in calls.items]
     if not calls.batch and refusals[0] is not None and calls.items[0].error is None:
         raise refusals[0]
     items = [

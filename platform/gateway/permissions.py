@@ -1,13 +1,19 @@
 """What an endpoint's terms ask of the host and the caller."""
 
+from datetime import UTC, datetime
+
 from access.callers import Caller
 from access.networks import contains
+from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.refusals import (
     AddressNotAllowed,
     KeyRequired,
     KeySuspended,
+    MethodNotAllowed,
+    MonthlyQuotaReached,
     PathNotServed,
+    Refusal,
     ScopeMissing,
     TierTooLow,
 )
@@ -20,9 +26,20 @@ def require_served(host: Host, terms: Terms, path: str) -> None:
         raise PathNotServed(host.label, path)
 
 
-def require(host: Host, caller: Caller, terms: Terms, address: str) -> None:
-    """The caller may use the endpoint on this host from this address: all of it, or the methods
-    that ask for another right (scope_missing tells which). Raises KeyRequired or a Forbidden.
+def require(host: Host, caller: Caller, terms: Terms, address: str, name: str) -> None:
+    """The caller may use the plain endpoint, by the name under which its calls are counted. Raises
+    KeyRequired, a Forbidden or MonthlyQuotaReached.
+    """
+    require_standing(host, caller, terms, address)
+    if terms.scope:
+        refusal = right_missing(caller, terms, name)
+        if refusal is not None:
+            raise refusal
+
+
+def require_standing(host: Host, caller: Caller, terms: Terms, address: str) -> None:
+    """The caller may come in on this host from this address, whatever is asked for. Raises
+    KeyRequired or a Forbidden.
     """
     if caller.key_id is None:
         if terms.key_required:
@@ -32,15 +49,37 @@ def require(host: Host, caller: Caller, terms: Terms, address: str) -> None:
         raise KeySuspended
     if caller.networks and not contains(caller.networks, address):
         raise AddressNotAllowed(address)
-    if terms.scope not in caller.scopes and caller.scopes.isdisjoint(terms.scopes.values()):
-        raise ScopeMissing(terms.scope, sorted(caller.scopes))
     if caller.rank < host.rank:
         raise TierTooLow(host.tier or "", caller.tier)
 
 
-def scope_missing(caller: Caller, terms: Terms, method: str) -> ScopeMissing | None:
-    """The refusal of a method whose right the caller's key lacks."""
-    scope = terms.scopes.get(method, terms.scope)
-    if caller.key_id is None or scope in caller.scopes:
+def is_narrow(caller: Caller, terms: Terms) -> bool:
+    """Whether each method is to be looked at: some may be asked for, or none."""
+    return bool(terms.scopes) or caller.narrowed or terms.scope not in caller.scopes
+
+
+def shut_out(caller: Caller, terms: Terms) -> Refusal | None:
+    """The refusal of every method that asks for a right at all."""
+    spent = caller.month_spent
+    if spent is not None and spent.resets_at > (now := datetime.now(UTC)):
+        return MonthlyQuotaReached(spent, now)
+    if terms.scope not in caller.scopes and caller.scopes.isdisjoint(terms.scopes.values()):
+        return ScopeMissing(terms.scope, sorted(caller.scopes))
+    return None
+
+
+def right_missing(caller: Caller, terms: Terms, method: str) -> Refusal | None:
+    """The refusal of a method that the caller's key may not call; what is served everywhere asks
+    for no right.
+    """
+    if caller.key_id is None or everywhere.knows(method):
         return None
-    return ScopeMissing(scope, sorted(caller.scopes))
+    refusal = shut_out(caller, terms)
+    if refusal is not None:
+        return refusal
+    scope = terms.scopes.get(method, terms.scope)
+    if scope not in caller.scopes:
+        return ScopeMissing(scope, sorted(caller.scopes))
+    if caller.methods is not None and method not in caller.methods:
+        return MethodNotAllowed(method, sorted(caller.methods))
+    return None

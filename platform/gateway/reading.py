@@ -32,7 +32,9 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class Asked:
-    """What an operation may know of its request. `query` is as it came, `meta` the request's."""
+    """What an operation may know of its request. `query` is as it came, `meta` the request's; under
+    `name` the operation's calls are counted.
+    """
 
     caller: Caller
     host: Host
@@ -43,6 +45,7 @@ class Asked:
     meta: dict[str, Any]
     terms: Terms
     request: HttpRequest
+    name: str
     taken: Taken | None = None
 
     def spend_request(self) -> None:
@@ -63,7 +66,7 @@ class Asked:
             return
         if not still_known(taken):
             self.caller = caller_of(self.meta, now=self.now)
-            require(self.host, self.caller, self.terms, self.address)
+            require(self.host, self.caller, self.terms, self.address, self.name)
         if not taken.allowed:
             raise refusal(taken) if refusal is not None else TooManyRequests(taken, 1)
 
@@ -112,8 +115,8 @@ def get_endpoint(
             now = datetime.now(UTC)
             caller = caller_of(meta, now=now)
             query: str = meta.get("QUERY_STRING", "")
-            asked = Asked(caller, host, now, identity, address, query, meta, terms, request)
-            require(host, caller, terms, address)
+            asked = Asked(caller, host, now, identity, address, query, meta, terms, request, name)
+            require(host, caller, terms, address, name)
             chunks = [_encode(operation(asked, **path))]
             encoding = None
             accepted = meta.get("HTTP_ACCEPT_ENCODING")

@@ -1,8 +1,10 @@
 """Refusals of a request's way in, and the one place that gives any refusal its face."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from access.buckets import Taken
+from access.callers import MonthSpent
 from gateway.terms import Face
 from jsonrpc.dispatch import failure
 from jsonrpc.errors import RpcError
@@ -144,6 +146,18 @@ class ScopeMissing(Forbidden):
         )
 
 
+class MethodNotAllowed(Forbidden):
+    """The key has a list of methods, and this one is not on it."""
+
+    reason = "method_not_allowed"
+
+    def __init__(self, required: str, found: list[str]) -> None:
+        super().__init__(
+            f"This API key may not call `{required[:100]}`",
+            data={"required": required[:100], "found": found},
+        )
+
+
 class TierTooLow(Forbidden):
     """The host belongs to a tier above the key's."""
 
@@ -186,6 +200,28 @@ class BatchAboveLimit(TooManyRequests):
 
     reason = "batch_above_limit"
     text = "Too many requests: split the batch, more than {limit} calls never fit"
+
+
+class MonthlyQuotaReached(Refusal):
+    """The key's calls of this calendar month (UTC) are all used; noticed within about a minute."""
+
+    status = 429
+    code = -32005
+    reason = "monthly_quota_reached"
+
+    def __init__(self, spent: MonthSpent, now: datetime) -> None:
+        resets_at = int(spent.resets_at.timestamp())
+        self.retry_seconds = max(1, resets_at - int(now.timestamp()))
+        data = {
+            "limit": spent.limit,
+            "used": spent.used,
+            "resetsAt": resets_at,
+            "retryAfterSeconds": self.retry_seconds,
+        }
+        super().__init__(f"All {spent.limit} calls of this month are used", data=data)
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.retry_seconds)}
 
 
 # What Face.PLAIN_TEXT tells in a line of text.

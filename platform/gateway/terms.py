@@ -19,10 +19,10 @@ class Face(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """`scope` is the key's right that the endpoint asks for, `hosts` the tier hosts that serve it
-    (gateway.hosts has the sets), `quota` the bucket that a call takes from beside `requests`.
-    `scopes` and `quotas` name the methods that ask for another right, and that take from another
-    bucket: {method: scope}, {method: quota}.
+    """`scope` is the key's right that the endpoint asks for (empty: none), `hosts` the tier hosts
+    that serve it (gateway.hosts has the sets), `quota` the bucket that a call takes from beside
+    `requests`. `scopes` and `quotas` name the methods that ask for another right, and that take
+    from another bucket: {method: scope}, {method: quota}.
     """
 
     scope: str

@@ -21,6 +21,9 @@ from priority.errors import TicketRefused
 from priority.services.stream_tickets import digest_in
 from priority.store.fates import customers_of
 
+# Under which listening is counted, and stands in a key's list of methods.
+USAGE_NAME = "fatesStream"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guest:
@@ -49,7 +52,7 @@ def let_in(
         caller, digest = identify_by_digest(found, now=now), found
     else:
         raise KeyRequired
-    require(host, caller, terms, address)
+    require(host, caller, terms, address, USAGE_NAME)
     plan = buckets.plan_of(caller, terms.quota)
     if plan is not None:
         taken = buckets.take(plan)
@@ -82,5 +85,5 @@ def turned_away(
 
 def _looked_at(digest: bytes, host: Host, address: str, terms: Terms, now: datetime) -> Caller:
     caller = identify_by_digest(digest, now=now)
-    require(host, caller, terms, address)
+    require(host, caller, terms, address, USAGE_NAME)
     return caller

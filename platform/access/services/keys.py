@@ -68,6 +68,7 @@ def _by_digest(digest: bytes) -> key_cache.Found:
 
 
 def caller_of(key: ApiKey) -> Caller:
+    methods, spent = frozenset(key.methods) or None, month_spent(key)
     return Caller(
         key_id=key.pk,
         tier=key.tier.name,
@@ -80,8 +81,9 @@ def caller_of(key: ApiKey) -> Caller:
         tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
         simulation_jobs=key.tier.simulation_jobs,
         simulations_per_job=key.tier.simulations_per_job,
-        methods=frozenset(key.methods) or None,
-        month_spent=month_spent(key),
+        methods=methods,
+        month_spent=spent,
+        narrowed=methods is not None or spent is not None,
     )
 
 
