@@ -16,6 +16,14 @@ class Outcome(Enum):
 
 
 class SlotFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Slots.
+
+    gte: this one and those above
+    gt: those above this one
+    lte: this one and those below
+    lt: those below this one
+    """
+
     gte: U64 | None = None
     gt: U64 | None = None
     lte: U64 | None = None
@@ -23,7 +31,14 @@ class SlotFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class TimeFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Unix seconds."""
+    """Block times in Unix seconds. A transaction without a block time matches none.
+
+    gte: then and later
+    gt: later
+    lte: then and earlier
+    lt: earlier
+    eq: just then
+    """
 
     gte: int | None = None
     gt: int | None = None
@@ -33,7 +48,13 @@ class TimeFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SignatureFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Compares base58 strings, not places in time."""
+    """Compares base58 strings, not places in time.
+
+    gte: this one and those that sort after it
+    gt: those that sort after it
+    lte: this one and those that sort before it
+    lt: those that sort before it
+    """
 
     gte: str | None = None
     gt: str | None = None
@@ -42,7 +63,14 @@ class SignatureFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Filters(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All members must hold."""
+    """What a transaction must be: all members must hold.
+
+    slot: in which slots it stands
+    block_time: when its block was made
+    signature: its signature as text
+    status: whether it succeeded
+    token_accounts: `none` alone is served: transactions of the address itself
+    """
 
     slot: SlotFilter | None = None
     block_time: TimeFilter | None = None

@@ -9,9 +9,31 @@ from solders.signature import Signature
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot, UnixTimestamp
 from gateway.endpoint import Call
-from historical.errors import CommitmentUnsupported, FilterUnsupported
+from historical.errors import (
+    BadPaginationToken,
+    BlockCleanedUp,
+    BlockNotAvailable,
+    CommitmentUnsupported,
+    FilterTransactionNotFound,
+    FilterUnsupported,
+    LedgerEmpty,
+    LimitInvalid,
+    MinContextSlotNotReached,
+    RangeTooLarge,
+    SlotMissing,
+    SlotSkipped,
+    TooManySignatures,
+    UnsupportedTransactionVersion,
+)
 from historical.filters import Filters
-from historical.results import AddressSignature, AddressTransactions, Context, SignatureStatuses
+from historical.results import (
+    AddressSignature,
+    AddressTransactions,
+    Block,
+    Context,
+    SignatureStatuses,
+    TransactionEntry,
+)
 from historical.services import address_pages, addresses, blocks, bounds, transactions
 from historical.services.address_pages import Page, SortOrder
 from jsonrpc.methods import MethodTable
@@ -22,35 +44,73 @@ methods = MethodTable()
 
 
 class ContextConfig(Config, frozen=True, kw_only=True):
-    """What every method takes."""
+    """What every method takes.
+
+    commitment: everything in the ledger is finalized; `confirmed` and `finalized` are served alike
+    min_context_slot: refuse to answer unless the ledger reaches this slot
+    """
 
     commitment: Commitment | None = None
     min_context_slot: U64 | None = None
 
 
 class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
+    """How a transaction is written.
+
+    encoding: `json` unless told otherwise; `jsonParsed` reads what known programs were asked
+    max_supported_transaction_version: the newest version that you can read: 0 today. Without it
+        only legacy transactions are answered
+    """
+
     encoding: TransactionEncoding | None = None
     max_supported_transaction_version: U8 | None = None
 
 
 class BlockConfig(TransactionConfig, frozen=True, kw_only=True):
+    """How much of a block is written.
+
+    transaction_details: `full` unless told otherwise; `accounts` leaves out what was done,
+        `signatures` all but the names, `none` all
+    rewards: whether to list what accounts were given outside transactions; true unless told
+        otherwise
+    """
+
     transaction_details: TransactionDetails | None = None
     rewards: bool | None = None
 
 
 class StatusesConfig(ContextConfig, frozen=True, kw_only=True):
-    """`searchTransactionHistory` is always true in effect: the ledger is all history."""
+    """How to look.
+
+    search_transaction_history: always true in effect: the ledger is all history
+    """
 
     search_transaction_history: bool | None = None
 
 
 class AddressConfig(ContextConfig, frozen=True, kw_only=True):
+    """Which part of the list.
+
+    limit: how many, from 1 to 1,000, which is the default
+    before: begin behind this transaction, that is, with the next older one
+    until: end before this transaction: it is not in the answer
+    """
+
     limit: U64 | None = None
     before: Signature | None = None
     until: Signature | None = None
 
 
 class AddressTransactionsConfig(TransactionConfig, frozen=True, kw_only=True):
+    """Which transactions, in which order, and how they are written.
+
+    transaction_details: `signatures` (the default) or `full`; no others are served here
+    sort_order: by slot and place: `desc` (the default) is newest first
+    limit: how many a page: up to 1,000 signatures, up to 100 full ones; the most is the default
+    pagination_token: from the page before; order and filters must stay the same
+    filters: what a transaction must be
+    """
+
     transaction_details: TransactionDetails | None = None
     sort_order: SortOrder | None = None
     limit: U64 | None = None
@@ -72,13 +132,26 @@ def _whole(config: C | TransactionEncoding, kind: type[C]) -> C:
     return kind(encoding=config) if isinstance(config, TransactionEncoding) else config
 
 
-@methods.add("getTransaction")
+_READS = (MinContextSlotNotReached, CommitmentUnsupported)
+_NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
+
+
+@methods.add(
+    "getTransaction",
+    result=TransactionEntry | None,
+    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
+)
 def get_transaction(
     call: Call,
     signature: Signature,
     config: TransactionConfig | TransactionEncoding = TransactionConfig(),
 ) -> Encoded | None:
-    """A transaction with its status meta, or null when the ledger does not have it."""
+    """A transaction, and what it did.
+
+    signature: the transaction's signature, its first one
+    config: how it is written; old clients give the encoding alone
+    returns: the transaction; null when the ledger does not have it
+    """
     config = _whole(config, TransactionConfig)
     _finalized(config)
     return transactions.transaction(
@@ -88,11 +161,15 @@ def get_transaction(
     )
 
 
-@methods.add("getSignatureStatuses")
+@methods.add("getSignatureStatuses", errors=(MinContextSlotNotReached, TooManySignatures))
 def get_signature_statuses(
     call: Call, signatures: list[Signature], config: StatusesConfig = StatusesConfig()
 ) -> SignatureStatuses:
-    """The statuses of up to 256 signatures; null for one that the ledger does not have."""
+    """What became of transactions, by their signatures.
+
+    signatures: up to 256 of them
+    config: how to look
+    """
     bounds.require_context_slot(config.min_context_slot)
     return SignatureStatuses(
         context=Context(
@@ -102,11 +179,16 @@ def get_signature_statuses(
     )
 
 
-@methods.add("getBlock")
+@methods.add("getBlock", result=Block, errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion))
 def get_block(
     call: Call, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
 ) -> Encoded:
-    """A block with its transactions and rewards."""
+    """A block with its transactions and rewards. A slot without a block is an error that says
+    whether the leader made none, or the ledger lacks it.
+
+    slot: the block's slot
+    config: how it is written; old clients give the encoding alone
+    """
     config = _whole(config, BlockConfig)
     _finalized(config)
     return blocks.block(
@@ -118,34 +200,53 @@ def get_block(
     )
 
 
-@methods.add("getBlocks")
+@methods.add("getBlocks", errors=(*_READS, RangeTooLarge))
 def get_blocks(
     call: Call,
     start_slot: U64,
     end_slot: U64 | ContextConfig | None = None,
     config: ContextConfig = ContextConfig(),
 ) -> list[int]:
-    """The slots from start to end that hold a block, both ends inclusive, at most 500,000."""
+    """Which slots of a range hold a block.
+
+    start_slot: the first slot of the range
+    end_slot: the last one, at most 500,000 further; left out: as far as that, or to the newest. The
+        config may stand here
+    config: what every method takes
+    returns: the slots that hold a block, lowest first, both ends included
+    """
     if isinstance(end_slot, ContextConfig):
         config, end_slot = end_slot, None
     _finalized(config)
     return blocks.slots_between(start_slot, end_slot)
 
 
-@methods.add("getBlocksWithLimit")
+@methods.add("getBlocksWithLimit", errors=(*_READS, RangeTooLarge))
 def get_blocks_with_limit(
     call: Call, start_slot: U64, limit: U64, config: ContextConfig = ContextConfig()
 ) -> list[int]:
-    """The next slots that hold a block, at most 500,000."""
+    """The next slots that hold a block.
+
+    start_slot: where to begin
+    limit: how many, at most 500,000
+    config: what every method takes
+    returns: the slots that hold a block, lowest first
+    """
     _finalized(config)
     return blocks.slots_from(start_slot, limit)
 
 
-@methods.add("getSignaturesForAddress")
+@methods.add("getSignaturesForAddress", errors=(*_READS, LimitInvalid, FilterTransactionNotFound))
 def get_signatures_for_address(
     call: Call, address: Pubkey, config: AddressConfig = AddressConfig()
 ) -> list[AddressSignature]:
-    """Transactions that load the address, newest first, at most 1,000."""
+    """Transactions that name an address or look it up, newest first. For the next page give the
+    last signature as `before`.
+
+    address: an account of any kind: a wallet, a mint, a program
+    config: which part of the list
+    returns: one entry a transaction, newest first
+    """
     _finalized(config)
     return addresses.signatures_for_address(
         address,
@@ -155,11 +256,26 @@ def get_signatures_for_address(
     )
 
 
-@methods.add("getTransactionsForAddress")
+@methods.add(
+    "getTransactionsForAddress",
+    errors=(
+        *_READS,
+        *_NO_BLOCK,
+        LimitInvalid,
+        BadPaginationToken,
+        FilterUnsupported,
+        UnsupportedTransactionVersion,
+    ),
+)
 def get_transactions_for_address(
     call: Call, address: Pubkey, config: AddressTransactionsConfig = AddressTransactionsConfig()
 ) -> AddressTransactions:
-    """Transactions that load the address, filtered, in either order, page by page."""
+    """Transactions that name an address or look it up, filtered, in either order, page by page, and
+    whole if you like.
+
+    address: an account of any kind: a wallet, a mint, a program
+    config: which transactions, in which order, and how they are written
+    """
     _finalized(config)
     details = config.transaction_details or TransactionDetails.SIGNATURES
     filters = config.filters or Filters()
@@ -186,20 +302,32 @@ def get_transactions_for_address(
     )
 
 
-@methods.add("getSlot")
+@methods.add("getSlot", errors=(MinContextSlotNotReached, LedgerEmpty))
 def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
-    """The highest slot of the ledger."""
+    """The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
+    ahead.
+
+    config: what every method takes
+    returns: the slot
+    """
     bounds.require_context_slot(config.min_context_slot)
     return bounds.newest_slot()
 
 
-@methods.add("getBlockTime")
+@methods.add("getBlockTime", errors=_NO_BLOCK)
 def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
-    """The estimated production time of a block in Unix seconds, null where none was recorded."""
+    """When a block was made, as its validators estimated it.
+
+    slot: the block's slot
+    returns: Unix seconds; null where no time was recorded
+    """
     return blocks.block_time(slot)
 
 
-@methods.add("getFirstAvailableBlock")
+@methods.add("getFirstAvailableBlock", errors=(LedgerEmpty,))
 def get_first_available_block(call: Call) -> Slot:
-    """The lowest slot of the ledger."""
+    """The lowest slot of the ledger.
+
+    returns: the slot
+    """
     return bounds.first_available_block()

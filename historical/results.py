@@ -1,53 +1,156 @@
 """The ledger's answers, field for field as the standard node has them."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UnsetType
+from solders.hash import Hash
+from solders.signature import Signature
 
-from jsonrpc.wire import Encoded, Result
+from gateway.node_json import (
+    Reward,
+    TransactionError,
+    TransactionForm,
+    TransactionMeta,
+    TransactionVersion,
+)
+from jsonrpc.wire import As, Encoded, Result
 
 
 class Context(Result, frozen=True, kw_only=True):
-    """The newest slot that the answer is based on, and which node's words it speaks."""
+    """What the answer is based on.
+
+    slot: the newest slot of the ledger
+    api_version: the version of the standard node whose words the ledger speaks
+    """
 
     slot: int
     api_version: str
 
 
 class SignatureStatus(Result, frozen=True, kw_only=True):
-    """`confirmations` is null because everything in the ledger is finalized."""
+    """What became of a transaction.
+
+    slot: the slot that it stands in
+    err: what it failed by; null when it succeeded
+    status: the same as `{"Ok": null}` or `{"Err": …}`, for old clients
+    confirmations: always null, because everything in the ledger is finalized
+    confirmation_status: always `finalized`
+    """
 
     slot: int
-    err: msgspec.Raw
-    status: dict[str, msgspec.Raw]
+    err: Annotated[msgspec.Raw, As(TransactionError)]
+    status: Annotated[dict[str, msgspec.Raw], As(dict[str, Any])]
     confirmations: None = None
     confirmation_status: Literal["finalized"] = "finalized"
 
 
 class SignatureStatuses(Result, frozen=True, kw_only=True):
+    """The statuses, and what they are based on.
+
+    context: what the answer is based on
+    value: a status for each signature, in their order; null for one that the ledger does not have
+    """
+
     context: Context
     value: list[SignatureStatus | None]
 
 
 class AddressSignature(Result, frozen=True, kw_only=True):
-    """One transaction of an address's list; block_time in Unix seconds."""
+    """One transaction of an address's list.
 
-    signature: str
+    signature: its signature
+    slot: the slot that it stands in
+    err: what it failed by; null when it succeeded
+    memo: the text of its memo, with its length before it; null where it has none
+    block_time: when its block was made, in Unix seconds; null where that was not recorded
+    confirmation_status: always `finalized`
+    """
+
+    signature: Annotated[str, As(Signature)]
     slot: int
-    err: msgspec.Raw
-    memo: msgspec.Raw
+    err: Annotated[msgspec.Raw, As(TransactionError)]
+    memo: Annotated[msgspec.Raw, As(str | None)]
     block_time: int | None
     confirmation_status: Literal["finalized"] = "finalized"
 
 
 class AddressTransaction(AddressSignature, frozen=True, kw_only=True):
-    """The same with the transaction's place in its block."""
+    """The same with the transaction's place.
+
+    transaction_index: its place in the block, from 0
+    """
 
     transaction_index: int
 
 
-class AddressTransactions(Result, frozen=True, kw_only=True):
-    """A page of getTransactionsForAddress; no token on the last page."""
+class TransactionEntry(Result, frozen=True, kw_only=True):
+    """A transaction of the ledger.
 
-    data: list[AddressTransaction] | list[Encoded]
+    slot: the slot that it stands in
+    transaction_index: its place in the block, from 0
+    block_time: when its block was made, in Unix seconds; null where that was not recorded
+    transaction: the transaction itself, an object, or a pair of text and encoding
+    meta: what it did; null where the source had none
+    version: its version; left out unless `maxSupportedTransactionVersion` is given
+    """
+
+    slot: int
+    transaction_index: int
+    block_time: int | None
+    transaction: TransactionForm
+    meta: TransactionMeta | None
+    version: TransactionVersion | UnsetType
+
+
+class BlockTransaction(Result, frozen=True, kw_only=True):
+    """A transaction of a block.
+
+    transaction: the transaction itself, an object, or a pair of text and encoding
+    meta: what it did; null where the source had none
+    version: its version; left out unless `maxSupportedTransactionVersion` is given
+    """
+
+    transaction: TransactionForm
+    meta: TransactionMeta | None
+    version: TransactionVersion | UnsetType
+
+
+class Block(Result, frozen=True, kw_only=True):
+    """A block.
+
+    blockhash: its hash
+    previous_blockhash: the hash of the block before it
+    parent_slot: the slot of the block before it
+    block_height: how many blocks there are below it; null where that was not recorded
+    block_time: when it was made, in Unix seconds; null where that was not recorded
+    transactions: with `transactionDetails` `full` or `accounts`, in their order
+    signatures: with `transactionDetails` `signatures`, in their order
+    rewards: what accounts were given outside transactions; left out where `rewards` is false
+    num_reward_partitions: into how many parts the epoch's rewards are split, in its first block
+    """
+
+    blockhash: Hash
+    previous_blockhash: Hash
+    parent_slot: int
+    block_height: int | None
+    block_time: int | None
+    transactions: list[BlockTransaction] | UnsetType
+    signatures: list[Signature] | UnsetType
+    rewards: list[Reward] | UnsetType
+    num_reward_partitions: int | UnsetType
+
+
+class AddressTransactions(Result, frozen=True, kw_only=True):
+    """A page of an address's transactions.
+
+    data: with `transactionDetails` `signatures` one short entry each, with `full` what
+        getTransaction answers
+    pagination_token: leads to the next page; null on the last one
+    """
+
+    data: Annotated[
+        list[AddressTransaction] | list[Encoded],
+        As(list[AddressTransaction | TransactionEntry]),
+    ]
     pagination_token: str | None

@@ -203,6 +203,10 @@ class UnknownSignature(RpcError):
         )
 
 
+# What any position may be refused for.
+POSITIONS = (BadPosition, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange)
+
+
 class FilteredAccountStale(RpcError):
     """The simulation touches accounts that the archive deliberately does not follow."""
 

@@ -84,6 +84,4 @@ def _params(method: Method, told: Description, schemas: Schemas) -> list[dict[st
 
 
 def _result(method: Method, told: Description, schemas: Schemas) -> Schema:
-    schema = schemas.of(method.result)
-    own = schemas.resolve(schema).get("description", "")
-    return with_text(schema, told.parts.get("returns", own))
+    return with_text(schemas.of(method.result), told.parts.get("returns", ""))

@@ -9,6 +9,16 @@ from solders.pubkey import Pubkey
 from chain.commitment import Commitment
 from gateway.endpoint import Call
 from jsonrpc.params import U64, Config
+from rewind.errors import (
+    POSITIONS,
+    AccountsTooLarge,
+    DataTooLong,
+    NoAccounts,
+    SliceOfParsed,
+    SlotInArchiveGap,
+    TooManyAccounts,
+    WritesIncomplete,
+)
 from rewind.methods.positions import Anchor, PositionConfig, asked
 from rewind.methods.table import methods
 from rewind.results.accounts import (
@@ -26,6 +36,12 @@ from rewind.services.shapes import Shape, shape_of
 
 
 class DataSlice(Config, frozen=True, kw_only=True):
+    """A part of an account's data.
+
+    offset: its first byte
+    length: how many bytes
+    """
+
     offset: U64
     length: U64
 
@@ -35,12 +51,30 @@ EncodingName: TypeAlias = Literal["base64", "base64+zstd", "base58", "jsonParsed
 
 
 class AccountConfig(PositionConfig, frozen=True, kw_only=True):
+    """Where in the past, and how the account is written.
+
+    encoding: `base64` unless told otherwise; `jsonParsed` reads what known programs keep
+    data_slice: a part of the data alone
+    """
+
     encoding: EncodingName | None = None
     data_slice: DataSlice | None = None
 
 
 class DiffConfig(Config, frozen=True, kw_only=True):
-    """Two positions, each named as PositionConfig has it."""
+    """Two positions, A and B, each a slot or an anchor, and how the account is written.
+
+    slot_a: A: the end of this slot
+    transaction_index_a: A: not the end of the slot, but right after its transaction of this index
+    anchor_a: A: right before or after a transaction
+    slot_b: B: the end of this slot
+    transaction_index_b: B: not the end of the slot, but right after its transaction of this index
+    anchor_b: B: right before or after a transaction
+    encoding: `base64` unless told otherwise; `jsonParsed` reads what known programs keep
+    data_slice: a part of the data alone
+    commitment: taken and without effect: all that is archived is finalized
+    tolerate_gaps: answer with what is known, even where the archive lacks slots in between
+    """
 
     slot_a: U64 | None = None
     transaction_index_a: U64 | None = None
@@ -54,9 +88,23 @@ class DiffConfig(Config, frozen=True, kw_only=True):
     tolerate_gaps: bool | None = None
 
 
-@methods.add("getAccountInfo")
+_READS = (
+    *POSITIONS,
+    SlotInArchiveGap,
+    WritesIncomplete,
+    SliceOfParsed,
+    DataTooLong,
+    AccountsTooLarge,
+)
+
+
+@methods.add("getAccountInfo", errors=_READS)
 def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
-    """The account at a position; null where there was none, and `context.reason` says why."""
+    """An account as it was at any position in the past.
+
+    pubkey: the account
+    config: where in the past, and how the account is written
+    """
     seen = accounts.account_info(
         pubkey,
         asked(config.slot, config.transaction_index, config.anchor),
@@ -72,11 +120,15 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
     return AccountInfo(context=context, value=seen.value)
 
 
-@methods.add("getMultipleAccounts")
+@methods.add("getMultipleAccounts", errors=(*_READS, NoAccounts, TooManyAccounts))
 def get_multiple_accounts(
     call: Call, pubkeys: list[Pubkey], config: AccountConfig
 ) -> MultipleAccounts:
-    """Several accounts at one position, in the order of the request."""
+    """Several accounts at one position.
+
+    pubkeys: up to 100 accounts
+    config: where in the past, and how the accounts are written
+    """
     seen = accounts.multiple_accounts(
         pubkeys,
         asked(config.slot, config.transaction_index, config.anchor),
@@ -97,9 +149,13 @@ def get_multiple_accounts(
     )
 
 
-@methods.add("getAccountDiff")
+@methods.add("getAccountDiff", errors=_READS)
 def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountDiff:
-    """The account at two positions, in whatever order of time, and what differs from A to B."""
+    """An account at two positions, in whatever order of time, and what differs from A to B.
+
+    pubkey: the account
+    config: the two positions, and how the account is written
+    """
     seen = diff.account_diff(
         pubkey,
         asked(config.slot_a, config.transaction_index_a, config.anchor_a, suffix="A"),

@@ -9,7 +9,16 @@ from solders.pubkey import Pubkey
 from chain.commitment import Commitment
 from gateway.endpoint import Call
 from jsonrpc.params import U64, Config
-from rewind.errors import EncodingRequired
+from rewind.errors import (
+    POSITIONS,
+    BadCursor,
+    BadLimit,
+    DataTooLong,
+    EmptyRange,
+    EncodingRequired,
+    SliceOfParsed,
+    TwoStarts,
+)
 from rewind.methods.accounts import DataSlice, shape
 from rewind.methods.positions import Anchor, anchored
 from rewind.methods.table import methods
@@ -20,6 +29,19 @@ from rewind.services.shapes import Shape
 
 
 class ChangesConfig(Config, frozen=True, kw_only=True):
+    """Which writes, and what of them.
+
+    from_slot: the lowest slot, included
+    to_slot: the highest slot, included
+    limit: how many a page: 100 unless told otherwise, at most 1,000, or 50 with data
+    include_data: whether each write carries the account's data
+    encoding: how data is written; required with `includeData`
+    data_slice: a part of the data alone
+    before: `next` of the page before
+    anchor: begin at this transaction in place of the range's end
+    commitment: taken and without effect: all that is archived is finalized
+    """
+
     from_slot: U64
     to_slot: U64
     limit: U64 | None = None
@@ -31,10 +53,25 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
     commitment: Commitment | None = None
 
 
-@methods.add("getAccountChanges")
+@methods.add(
+    "getAccountChanges",
+    errors=(
+        *POSITIONS,
+        EmptyRange,
+        BadCursor,
+        BadLimit,
+        TwoStarts,
+        EncodingRequired,
+        SliceOfParsed,
+        DataTooLong,
+    ),
+)
 def get_account_changes(call: Call, pubkey: Pubkey, config: ChangesConfig) -> AccountChanges:
-    """Every write to the account in the range, newest first, one page at a time; `context.reason`
-    says where writes were not archived.
+    """Every write to an account in a range of slots, newest first, one page at a time: what it was
+    afterwards, and which transaction wrote it.
+
+    pubkey: the account
+    config: which writes, and what of them
     """
     asking = changes.Asking(
         from_slot=config.from_slot,

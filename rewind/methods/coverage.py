@@ -2,6 +2,7 @@
 
 from gateway.endpoint import Call
 from jsonrpc.params import U64, Config
+from rewind.errors import EmptyRange
 from rewind.methods.table import methods
 from rewind.results.coverage import Coverage
 from rewind.services import coverage
@@ -10,15 +11,26 @@ _LISTED_GAPS = 1_000
 
 
 class CoverageConfig(Config, frozen=True, kw_only=True):
+    """Which window, and how much of its gaps.
+
+    from_slot: the window's first slot; the archive's own unless told otherwise
+    to_slot: the window's last slot; the archive's own unless told otherwise
+    max_gaps: how many gaps to list: 1,000 unless told otherwise, at most 10,000
+    include_gaps: whether to list them; true unless told otherwise
+    """
+
     from_slot: U64 | None = None
     to_slot: U64 | None = None
     max_gaps: U64 | None = None
     include_gaps: bool | None = None
 
 
-@methods.add("getRewindCoverage")
+@methods.add("getRewindCoverage", errors=(EmptyRange,))
 def get_rewind_coverage(call: Call, config: CoverageConfig = CoverageConfig()) -> Coverage:
-    """The archive's ends, and what it lacks of a window of slots."""
+    """How far the archive reaches, and what it lacks of a window of slots.
+
+    config: which window, and how much of its gaps
+    """
     return coverage.coverage(
         from_slot=config.from_slot,
         to_slot=config.to_slot,

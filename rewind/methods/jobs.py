@@ -14,12 +14,36 @@ from solders.transaction import VersionedTransaction
 from chain.units import Slot
 from gateway.endpoint import Call
 from gateway.refusals import KeyRequired
-from gateway.transactions import TransactionText, read_transaction
+from gateway.transactions import (
+    TransactionText,
+    TransactionTooLarge,
+    TransactionUndecodable,
+    UnsupportedVersion,
+    read_transaction,
+)
 from historical.services.recorded import recorded
 from jsonrpc.params import U64, Config, read_noun
 from rewind.calls import call_job
-from rewind.errors import EmptyRange, PreStateTooNew, UnknownSignature
-from rewind.job_errors import BadJob
+from rewind.errors import (
+    POSITIONS,
+    BadCursor,
+    BadLimit,
+    BadOverride,
+    EmptyRange,
+    PreStateTooNew,
+    TooManyAccounts,
+    UnknownSignature,
+)
+from rewind.job_errors import (
+    AnswerTooLarge,
+    BadJob,
+    JobNotFound,
+    ReferenceTaken,
+    ResultsExpired,
+    SimulationLost,
+    TooManyJobs,
+    TooManySimulations,
+)
 from rewind.methods.positions import Anchor, asked
 from rewind.methods.simulation import SimulationConfig, asking
 from rewind.methods.table import methods
@@ -38,7 +62,13 @@ Step = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class JobPosition(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The end of a slot, right after its transaction of that index, or an anchor."""
+    """A position in the past: `slot`, or `anchor`, and not both.
+
+    slot: the end of this slot
+    transaction_index: not the end of the slot, but right after its transaction of this index
+    anchor: right before or after a transaction
+    pre_state_slot: run on accounts as they were at this earlier slot
+    """
 
     slot: U64 | None = None
     transaction_index: U64 | None = None
@@ -47,17 +77,30 @@ class JobPosition(Config, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SlotRange(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The ends of these slots; both inclusive."""
+    """The ends of these slots.
+
+    from_slot: the first slot, included
+    to_slot: the last slot, included
+    step: every so many slots; 1 unless told otherwise
+    """
 
     from_slot: U64
     to_slot: U64
     step: Step | None = None
 
 
+# A misspelled member would be another job: unknown ones are refused.
 class JobSpec(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`transactions` (texts) or `signatures` (of the ledger), each at each of `positions` or
-    `slotRange`; signatures without either each right before itself. A misspelled member would be
-    another job.
+    """Transactions by their texts, or by signatures of the ledger, each at each of the positions;
+    signatures without positions each right before itself.
+
+    transactions: the transactions as text, or else `signatures`
+    signatures: transactions of the ledger, by their signatures
+    encoding: how the transactions are written; `base64` unless told otherwise
+    positions: where in the past, or else `slotRange`
+    slot_range: the ends of a range of slots
+    config: how to simulate: what simulateHistoricalTransaction takes, but for the position
+    client_reference: your own name for the job: handed in again under it, it is not run again
     """
 
     transactions: list[str] | None = None
@@ -70,13 +113,38 @@ class JobSpec(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ResultsConfig(Config, frozen=True, kw_only=True):
+    """Which results.
+
+    limit: how many a page: 100 unless told otherwise, at most 1,000
+    cursor: `next` of the page before
+    """
+
     limit: U64 | None = None
     cursor: str | None = None
 
 
-@methods.add("submitSimulationJob")
+@methods.add(
+    "submitSimulationJob",
+    errors=(
+        BadJob,
+        ReferenceTaken,
+        TooManySimulations,
+        TooManyJobs,
+        EmptyRange,
+        *POSITIONS,
+        PreStateTooNew,
+        TransactionUndecodable,
+        TransactionTooLarge,
+        UnsupportedVersion,
+        BadOverride,
+        TooManyAccounts,
+    ),
+)
 def submit_simulation_job(call: Call, spec: JobSpec) -> Submitted:
-    """The job, which waits for its turn; the same again for a `clientReference` that was there."""
+    """Hands in many simulations at once; they run in the background, in order. It needs a key.
+
+    spec: what to simulate, and where
+    """
     key_id = _key_of(call)
     _check(spec)
     job, is_new = submitting.submit(
@@ -98,17 +166,35 @@ def submit_simulation_job(call: Call, spec: JobSpec) -> Submitted:
     return submitted(job)
 
 
-@methods.add("getSimulationJob")
+@methods.add("getSimulationJob", errors=(JobNotFound,))
 def get_simulation_job(call: Call, job_id: str) -> Job:
-    """How far the job is."""
+    """How far a job of yours is.
+
+    job_id: the job's id, as submitSimulationJob answered it
+    """
     return told(submitting.job_of(_key_of(call), job_id))
 
 
-@methods.add("getSimulationJobResults")
+@methods.add(
+    "getSimulationJobResults",
+    errors=(
+        JobNotFound,
+        ResultsExpired,
+        BadCursor,
+        BadLimit,
+        SimulationLost,
+        AnswerTooLarge,
+        UnknownSignature,
+    ),
+)
 def get_simulation_job_results(
     call: Call, job_id: str, config: ResultsConfig = ResultsConfig()
 ) -> ResultPage:
-    """Its results in their order, as far as they are there."""
+    """The results of a job of yours in their order, as far as they are there; also while it runs.
+
+    job_id: the job's id
+    config: which results
+    """
     return pages.page(
         submitting.job_of(_key_of(call), job_id),
         limit=_LISTED if config.limit is None else config.limit,
@@ -118,9 +204,12 @@ def get_simulation_job_results(
     )
 
 
-@methods.add("cancelSimulationJob")
+@methods.add("cancelSimulationJob", errors=(JobNotFound,))
 def cancel_simulation_job(call: Call, job_id: str) -> Job:
-    """The job, which does nothing more; what it has done stays."""
+    """Calls a job of yours off: it does nothing more, and what it has done stays.
+
+    job_id: the job's id
+    """
     return told(
         submitting.cancel(
             _key_of(call), job_id, now=call.now, keep_hours=settings.SIMULATION_JOB_HOURS

@@ -10,9 +10,14 @@ from rewind.errors import BadPosition
 from rewind.positions import Asked
 
 
+# A misspelled `position` would be the other state: unknown members are refused.
 class Anchor(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A transaction, by its signature or by its slot and index; the state before or after it. A
-    misspelled `position` would be the other state.
+    """A transaction, by its signature, or by its slot and index; the state before or after it.
+
+    signature: the transaction's signature
+    slot: its slot, with `transactionIndex` in place of a signature
+    transaction_index: its place in the block, from 0
+    position: `before` (the default) or `after` it
     """
 
     signature: Signature | None = None
@@ -22,8 +27,13 @@ class Anchor(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PositionConfig(Config, frozen=True, kw_only=True):
-    """What every method at one position takes; all that is archived is finalized, so that any
-    `commitment` is served.
+    """A position in the past: `slot`, or `anchor`, and not both.
+
+    slot: the end of this slot
+    transaction_index: not the end of the slot, but right after its transaction of this index
+    anchor: right before or after a transaction
+    commitment: taken and without effect: all that is archived is finalized
+    tolerate_gaps: answer with what is known, even where the archive lacks slots in between
     """
 
     slot: U64 | None = None

@@ -9,9 +9,27 @@ from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode, b64decode
 from gateway.endpoint import Call
-from gateway.transactions import TransactionText, read_transaction
+from gateway.transactions import (
+    TransactionText,
+    TransactionTooLarge,
+    TransactionUndecodable,
+    UnsupportedVersion,
+    read_transaction,
+)
 from jsonrpc.params import U64, Config
-from rewind.errors import BadOverride, TooManyAccounts
+from rewind.errors import (
+    POSITIONS,
+    AccountsTooLarge,
+    BadOverride,
+    EngineFailed,
+    FilteredAccountStale,
+    PreStateTooNew,
+    SimulationTimedOut,
+    SlotInArchiveGap,
+    StateNotRecorded,
+    TooManyAccounts,
+    WritesIncomplete,
+)
 from rewind.methods.positions import PositionConfig, asked
 from rewind.methods.table import methods
 from rewind.positions import Asked
@@ -26,15 +44,28 @@ _Member = TypeVar("_Member")
 
 
 class AccountsConfig(Config, frozen=True, kw_only=True):
+    """Accounts to be shown as the transaction left them.
+
+    encoding: how their data is written
+    addresses: the accounts
+    """
+
     encoding: Literal["base64"]
     addresses: list[Pubkey]
 
 
+# A misspelled member would be an answer without what was asked: unknown ones are refused.
 class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`data` is base64, or `[text, encoding]`.
+    """What an account is to be instead; what is left out stays as it was. What getAccountInfo tells
+    of an account may be handed back whole.
 
-    A misspelled member would be an answer without what was asked. What a read tells of an account
-    may be handed back whole: its last three members are taken and change nothing.
+    lamports: its balance
+    owner: the program that it belongs to
+    data: its data in base64, or a pair of text and encoding
+    executable: whether it is a program
+    rent_epoch: taken and without effect
+    space: taken and without effect
+    rewind_slot: taken and without effect
     """
 
     lamports: U64 | None = None
@@ -47,8 +78,17 @@ class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
-    """`sig_verify` and `replace_recent_blockhash` are taken and change nothing: neither is
-    checked on past state.
+    """Where in the past, on which accounts, and what is to be shown. Neither signatures nor the
+    blockhash are checked on past state.
+
+    pre_state_slot: run on accounts as they were at this earlier slot
+    encoding: how the transaction is written; `base64` unless told otherwise
+    inner_instructions: whether to tell the calls of programs
+    accounts: accounts to be shown as the transaction left them
+    overrides: accounts that are to be otherwise, by their pubkeys
+    override_loads: accounts that are to be taken from another slot, by their pubkeys
+    sig_verify: taken and without effect
+    replace_recent_blockhash: taken and without effect
     """
 
     pre_state_slot: U64 | None = None
@@ -61,11 +101,34 @@ class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
     replace_recent_blockhash: bool | None = None
 
 
-@methods.add("simulateHistoricalTransaction")
+SIMULATION_ERRORS = (
+    *POSITIONS,
+    PreStateTooNew,
+    TransactionUndecodable,
+    TransactionTooLarge,
+    UnsupportedVersion,
+    BadOverride,
+    TooManyAccounts,
+    AccountsTooLarge,
+    SlotInArchiveGap,
+    WritesIncomplete,
+    StateNotRecorded,
+    FilteredAccountStale,
+    EngineFailed,
+    SimulationTimedOut,
+)
+
+
+@methods.add("simulateHistoricalTransaction", errors=SIMULATION_ERRORS)
 def simulate_historical_transaction(
     call: Call, transaction: str, config: SimulationConfig
 ) -> Simulation:
-    """What the transaction would have done there, and whether that is proved."""
+    """What a transaction would have done at a position in the past, on other state if you like, and
+    whether the ledger proves the answer. A transaction of the ledger is run again by its own text.
+
+    transaction: the transaction as text
+    config: where in the past, on which accounts, and what is to be shown
+    """
     value = simulate_historical(
         asking_of(transaction, config), timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS
     )

@@ -1,18 +1,24 @@
 """The answers of reads at a position, field for field as the interface lists them."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, UnsetType
+from solders.pubkey import Pubkey
 
-from jsonrpc.wire import Encoded, Result
+from gateway.node_json import EncodedBytes, ParsedData
+from jsonrpc.wire import As, Encoded, Result
 from rewind.results.coverage import GapEntry
 
 
 class Context(Result, frozen=True, kw_only=True):
-    """`slot` is the position's. `reason` says why a value is null, or that the archive does not, or
-    did not, follow the account. `gap` is the newest run of slots between the state and the position
-    that the archive lacks: the account may have been written there. Both are left out where there
-    is nothing to say.
+    """What the answer is based on.
+
+    api_version: the version of the archive's interface
+    slot: the position's slot
+    reason: why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or
+        `filtered` where the archive does not, or did not, follow the account; else left out
+    gap: the newest run of slots between the state and the position that the archive lacks: the
+        account may have been written there; left out where there is none
     """
 
     api_version: str
@@ -22,8 +28,14 @@ class Context(Result, frozen=True, kw_only=True):
 
 
 class SeveralContext(Result, frozen=True, kw_only=True):
-    """`reason` has an entry for each value, null where there is nothing to say; `gap` concerns
-    those values that are older than it.
+    """What the answer is based on.
+
+    api_version: the version of the archive's interface
+    slot: the position's slot
+    reason: for each value why it is null (`closed`, `never_existed`, `before_first_record`,
+        `filtered`, `truncated`); null where there is nothing to say
+    gap: the newest run of slots below the position that the archive lacks: it concerns the values
+        that are older than it; left out where there is none
     """
 
     api_version: str
@@ -33,33 +45,55 @@ class SeveralContext(Result, frozen=True, kw_only=True):
 
 
 class DiffReason(Result, frozen=True, kw_only=True):
-    """What there is to say of each side, as Context has it."""
+    """What there is to say of each side: a word as getAccountInfo has it, or null.
+
+    a: of the first position
+    b: of the second position
+    """
 
     a: str | None
     b: str | None
 
 
 class DiffGap(Result, frozen=True, kw_only=True):
-    """Each side's gap, as Context has it."""
+    """The gap of each side, as getAccountInfo has it, or null.
+
+    a: of the first position
+    b: of the second position
+    """
 
     a: GapEntry | None
     b: GapEntry | None
 
 
 class DiffContext(Result, frozen=True, kw_only=True):
+    """What the answer is based on.
+
+    api_version: the version of the archive's interface
+    reason: why a side is null, or what else there is to say of it; left out where there is nothing
+    gap: runs of slots that the archive lacks; left out where there are none
+    """
+
     api_version: str
     reason: DiffReason | UnsetType = UNSET
     gap: DiffGap | UnsetType = UNSET
 
 
 class AccountSnapshot(Result, frozen=True, kw_only=True):
-    """An account as it was. `data` is `[text, encoding]`, or an object where it was parsed; `space`
-    is its whole length, `rewind_slot` where the account came to be so.
+    """An account as it was.
+
+    lamports: its balance
+    owner: the program that it belongs to
+    data: a pair of text and encoding; an object where it was parsed
+    executable: whether it is a program
+    rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
+    space: the length of its whole data in bytes
+    rewind_slot: the slot in which it came to be so
     """
 
     lamports: int
-    owner: str
-    data: Any
+    owner: Annotated[str, As(Pubkey)]
+    data: Annotated[Any, As(EncodedBytes | ParsedData)]
     executable: bool
     rent_epoch: int
     space: int
@@ -67,22 +101,41 @@ class AccountSnapshot(Result, frozen=True, kw_only=True):
 
 
 class AccountInfo(Result, frozen=True, kw_only=True):
+    """The account, and what the answer is based on.
+
+    context: what the answer is based on
+    value: the account; null where there was none, and `context.reason` says why
+    """
+
     context: Context
     value: AccountSnapshot | None
 
 
 class MultipleAccounts(Result, frozen=True, kw_only=True):
-    """In the order of the request. `truncated_by_bytes`: the answer was full before its end, and
-    from some entry on all are null for that.
+    """The accounts, and what the answer is based on.
+
+    context: what the answer is based on
+    value: the accounts in the order of the request; null for one that was not there
+    truncated_by_bytes: whether the answer was full before its end: from some entry on all are null
+        for that, with the reason `truncated`
     """
 
     context: SeveralContext
-    value: list[Encoded | None]
+    value: Annotated[list[Encoded | None], As(list[AccountSnapshot | None])]
     truncated_by_bytes: bool
 
 
 class Diff(Result, frozen=True, kw_only=True):
-    """What differs from a to b; the deltas are b - a."""
+    """What differs from A to B. Deltas are B minus A.
+
+    lamports_delta: by how much the balance differs
+    owner_changed: whether it belongs to another program
+    executable_changed: whether it became a program, or stopped being one
+    rent_epoch_delta: by how much the rent epoch differs
+    data_changed: whether the data differs
+    data_len_a: the length of A's data in bytes
+    data_len_b: the length of B's data in bytes
+    """
 
     lamports_delta: int
     owner_changed: bool
@@ -94,7 +147,12 @@ class Diff(Result, frozen=True, kw_only=True):
 
 
 class AccountPair(Result, frozen=True, kw_only=True):
-    """`diff` is null when a side is."""
+    """The account at both positions.
+
+    a: at the first position; null where there was none
+    b: at the second position; null where there was none
+    diff: what differs; null when a side is
+    """
 
     a: AccountSnapshot | None
     b: AccountSnapshot | None
@@ -102,5 +160,11 @@ class AccountPair(Result, frozen=True, kw_only=True):
 
 
 class AccountDiff(Result, frozen=True, kw_only=True):
+    """The difference, and what the answer is based on.
+
+    context: what the answer is based on
+    value: the account at both positions, and what differs
+    """
+
     context: DiffContext
     value: AccountPair

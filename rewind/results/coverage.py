@@ -8,7 +8,12 @@ from jsonrpc.wire import Result
 
 
 class GapEntry(Result, frozen=True, kw_only=True):
-    """A run of slots whose state the archive does not have, both ends included."""
+    """A run of slots whose state the archive does not have, both ends included.
+
+    from_slot: the first of them
+    to_slot: the last of them
+    status: `missing`, or `unknown` where it cannot be told yet whether the leaders made blocks
+    """
 
     from_slot: int
     to_slot: int
@@ -23,8 +28,20 @@ class GapEntry(Result, frozen=True, kw_only=True):
 
 
 class Coverage(Result, frozen=True, kw_only=True):
-    """What the archive holds of a window. `earliest_slot` and `latest_slot` are the archive's own
-    ends, the counts the window's; `gaps` is None where none were asked for.
+    """What the archive holds of a window of slots.
+
+    earliest_slot: the archive's lowest slot; null while nothing is archived
+    latest_slot: the archive's highest slot; null while nothing is archived
+    slot_range: how many slots the window has; null while nothing is archived
+    missing_slot_count: how many of them are not archived, and are not known to be skipped
+    skipped_slot_count: how many of them are known to hold no block
+    gap_percent: the share of missing ones among those that are not skipped, in per cent; null where
+        there are none of either
+    gaps: the runs of missing slots, lowest first; null where none were asked for
+    truncated: whether there are more gaps than were listed
+    filtered_owners: programs whose accounts the archive deliberately does not follow
+    filtered_pubkeys: accounts that the archive deliberately does not follow
+    note: what the counts mean, in a sentence
     """
 
     earliest_slot: int | None

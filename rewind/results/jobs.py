@@ -1,23 +1,51 @@
 """What the methods of simulation jobs answer."""
 
 from datetime import datetime
+from typing import Annotated, Any, Literal, TypeAlias
 
-from jsonrpc.wire import Encoded, Result
+from msgspec import UnsetType
+from solders.signature import Signature
+
+from jsonrpc.wire import As, Encoded, Result
 from rewind.models import SimulationJob
+from rewind.results.simulation import SimulatedTransaction
+
+State: TypeAlias = Annotated[str, As(Literal["queued", "running", "done", "cancelled", "failed"])]
 
 
 class Submitted(Result, frozen=True, kw_only=True):
+    """A job that was taken.
+
+    job_id: its id
+    state: `queued`, or how far it is where the same was handed in before
+    total: how many simulations it comes to
+    submitted_at: when it was handed in, in Unix seconds
+    """
+
     job_id: str
-    state: str
+    state: State
     total: int
     submitted_at: int
 
 
 class Job(Result, frozen=True, kw_only=True):
-    """Times are Unix seconds; `expires_at` is when its results are deleted."""
+    """How far a job is. Times are Unix seconds.
+
+    job_id: its id
+    state: `queued`, `running`, `done`, `cancelled` or `failed`
+    total: how many simulations it comes to
+    done: how many of them have an answer
+    failed: how many of these answers are errors
+    client_reference: your own name for it; null where it has none
+    submitted_at: when it was handed in
+    started_at: when it began; null before that
+    finished_at: when it ended; null before that
+    expires_at: when its results are deleted; null before it ends
+    failure: why it failed; null unless it did
+    """
 
     job_id: str
-    state: str
+    state: State
     total: int
     done: int
     failed: int
@@ -29,10 +57,48 @@ class Job(Result, frozen=True, kw_only=True):
     failure: str | None
 
 
-class ResultPage(Result, frozen=True, kw_only=True):
-    """`complete` says that the job is over, and no more results come than there are."""
+class JobError(Result, frozen=True, kw_only=True):
+    """Why one simulation has no value, as a call alone would have been answered.
 
-    results: list[Encoded]
+    code: the error's code
+    message: the error's text
+    data: its reason, and what goes with it
+    """
+
+    code: int
+    message: str
+    data: dict[str, Any]
+
+
+class JobResult(Result, frozen=True, kw_only=True):
+    """One simulation of a job: it has a `value` or an `error`.
+
+    number: its place in the job, from 0
+    transaction: the place of its transaction in the job, from 0
+    signature: the transaction's signature
+    position: the position, as simulateHistoricalTransaction takes one
+    value: what the transaction did
+    error: why there is no value
+    """
+
+    number: int
+    transaction: int
+    signature: Annotated[str, As(Signature)]
+    position: dict[str, Any]
+    value: SimulatedTransaction | UnsetType
+    error: JobError | UnsetType
+
+
+class ResultPage(Result, frozen=True, kw_only=True):
+    """Results of a job.
+
+    results: in the order of the job
+    next: give it as `cursor` for those that follow; null where none will ever come
+    complete: whether the job is over, so that no more results come than there are
+    truncated_by_bytes: whether the page is shorter than asked for because it was full
+    """
+
+    results: Annotated[list[Encoded], As(list[JobResult])]
     next: str | None
     complete: bool
     truncated_by_bytes: bool

@@ -1,39 +1,62 @@
 """The answer of a simulation on past state, field for field as the interface lists it."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from jsonrpc.wire import Result
+from solders.pubkey import Pubkey
+
+from gateway.node_json import InnerInstructions, ReturnData, TransactionError
+from jsonrpc.wire import As, Result
 from rewind.results.accounts import Context
 
 
 class AccountAfter(Result, frozen=True, kw_only=True):
-    """An account as the transaction left it; `data` is `[base64, "base64"]`."""
+    """An account as the transaction left it.
+
+    lamports: its balance
+    owner: the program that it belongs to
+    data: its data in base64, and that word
+    executable: whether it is a program
+    rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
+    space: the length of its data in bytes
+    """
 
     lamports: int
-    owner: str
-    data: list[str]
+    owner: Annotated[str, As(Pubkey)]
+    data: Annotated[list[str], As(tuple[str, Literal["base64"]])]
     executable: bool
     rent_epoch: int
     space: int
 
 
 class SimulatedTransaction(Result, frozen=True, kw_only=True):
-    """What the transaction did. `accounts` and `inner_instructions` are None where they were not
-    asked for. `rewind_slot` is the slot that it ran in, `rewind_load_slot` that of the accounts it
-    found. `fidelity` says whether the same transaction, replayed where it stands in the ledger,
-    ends as the chain says: `fidelity_fields` are those that differ, `fidelity_reason` is why it
-    cannot be told.
+    """What the transaction did, or would have done.
+
+    err: what it failed by; null when it succeeded
+    logs: the programs' log
+    accounts: the accounts that were asked for, as it left them; null for one that it does not load,
+        and null in all where none were asked for
+    units_consumed: compute units that it took
+    return_data: what a program returned last; null where none did
+    inner_instructions: calls of programs; null where they were not asked for
+    rewind_slot: the slot that it ran in
+    rewind_load_slot: the slot of the accounts that it found
+    rewind_overridden_accounts: the accounts that were overridden
+    rewind_override_loads: the accounts that were taken from another slot, and from which
+    fidelity: whether the same transaction, replayed where it stands in the ledger, ends as the
+        chain says (`verified`), does not (`diverged`), or that cannot be told (`unverified`)
+    fidelity_fields: where it diverged, the fields that differ
+    fidelity_reason: where it is unverified, a word for why; else null
     """
 
-    err: Any
+    err: TransactionError
     logs: list[str]
     accounts: list[AccountAfter | None] | None
     units_consumed: int
-    return_data: Any
-    inner_instructions: list[Any] | None
+    return_data: Annotated[Any, As(ReturnData | None)]
+    inner_instructions: Annotated[list[Any] | None, As(list[InnerInstructions] | None)]
     rewind_slot: int
     rewind_load_slot: int
-    rewind_overridden_accounts: list[str]
+    rewind_overridden_accounts: Annotated[list[str], As(list[Pubkey])]
     rewind_override_loads: dict[str, int]
     fidelity: Literal["verified", "diverged", "unverified"]
     fidelity_fields: list[str]
@@ -41,5 +64,11 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
 
 
 class Simulation(Result, frozen=True, kw_only=True):
+    """What the transaction did, and what the answer is based on.
+
+    context: what the answer is based on
+    value: what the transaction did
+    """
+
     context: Context
     value: SimulatedTransaction
