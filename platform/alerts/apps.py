@@ -6,3 +6,8 @@ from django.apps import AppConfig
 class AlertsConfig(AppConfig):
     name = "alerts"
     verbose_name = "Alerts"
+
+    def ready(self) -> None:
+        from alerts.services import key_life
+
+        key_life.connect()

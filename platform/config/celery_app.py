@@ -32,6 +32,21 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
+    "tell-people": {
+        "task": "alerts.tasks.tell_people",
+        "schedule": 2.0,
+        "options": {"expires": 2.0},
+    },
+    "watch-keys": {
+        "task": "alerts.tasks.watch_keys",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
+    "forget-alerts": {
+        "task": "alerts.tasks.forget_alerts",
+        "schedule": 3_600.0,
+        "options": {"expires": 3_600.0},
+    },
     "classify-slots": {
         "task": "ingest.tasks.classify_slots",
         "schedule": 5.0,

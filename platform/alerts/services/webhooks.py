@@ -66,8 +66,9 @@ def edit(
 def enable(webhook_id: int) -> Webhook:
     """Events from now on are posted to it; its failures are forgotten."""
     webhook = _locked(webhook_id)
-    webhook.is_enabled, webhook.failing_since, webhook.disabled_reason = True, None, ""
-    webhook.save(update_fields=["is_enabled", "failing_since", "disabled_reason"])
+    webhook.is_enabled, webhook.disabled_reason = True, ""
+    webhook.failing_since = webhook.busy_until = None
+    webhook.save(update_fields=["is_enabled", "disabled_reason", "failing_since", "busy_until"])
     return webhook
 
 

@@ -1,0 +1,61 @@
+"""The text of a mail: one event, or what came within a minute."""
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import NoReverseMatch, reverse
+
+from alerts.kinds import KINDS, Audience
+from alerts.models import Event
+
+_LONGEST_SUBJECT = 150
+
+
+def compose(events: Sequence[Event]) -> tuple[str, str]:
+    """Subject and text. The events concern one reader: a customer, or the staff."""
+    customer = events[0].customer_id is not None
+    context = {
+        "events": [_shown(event) for event in events],
+        "settings_link": _link("portal:webhooks", "/portal/") if customer else "",
+        "public_url": settings.PUBLIC_URL,
+    }
+    text = render_to_string("alerts/mail.txt", context)
+    return _subject(events), text.strip() + "\n"
+
+
+def _subject(events: Sequence[Event]) -> str:
+    """What happened, of the worst kind first: an alarm stands before the end of another."""
+    first = min(events, key=lambda event: event.kind == "alarm.closed")
+    more = len(events) - 1
+    rest = f" (and {more} more)" if more else ""
+    # A line break in a name must not begin a header of its own.
+    said = " ".join(f"{KINDS[first.kind].title}: {first.about}".split())
+    most = _LONGEST_SUBJECT - len(rest)
+    return (said if len(said) <= most else said[: most - 1] + "…") + rest
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    kind = KINDS[event.kind]
+    staff = event.customer_id is None
+    # What concerns customers concerns the staff where a webhook of its own is meant.
+    meant = kind.audience is (Audience.STAFF if staff else Audience.CUSTOMER)
+    page = kind.page if meant else "admin:alerts_webhook_changelist"
+    return {
+        "title": kind.title,
+        "about": event.about,
+        "text": event.text,
+        "at": f"{event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        "link": _link(page, "/admin/" if staff else "/portal/"),
+    }
+
+
+def _link(page: str, otherwise: str) -> str:
+    """The page's full address; where this installation has no such page, of the one above it."""
+    try:
+        path = reverse(page)
+    except NoReverseMatch:
+        path = otherwise
+    return settings.PUBLIC_URL.rstrip("/") + path

@@ -1,0 +1,145 @@
+"""Looking after keys: what expires, and whose month of calls is nearly, or wholly, used."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+
+from access.models import ApiKey
+from access.months import month_of
+from access.services.monthly_quotas import MonthlyUsage, usages
+from alerts.models import Event
+from alerts.services.events import tell
+from alerts.services.key_life import in_words, iso, key_data
+
+# So long before its expiry a key's customer is told, nearest first.
+NOTICES_DAYS = (1, 7)
+WARNING_PERCENT = 80
+# What expired longer ago than this is not told any more: after a first start, or a long pause.
+_STALE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    """An event that is due; `once` says which, so that it is told one time."""
+
+    once: str
+    kind: str
+    key: ApiKey
+    text: str
+    data: dict[str, Any]
+
+
+def watch_keys(*, now: datetime) -> int:
+    """Tells of keys that expire within seven days or one, that have expired, and of those whose
+    monthly calls are used to 80 % or wholly: each once. How many events were written.
+    """
+    due = [*_expiries(now), *_quotas(now)]
+    names = [notice.once for notice in due]
+    told = set(Event.objects.filter(once__in=names).values_list("once", flat=True))
+    written = 0
+    for notice in due:
+        if notice.once in told:
+            continue
+        event = tell(
+            notice.kind,
+            about=f"key {notice.key}",
+            text=notice.text,
+            data={**key_data(notice.key), **notice.data},
+            now=now,
+            customer_id=notice.key.customer_id,
+            once=notice.once,
+        )
+        written += event is not None
+    return written
+
+
+def _expiries(now: datetime) -> Iterable[_Notice]:
+    last = now + timedelta(days=max(NOTICES_DAYS))
+    keys: QuerySet[ApiKey] = ApiKey.objects.filter(
+        revoked_at__isnull=True, expires_at__gt=now - _STALE, expires_at__lte=last
+    )
+    for key in keys.select_related("rotated_to").defer("digest").order_by("expires_at"):
+        expiry = key.expires_at
+        if expiry is None:
+            continue
+        if expiry <= now:
+            yield _expired(key, expiry)
+            continue
+        days = next(days for days in NOTICES_DAYS if expiry - now <= timedelta(days=days))
+        # A key that was made, or rotated, to end so soon: its customer knows.
+        if _set_at(key) < expiry - timedelta(days=days):
+            yield _expiring(key, expiry, days)
+
+
+def _set_at(key: ApiKey) -> datetime:
+    successor = getattr(key, "rotated_to", None)
+    return key.created_at if successor is None else successor.created_at
+
+
+def _expired(key: ApiKey, expiry: datetime) -> _Notice:
+    successor = getattr(key, "rotated_to", None)
+    instead = "issue a new key" if successor is None else f"use its successor, {successor}"
+    return _Notice(
+        once=f"key.expired:{key.pk}:{iso(expiry)}",
+        kind="key.expired",
+        key=key,
+        text=f"The key {key} expired at {in_words(expiry)}. Calls with it are answered 401:"
+        f" {instead}.",
+        data={"expiresAt": iso(expiry)},
+    )
+
+
+def _expiring(key: ApiKey, expiry: datetime, days: int) -> _Notice:
+    successor = getattr(key, "rotated_to", None)
+    instead = (
+        "Rotate it, or ask for a later expiry, to go on without a break."
+        if successor is None
+        else f"Its successor {successor} works already: use that one."
+    )
+    return _Notice(
+        once=f"key.expiring:{key.pk}:{iso(expiry)}:{days}",
+        kind="key.expiring",
+        key=key,
+        text=f"The key {key} expires at {in_words(expiry)}. {instead}",
+        data={"expiresAt": iso(expiry), "daysLeft": days},
+    )
+
+
+def _quotas(now: datetime) -> Iterable[_Notice]:
+    month, _next = month_of(now)
+    high = {
+        usage.key_id: usage
+        for usage in usages(now)
+        if usage.limit is not None and 100 * usage.used >= WARNING_PERCENT * usage.limit
+    }
+    keys = ApiKey.objects.filter(pk__in=high).defer("digest").order_by("pk")
+    for key in keys:
+        usage = high[key.pk]
+        reached = usage.limit is not None and usage.used >= usage.limit
+        kind = "quota.reached" if reached else "quota.warning"
+        yield _Notice(
+            # A limit that was raised, and is used up again, is told again.
+            once=f"{kind}:{key.pk}:{month:%Y-%m}:{usage.limit}",
+            kind=kind,
+            key=key,
+            text=_quota_text(key, usage, reached=reached),
+            data={
+                "used": usage.used,
+                "limit": usage.limit,
+                "resetsAt": iso(usage.resets_at),
+            },
+        )
+
+
+def _quota_text(key: ApiKey, usage: MonthlyUsage, *, reached: bool) -> str:
+    resets = in_words(usage.resets_at)
+    of = f"{usage.used:,} of {usage.limit:,} calls of this month"
+    if reached:
+        return (
+            f"The key {key} has used {of}. Further calls are answered 429 until {resets}, or until"
+            " its limit is raised."
+        )
+    return f"The key {key} has used {of}. The next month begins at {resets}."
