@@ -97,3 +97,18 @@ def counted_by_key(key_ids: list[int], start: date, end: date) -> dict[int, int]
         [start, end, key_ids],
     )
     return dict(rows)
+
+
+def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int, int]:
+    """(calls, those that went well, those that count against a monthly limit) of a key's days from
+    start to before end.
+    """
+    [row] = _rows(
+        """
+        SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(ok), 0)::bigint,
+               coalesce(sum(counted), 0)::bigint
+        FROM access_keyday WHERE key_id = %s AND day >= %s AND day < %s
+        """,
+        [key_id, start, end],
+    )
+    return row[0], row[1], row[2]

@@ -68,6 +68,26 @@ def _take(
     return Taken(True, group, limit, limit - counted, left, 0, None)
 
 
+def peek(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
+    """What is left of the address' window, and the seconds until it ends; None where that cannot be
+    told.
+    """
+    period = max(1, round(quota.burst / quota.rate))
+    try:
+        usage = get_usage(
+            HttpRequest(),
+            group=group,
+            key=lambda _group, _request: holder_of(address),
+            rate=lambda _group, _request: (quota.burst, period),
+            increment=False,
+        )
+    except (ConnectionInterrupted, redis.RedisError, OSError):
+        return None
+    if usage is None or not usage["limit"]:
+        return None
+    return max(0, quota.burst - int(usage["count"])), max(1, int(usage["time_left"]))
+
+
 def holder_of(address: str) -> str:
     """Whom an address stands for: itself, or in IPv6 the /64 that one subscriber has."""
     try:

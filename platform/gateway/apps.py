@@ -7,4 +7,5 @@ class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
-        from gateway import checks  # noqa: F401  (registers them)
+        # They register themselves, before any endpoint asks what is served everywhere.
+        from gateway import checks, whoami  # noqa: F401

@@ -10,7 +10,8 @@ from access.buckets import Taken
 from access.callers import Caller
 from gateway.refusals import BatchAboveLimit, TooManyRequests
 
-_WINDOW = "keyless"
+# The window of an address, in which callers without a key are counted.
+WINDOW = "keyless"
 
 
 def take(
@@ -23,7 +24,7 @@ def take(
     if caller.key_id is None:
         per_address = caller.quotas.get("requests")
         if per_address is not None:
-            taken = windows.take(request, _WINDOW, address, per_address, cost)
+            taken = windows.take(request, WINDOW, address, per_address, cost)
             if not taken.allowed or quota == "requests":
                 return taken
     plan = buckets.plan_of(caller, quota)
@@ -49,7 +50,7 @@ def require_taken(taken: Taken, cost: int) -> None:
     """Raises TooManyRequests when the take was refused."""
     if taken.allowed:
         return
-    if taken.quota == _WINDOW and cost > taken.limit:
+    if taken.quota == WINDOW and cost > taken.limit:
         raise BatchAboveLimit(taken, cost)
     raise TooManyRequests(taken, cost)
 

@@ -1,0 +1,244 @@
+"""whoami: what the service knows of its caller, and what is left of the caller's limits."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from access import peeks, usage_queries, windows
+from access.callers import Caller
+from access.models import ApiKey
+from access.months import month_of
+from access.services.keys import monthly_limit
+from gateway.endpoint import Call
+from gateway.everywhere import everywhere
+from gateway.hosts import ALL_IN_ONE, EVERY, RANKS, Host
+from gateway.reading import Asked
+from gateway.throttles import WINDOW
+from jsonrpc.wire import Result
+
+
+class KeyShown(Result, frozen=True, kw_only=True):
+    """The key as its holder may see it; times are Unix seconds, no networks is any address."""
+
+    name: str
+    prefix: str
+    last_four: str
+    customer: str
+    environment: str
+    created_at: int
+    expires_at: int | None
+    networks: list[str]
+
+
+class Bucket(Result, frozen=True, kw_only=True):
+    """A token bucket. Null is no limit; `remaining` is null also while it cannot be told, and
+    somewhat less than what may still be asked for, since processes take a few tokens ahead.
+    """
+
+    per_second: float | None
+    burst: int | None
+    remaining: int | None
+    reset_seconds: int | None
+
+
+class TipFetches(Bucket, frozen=True, kw_only=True):
+    """A bucket under a cap of the UTC day."""
+
+    daily_cap: int | None
+    remaining_today: int | None
+
+
+class Monthly(Result, frozen=True, kw_only=True):
+    """Calls of this calendar month (UTC) that count, up to the last minute but one."""
+
+    limit: int | None
+    used: int
+    remaining: int | None
+    resets_at: int
+
+
+class SimulationJobs(Result, frozen=True, kw_only=True):
+    """Jobs that may be open at once, and simulations in each."""
+
+    open: int
+    simulations_per_job: int
+
+
+class Limits(Result, frozen=True, kw_only=True):
+    """All limits of the caller; callers without a key have no month, and share the buckets of
+    bundles and tip fetches among them.
+    """
+
+    requests: Bucket
+    bundles: Bucket
+    tip_fetches: TipFetches
+    monthly: Monthly | None
+    simulation_jobs: SimulationJobs
+
+
+class Costs(Result, frozen=True, kw_only=True):
+    """What is taken from each limit: of a batch, every call is one."""
+
+    requests_per_call: int = 1
+    bundles_per_bundle: int = 1
+    tip_fetches_per_fetch: int = 1
+    monthly_per_answered_call: int = 1
+    monthly_per_refused_call: int = 0
+
+
+class MonthOfCalls(Result, frozen=True, kw_only=True):
+    """The key's calls of this calendar month (UTC), up to the last minute but one."""
+
+    calls: int
+    ok: int
+    refused_or_failed: int
+
+
+class WhoAmI(Result, frozen=True, kw_only=True):
+    """`scopes` and `methods` are what the key may do; null methods are all of its scopes."""
+
+    key: KeyShown | None
+    tier: str
+    scopes: list[str]
+    methods: list[str] | None
+    limits: Limits
+    costs: Costs
+    usage: MonthOfCalls | None
+    host: str
+    hosts: list[str]
+    address: str
+    server_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Month:
+    calls: int
+    ok: int
+    counted: int
+    resets_at: datetime
+
+
+@everywhere.add("whoami")
+def whoami(call: Call) -> WhoAmI:
+    """Who calls, with which rights and limits, and what is left of them. It asks for no scope, and
+    costs one request.
+    """
+    return _told(call.caller, call.host, call.address, call.now)
+
+
+def who_asks(asked: Asked) -> WhoAmI:
+    """The same by GET."""
+    asked.spend_request()
+    return _told(asked.caller, asked.host, asked.address, asked.now)
+
+
+def _told(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:
+    key, month = None, None
+    if caller.key_id is not None:
+        key = ApiKey.objects.select_related("customer", "tier").get(pk=caller.key_id)
+        start, end = month_of(now)
+        counts = usage_queries.days_of_key(caller.key_id, start.date(), end.date())
+        month = _Month(*counts, end)
+    return WhoAmI(
+        key=None if key is None else _shown(key),
+        tier=caller.tier,
+        scopes=sorted(caller.scopes),
+        methods=None if caller.methods is None else sorted(caller.methods),
+        limits=_limits(caller, key, month, address, now),
+        costs=Costs(),
+        usage=None if month is None else _used(month),
+        host=host.label or ALL_IN_ONE.kind.value,
+        hosts=_hosts_of(caller),
+        address=address,
+        server_time=int(now.timestamp()),
+    )
+
+
+def _shown(key: ApiKey) -> KeyShown:
+    return KeyShown(
+        name=key.name,
+        prefix=key.shown_prefix,
+        last_four=key.last_four,
+        customer=key.customer.name,
+        environment=key.environment,
+        created_at=int(key.created_at.timestamp()),
+        expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),
+        networks=key.networks,
+    )
+
+
+def _used(month: _Month) -> MonthOfCalls:
+    return MonthOfCalls(calls=month.calls, ok=month.ok, refused_or_failed=month.calls - month.ok)
+
+
+def _limits(
+    caller: Caller, key: ApiKey | None, month: _Month | None, address: str, now: datetime
+) -> Limits:
+    peek = peeks.peek(caller, now=now)
+    cap = caller.tip_fetch_daily_cap
+    fetches = _bucket(caller, "tip_fetches", peek)
+    today = None if cap is None or peek is None else max(0, cap - peek.fetched_today)
+    return Limits(
+        requests=_bucket(caller, "requests", peek) if key is not None else _window(caller, address),
+        bundles=_bucket(caller, "bundles", peek),
+        tip_fetches=TipFetches(
+            per_second=fetches.per_second,
+            burst=fetches.burst,
+            remaining=fetches.remaining,
+            reset_seconds=fetches.reset_seconds,
+            daily_cap=cap,
+            remaining_today=today,
+        ),
+        monthly=None if key is None or month is None else _monthly(key, month),
+        simulation_jobs=SimulationJobs(
+            open=caller.simulation_jobs, simulations_per_job=caller.simulations_per_job
+        ),
+    )
+
+
+def _bucket(caller: Caller, name: str, peek: peeks.Peek | None) -> Bucket:
+    quota = caller.quotas.get(name)
+    if quota is None:
+        return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
+    left = None if peek is None else peek.left[name]
+    return Bucket(
+        per_second=quota.rate,
+        burst=quota.burst,
+        remaining=None if left is None else left.remaining,
+        reset_seconds=None if left is None else left.reset_seconds,
+    )
+
+
+def _window(caller: Caller, address: str) -> Bucket:
+    """The requests of an address without a key, which are counted in fixed windows."""
+    quota = caller.quotas.get("requests")
+    if quota is None:
+        return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
+    found = windows.peek(WINDOW, address, quota)
+    remaining, reset = (None, None) if found is None else found
+    return Bucket(
+        per_second=quota.rate, burst=quota.burst, remaining=remaining, reset_seconds=reset
+    )
+
+
+def _monthly(key: ApiKey, month: _Month) -> Monthly:
+    limit = monthly_limit(key)
+    return Monthly(
+        limit=limit,
+        used=month.counted,
+        remaining=None if limit is None else max(0, limit - month.counted),
+        resets_at=int(month.resets_at.timestamp()),
+    )
+
+
+def _hosts_of(caller: Caller) -> list[str]:
+    """Who has no key may ask on each for what needs none."""
+    ranks = {label: RANKS[label.partition(".")[0]] for label in EVERY}
+    opened = [
+        label for label, rank in ranks.items() if caller.key_id is None or rank <= caller.rank
+    ]
+    return [
+        f"{label}.{settings.DOMAIN}"
+        for label in sorted(opened, key=lambda each: (ranks[each], each))
+    ]
