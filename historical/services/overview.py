@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from historical.errors import BlockCleanedUp, BlockNotAvailable, SlotSkipped
-from historical.models import Import
+from historical.models import Gap, Import
 from historical.services import bounds
 from historical.store import overview as store
 from historical.store import transactions
@@ -30,6 +30,21 @@ def ledger_overview() -> LedgerOverview | None:
         return None
     blocks, exact = store.block_count()
     return LedgerOverview(ends.first_slot, ends.last_slot, moment_of(ends.last_time), blocks, exact)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerGaps:
+    """Open gaps: causes with their slots, the most first; how many there are; the newest."""
+
+    causes: list[tuple[str, int]]
+    open: int
+    newest: list[Gap]
+
+
+def ledger_gaps(*, listed: int = 10) -> LedgerGaps:
+    """What is known to be lacking."""
+    causes, number = store.open_gaps_by_cause()
+    return LedgerGaps(causes, number, store.newest_open_gaps(listed))
 
 
 def last_imports(count: int) -> list[Import]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, Func, IntegerField, QuerySet
 
 from columns.raw_queries import fetch_all, fetch_one
-from historical.models import Block, Import
+from historical.models import Block, Gap, Import
 
 # Counting rows costs a scan of the table's index; beyond this PostgreSQL's own estimate will do.
 COUNTED_EXACTLY = 200_000
@@ -59,3 +59,16 @@ def neighbours(slot: int) -> tuple[int | None, int | None]:
 
 def last_imports(count: int) -> list[Import]:
     return list(Import.objects.order_by("-started_at", "-pk")[:count])
+
+
+def open_gaps_by_cause() -> tuple[list[tuple[str, int]], int]:
+    """(cause, slots) of open gaps, the most first; and how many gaps that are."""
+    rows = fetch_all(
+        "SELECT cause, sum(to_slot - from_slot + 1)::bigint AS slots, count(*) FROM historical_gap"
+        " WHERE closed_at IS NULL GROUP BY cause ORDER BY slots DESC, cause"
+    )
+    return [(cause, slots) for cause, slots, _ in rows], sum(gaps for _, _, gaps in rows)
+
+
+def newest_open_gaps(count: int) -> list[Gap]:
+    return list(Gap.objects.filter(closed_at__isnull=True).order_by("-from_slot")[:count])

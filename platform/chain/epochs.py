@@ -30,4 +30,4 @@ class EpochSchedule(NamedTuple):
     def _first_of(self, epoch: int) -> int:
         if epoch >= self.first_normal_epoch:
             return self.first_normal_slot + (epoch - self.first_normal_epoch) * self.slots_per_epoch
-        return _FIRST_WARM_UP_SLOTS * (2**epoch - 1)
+        return _FIRST_WARM_UP_SLOTS * ((1 << epoch) - 1)

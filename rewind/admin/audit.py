@@ -26,7 +26,7 @@ from access.admin.charts import Bar, Chart
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from historical.admin.gaps import in_words
 from historical.models import Block
-from rewind.admin.coverage import percent_of
+from rewind.admin.shares import percent_of
 from rewind.models import AuditedDay, Divergence
 from rewind.services import audit
 from rewind.services.audit_overview import AuditOverview, Day, audit_overview
@@ -79,7 +79,7 @@ def _shown(found: AuditOverview) -> dict[str, Any]:
         "diverged": words.grouped(found.total.diverged),
         "unverified": words.grouped(found.total.unverified),
         "passed_over": words.grouped(found.passed_over) if found.passed_over else "",
-        "chart": _chart(found.days),
+        "chart": chart_of_days(found.days),
         "programs": [
             {
                 "program": str(program),
@@ -120,7 +120,7 @@ def fields_of(entry: Divergence) -> str:
     return ", ".join(entry.fields)
 
 
-def _chart(days: list[Day]) -> Chart:
+def chart_of_days(days: list[Day]) -> Chart:
     top = max(1, *(day.count.replayed for day in days))
     labels = [days[round((len(days) - 1) * part / 4)].day for part in range(5)]
     return Chart(

@@ -1,26 +1,45 @@
-"""The page of coverage: what the archive holds, and what it lacks and why."""
+"""The pages of coverage: what archive and ledger hold, and what they lack and why."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils import timezone
 
 from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin
+from access.admin.read_only import ReadOnlyAdmin, slot_in
+from chain.slot_ranges import SlotRange
+from chain.units import I64_MAX
+from historical.admin.causes import cause_hint
 from historical.admin.gaps import event_in_words, in_words
+from historical.services import overview as ledger_overview
+from rewind.admin import heat_maps
+from rewind.admin.audit import chart_of_days, rate
+from rewind.admin.shares import percent_of
 from rewind.models import SlotTally
-from rewind.services import filters, overview
+from rewind.services import filters, heat, overview
+from rewind.services.audit_overview import audited_days, audited_today
+from rewind.services.epochs import Epochs, epochs
+from rewind.services.slot_states import MOST_SLOTS, slot_states
 
-# Of the height 100 of the strip: a single lacking slot among thousands is still to be seen.
-_LEAST_HEIGHT = 8
+_EPOCHS = 16
+_DEFAULT_SLOTS = 1_000
 
 
 @admin.register(SlotTally)
 class CoverageAdmin(ReadOnlyAdmin):
-    """Counts are kept by the writer; they are shown as one page alone."""
+    """Counts are kept by the writer; they are shown as pages of their own."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        return [
+            path("epoch/", view(self.epoch_view), name="rewind_slottally_epoch"),
+            path("slots/", view(self.slots_view), name="rewind_slottally_slots"),
+            *super().get_urls(),
+        ]
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
@@ -28,36 +47,185 @@ class CoverageAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        found = overview.archive_overview()
+        ranges = heat.ranges()
+        newest = slot_in(request.GET.get("newest", ""))
+        rows, known = heat.epoch_rows(ranges, newest=newest, limit=_EPOCHS)
+        archive_sum, ledger_sum = heat.totals(ranges)
         context = {
-            **self.admin_site.each_context(request),
             "title": "Coverage",
-            "archive": None if found is None else _shown(found),
+            "archive": _archive(archive_sum),
+            "ledger": _ledger(ledger_sum),
+            "epochs": [heat_maps.epoch_line(row) for row in rows],
+            "pages": _pages(ranges, known, rows),
+            "epoch_words": _epoch_words(known),
+            "legend": heat_maps.LEGEND,
+            "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
             "filtered_owners": filters.filtered_owners(),
             "filtered_accounts": filters.filtered_pubkeys(),
-            **(extra_context or {}),
+            **_orders(request),
         }
-        return TemplateResponse(request, "admin/rewind/slottally/coverage.html", context)
+        return self._page(request, "coverage", context)
+
+    def epoch_view(self, request: HttpRequest) -> HttpResponse:
+        """One epoch in some hundred cells; the newest without a number."""
+        ranges = heat.ranges()
+        schedule, both = epochs().schedule, ranges.both
+        epoch = slot_in(request.GET.get("epoch", ""))
+        if both is None:
+            return self._page(request, "epoch", {"title": "Epoch", "areas": None})
+        lowest, highest = schedule.epoch_of(both.first), schedule.epoch_of(both.last)
+        epoch = highest if epoch is None else max(lowest, min(epoch, highest))
+        whole = SlotRange(*schedule.slots_of(epoch))
+        archived, stored = heat.epoch_cells(ranges, whole)
+
+        def link(cell: heat.Cell) -> str:
+            return heat_maps.slots_link(cell.first, cell.last)
+
+        context = {
+            "title": f"Epoch {epoch}",
+            "range": f"{whole.first} to {whole.last}",
+            "cell_slots": words.grouped(archived[len(archived) // 2].last
+                                        - archived[len(archived) // 2].first + 1),
+            "areas": [
+                heat_maps.area_cells("archive", archived, link),
+                heat_maps.area_cells("ledger", stored, link),
+            ],
+            "older": heat_maps.epoch_link(epoch - 1) if epoch > lowest else "",
+            "newer": heat_maps.epoch_link(epoch + 1) if epoch < highest else "",
+            "legend": heat_maps.LEGEND,
+            **_orders(request, whole),
+        }  # fmt: skip
+        return self._page(request, "epoch", context)
+
+    def slots_view(self, request: HttpRequest) -> HttpResponse:
+        """Slots one by one: from `first` to `last`, or the thousand around `slot`."""
+        ranges = heat.ranges()
+        slot = slot_in(request.GET.get("slot", "").strip())
+        first, last = (slot_in(request.GET.get(name, "")) for name in ("first", "last"))
+        if slot is not None:
+            return HttpResponseRedirect(_around(slot))
+        if first is None:
+            first = 0 if ranges.both is None else ranges.both.last // _DEFAULT_SLOTS * 1_000
+        last = first + _DEFAULT_SLOTS - 1 if last is None else max(first, last)
+        window = SlotRange(first, min(last, first + MOST_SLOTS - 1, I64_MAX - 1))
+        states = slot_states(ranges, window)
+        context = {
+            "title": f"Slots {window.first} to {window.last}",
+            "epoch": (epoch := epochs().schedule.epoch_of(window.first)),
+            "epoch_link": heat_maps.epoch_link(epoch),
+            "cut": last > window.last,
+            "most": words.grouped(MOST_SLOTS),
+            "areas": [
+                {"area": area, "cells": heat_maps.slot_cells(states, area)}
+                for area in ("archive", "ledger")
+            ],
+            "runs": heat_maps.slot_runs(states),
+            "legend": heat_maps.STATE_LEGEND,
+            "older": heat_maps.slots_link(max(0, window.first - window.size), window.first - 1)
+            if window.first
+            else "",
+            "newer": heat_maps.slots_link(window.last + 1, window.last + window.size),
+            **_orders(request, window),
+        }
+        return self._page(request, "slots", context)
+
+    def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return TemplateResponse(
+            request,
+            f"admin/rewind/slottally/{name}.html",
+            {**self.admin_site.each_context(request), "opts": self.opts, **context},
+        )
 
 
-def _shown(found: overview.ArchiveOverview) -> dict[str, Any]:
-    now = timezone.now()
-    lacking = found.missing + found.unknown
+def _around(slot: int) -> str:
+    first = slot - slot % _DEFAULT_SLOTS
+    return heat_maps.slots_link(first, min(first + _DEFAULT_SLOTS, I64_MAX) - 1)
+
+
+def _orders(request: HttpRequest, window: SlotRange | None = None) -> dict[str, str]:
+    """Links to orders over the slots, for whoever may give them."""
+    if not request.user.has_perm("ingest.order_ranges"):
+        return {}
+    try:
+        add = reverse("admin:ingest_rangeorder_add")
+    except NoReverseMatch:
+        return {}
+    query = "" if window is None else f"&first_slot={window.first}&last_slot={window.last}"
+    return {"verify": f"{add}?kind=verify{query}", "reingest": f"{add}?kind=reingest{query}"}
+
+
+def _epoch_words(known: Epochs) -> str:
+    length = words.grouped(known.schedule.slots_per_epoch)
+    if known.told:
+        return f"An epoch of this chain has {length} slots, as its node says."
+    return (
+        f"No node has told this chain's epochs yet: they are drawn as mainnet's, of {length} slots."
+    )
+
+
+def _pages(ranges: heat.Ranges, known: Epochs, rows: list[heat.EpochRow]) -> dict[str, str]:
+    if ranges.both is None or not rows:
+        return {}
+    lowest = known.schedule.epoch_of(ranges.both.first)
+    highest = known.schedule.epoch_of(ranges.both.last)
+    return {
+        "older": f"?newest={rows[-1].epoch - 1}" if rows[-1].epoch > lowest else "",
+        "newer": f"?newest={min(rows[0].epoch + _EPOCHS, highest)}"
+        if rows[0].epoch < highest
+        else "",
+    }
+
+
+def _archive(whole: heat.Cell | None) -> dict[str, Any] | None:
+    found = overview.archive_overview()
+    if found is None or whole is None:
+        return None
     fine = found.archived - found.coarse
     return {
-        "range": f"{found.first_slot} to {found.last_slot}",
-        "slots": words.grouped(found.last_slot - found.first_slot + 1),
-        "archived": words.grouped(found.archived),
-        "skipped": words.grouped(found.skipped),
-        "missing": words.grouped(found.missing),
-        "unknown": words.grouped(found.unknown),
-        "lacking": words.grouped(lacking) if lacking else "",
+        **_figures(whole),
         "percent": percent_of(found.gap_percent),
         "every_write": f"{words.grouped(fine)} ({percent_of(100 * fine / max(1, found.archived))})",
         "coarse": words.grouped(found.coarse) if found.coarse else "",
-        "causes": [(in_words(cause), words.grouped(slots)) for cause, slots in found.causes],
+        **_gaps(found.causes, found.newest_gaps, found.open_gaps),
+        "baselines": [
+            (each, words.grouped(each.accounts), words.moment(each.recorded_at, timezone.now()))
+            for each in found.baselines
+        ],
+    }
+
+
+def _ledger(whole: heat.Cell | None) -> dict[str, Any] | None:
+    if whole is None:
+        return None
+    found = ledger_overview.ledger_gaps()
+    share = whole.share_lacking
+    return {
+        **_figures(whole),
+        "percent": percent_of(None if share is None else 100 * share),
+        "untold": words.grouped(whole.untold),
+        **_gaps(found.causes, found.newest, found.open),
+    }
+
+
+def _figures(whole: heat.Cell) -> dict[str, str]:
+    return {
+        "range": f"{whole.first} to {whole.last}",
+        "slots": words.grouped(whole.slots),
+        "held": words.grouped(whole.held),
+        "skipped": words.grouped(whole.skipped),
+        "missing": words.grouped(whole.missing),
+        "unknown": words.grouped(whole.unknown),
+    }
+
+
+def _gaps(causes: Any, newest: Any, number: int) -> dict[str, Any]:
+    now = timezone.now()
+    return {
+        "causes": [
+            (in_words(cause), cause_hint(cause), words.grouped(slots)) for cause, slots in causes
+        ],
         "gaps": [
             {
                 "gap": gap,
@@ -66,44 +234,28 @@ def _shown(found: overview.ArchiveOverview) -> dict[str, Any]:
                 "next_try": words.moment(gap.next_try_at, now, "at once"),
                 "opened": words.moment(gap.opened_at, now),
                 "cause": in_words(gap.cause),
+                "hint": cause_hint(gap.cause),
                 "last": event_in_words(gap.history[-1]) if gap.history else "-",
             }
-            for gap in found.newest_gaps
+            for gap in newest
         ],
-        "more_gaps": words.grouped(found.open_gaps)
-        if found.open_gaps > len(found.newest_gaps)
-        else "",
-        "width": 10 * len(found.cells),
-        "cells": [_cell(number, cell) for number, cell in enumerate(found.cells)],
-        "baselines": [
-            (each, words.grouped(each.accounts), words.moment(each.recorded_at, now))
-            for each in found.baselines
-        ],
+        "more_gaps": words.grouped(number) if number > len(newest) else "",
     }
 
 
-def _cell(number: int, cell: overview.Cell) -> dict[str, Any]:
-    slots = cell.last - cell.first + 1
-    height = 100 * cell.lacking / slots
-    if cell.lacking:
-        height = max(height, _LEAST_HEIGHT)
-    span = f"slot {cell.first}" if slots == 1 else f"slots {cell.first} to {cell.last}"
-    skipped = slots - cell.archived - cell.lacking
-    told = f"{cell.archived:,} archived, {skipped:,} skipped, {cell.lacking:,} in gaps"
+def _audit() -> dict[str, Any]:
+    now = timezone.now()
+    days = audited_days(now)
+    today, divergences = audited_today(now)
+    total = days[0].count
+    for day in days[1:]:
+        total = total.plus(day.count)
     return {
-        "x": 10 * number,
-        "good_height": round(100 - height, 2),
-        "bad_y": round(100 - height, 2),
-        "bad_height": round(height, 2),
-        "title": f"{span}: {told}",
+        "today": rate(today),
+        "replayed": words.grouped(today.replayed),
+        "month": rate(total),
+        "open": words.grouped(divergences),
+        "hue": "bad" if divergences else "good",
+        "chart": chart_of_days(days),
+        "counted": bool(total.replayed),
     }
-
-
-def percent_of(share: float | None) -> str:
-    if share is None:
-        return "-"
-    if 0 < share < 0.001:
-        return "below 0.001%"
-    # Never rounded up to all, nor down to none.
-    shown = f"{share:.3f}".rstrip("0").rstrip(".")
-    return "above 99.999%" if shown == "100" and share < 100 else f"{shown}%"

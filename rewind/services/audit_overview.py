@@ -51,10 +51,8 @@ class AuditOverview:
 
 def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOverview:
     """`slots_behind` counts no further than `most_behind`."""
-    today = now.astimezone(UTC).date()
-    first = today - timedelta(days=DAYS - 1)
-    found = {each.day: each for each in AuditedDay.objects.filter(day__gte=first)}
-    days = [_day(first + timedelta(days=number), found) for number in range(DAYS)]
+    first, found = _found(now)
+    days = _days(first, found)
     reasons: Counter[str] = Counter()
     for each in found.values():
         reasons.update(each.reasons)
@@ -78,11 +76,25 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
     )
 
 
+def audited_days(now: datetime) -> list[Day]:
+    """The last 30 days, today last, those without an audit too."""
+    return _days(*_found(now))
+
+
 def audited_today(now: datetime) -> tuple[Count, int]:
     """Today's replays, and how many divergences are open."""
     day = AuditedDay.objects.filter(day=now.astimezone(UTC).date()).first()
     count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
     return count, Divergence.objects.filter(resolved_at__isnull=True).count()
+
+
+def _found(now: datetime) -> tuple[date, dict[date, AuditedDay]]:
+    first = now.astimezone(UTC).date() - timedelta(days=DAYS - 1)
+    return first, {each.day: each for each in AuditedDay.objects.filter(day__gte=first)}
+
+
+def _days(first: date, found: dict[date, AuditedDay]) -> list[Day]:
+    return [_day(first + timedelta(days=number), found) for number in range(DAYS)]
 
 
 def _day(day: date, found: dict[date, AuditedDay]) -> Day:

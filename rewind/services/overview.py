@@ -6,18 +6,7 @@ from rewind.models import Baseline, Gap
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store
 
-_CELLS = 120
 _LISTED = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A stretch of the archive's range; `archived` may be rounded to whole runs of slots."""
-
-    first: int
-    last: int
-    archived: int
-    lacking: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +26,6 @@ class ArchiveOverview:
     causes: list[tuple[str, int]]
     open_gaps: int
     newest_gaps: list[Gap]
-    cells: list[Cell]
     baselines: list[Baseline]
 
 
@@ -62,19 +50,5 @@ def archive_overview() -> ArchiveOverview | None:
         causes=gap_store.slots_by_cause(first, last),
         open_gaps=gap_store.count_open(first, last),
         newest_gaps=gap_store.newest_open(first, last, _LISTED),
-        cells=_cells(first, last),
         baselines=list(Baseline.objects.order_by("-slot")[:_LISTED]),
     )
-
-
-def _cells(first: int, last: int) -> list[Cell]:
-    archived = store.archived_by_cell(first, last, _CELLS)
-    size = archived[0][0]
-    lacking = gap_store.slots_by_cell(first, last, size)
-    cells: list[Cell] = []
-    start = first
-    for number, (slots, there) in enumerate(archived):
-        lacks = lacking.get(number, 0)
-        cells.append(Cell(start, start + slots - 1, min(there, slots - lacks), lacks))
-        start += slots
-    return cells

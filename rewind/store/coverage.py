@@ -95,33 +95,3 @@ def gaps_between(first: int, last: int, limit: int) -> list[Part]:
     with connection.cursor() as cursor:
         cursor.execute(_PARTS, {"first": first, "last": last, "limit": limit})
         return [Part(*row) for row in cursor.fetchall()]
-
-
-def archived_by_cell(first: int, last: int, cells: int) -> list[tuple[int, int]]:
-    """The window in equal cells: slots of each, and how many of them are archived.
-
-    Cells of more than two runs are counted by whole runs, each in the cell that its middle is in:
-    good enough to draw, and as cheap for a year as for a day.
-    """
-    size = -(-(last - first + 1) // cells)
-    by_run = size >= 2 * TALLIED_SLOTS
-    with connection.cursor() as cursor:
-        if by_run:
-            cursor.execute(
-                "SELECT greatest(0, run * %(run)s + %(run)s / 2 - %(first)s) / %(size)s AS cell,"
-                " sum(slots)::bigint FROM rewind_slottally"
-                " WHERE run BETWEEN %(first)s / %(run)s AND %(last)s / %(run)s GROUP BY cell",
-                {"run": TALLIED_SLOTS, "first": first, "last": last, "size": size},
-            )
-        else:
-            cursor.execute(
-                "SELECT (slot - %(first)s) / %(size)s AS cell, count(*) FROM rewind_archivedslot"
-                " WHERE slot BETWEEN %(first)s AND %(last)s GROUP BY cell",
-                {"first": first, "last": last, "size": size},
-            )
-        counts = dict(cursor.fetchall())
-    starts = range(first, last + 1, size)
-    return [
-        (min(size, last + 1 - start), min(size, counts.get(number, 0)))
-        for number, start in enumerate(starts)
-    ]

@@ -68,22 +68,6 @@ def newest_open(first: int, last: int, limit: int) -> list[Gap]:
     return list(_open(first, last).order_by("-from_slot")[:limit])
 
 
-def slots_by_cell(first: int, last: int, size: int) -> dict[int, int]:
-    """The range in cells of that many slots: how many slots of each are in open gaps."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT cell, sum(least(to_slot, %(last)s, %(first)s + (cell + 1) * %(size)s - 1)"
-            " - greatest(from_slot, %(first)s + cell * %(size)s) + 1)::bigint"
-            " FROM rewind_gap, LATERAL generate_series("
-            " (greatest(from_slot, %(first)s) - %(first)s) / %(size)s,"
-            " (least(to_slot, %(last)s) - %(first)s) / %(size)s) AS cell"
-            " WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s"
-            " GROUP BY cell",
-            {"first": first, "last": last, "size": size},
-        )
-        return dict(cursor.fetchall())
-
-
 def _counted(first: int, last: int) -> list[tuple[str, str, int]]:
     """(status, cause, slots in the range) of open gaps."""
     with connection.cursor() as cursor:

@@ -13,7 +13,6 @@ from rewind.models import ArchivedSlot, SlotTally
 from rewind.services import filters, gaps
 from rewind.services.coverage import coverage, missing_slots
 from rewind.services.recording import record_slots
-from rewind.store.coverage import archived_by_cell
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
 
@@ -113,16 +112,6 @@ def test_filters_and_coarse_slots_are_told(rpc, record):
     assert result["filteredOwners"] == ["Vote111111111111111111111111111111111111111"]
     assert result["filteredPubkeys"] == [str(account)]
     assert "1 of the window's 2 archived slots" in result["note"]
-
-
-def test_a_long_range_is_drawn_from_tallies_and_a_short_one_from_slots(record):
-    SlotTally.objects.bulk_create(
-        SlotTally(run=run, slots=900, coarse_slots=0, changes=0) for run in range(600)
-    )
-    assert archived_by_cell(0, 599_999, 120) == [(5_000, 4_500)] * 120
-    assert archived_by_cell(500, 599_499, 100)[0] == (5_990, 5_400)
-    record(block(10), block(11), block(14, parent=11))
-    assert archived_by_cell(10, 14, 2) == [(3, 2), (2, 1)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""How many slots are stored, skipped or lacking, read from counts over runs of slots."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from columns.slot_cells import Lacking, Tallied, counts_of, gaps_of
+
+_LINKED = "sum(greatest(slot - parent_slot - 1, 0))"
+_BLOCKS = Tallied(
+    rows="historical_block",
+    tally="historical_blocktally",
+    row_counts=("count(*)", _LINKED),
+    tally_counts=("sum(blocks)", "sum(skipped)"),
+)
+# Of the slots that a block's link proves skipped, those below an edge that the block is above.
+_ACROSS = """
+SELECT coalesce((SELECT greatest(0, edge - 1 - parent_slot) FROM historical_block
+    WHERE slot >= edge ORDER BY slot LIMIT 1), 0)
+FROM unnest(%s::bigint[]) WITH ORDINALITY AS asked (edge, number) ORDER BY number
+"""
+
+
+class CellCounts(NamedTuple):
+    """Slots of a cell; `skipped` are proved by parent links of stored blocks."""
+
+    blocks: int
+    skipped: int
+    lacking: Lacking
+
+
+def count_cells(
+    firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
+) -> list[CellCounts]:
+    """Of cells that ascend and touch each other, what lies from `first` to `last`."""
+    lows = [max(each, first) for each in firsts]
+    highs = [min(each, last) for each in lasts]
+    counted = counts_of(_BLOCKS, lows, highs)
+    lacking = gaps_of("historical_gap", firsts, lasts, first=first, last=last)
+    with connection.cursor() as cursor:
+        cursor.execute(_ACROSS, [[*lows, *(high + 1 for high in highs)]])
+        across = [int(slots) for (slots,) in cursor.fetchall()]
+    cells = []
+    for number, (blocks, linked) in enumerate(counted):
+        skipped = linked - across[number] + across[len(lows) + number]
+        room = max(0, highs[number] - lows[number] + 1 - blocks)
+        cells.append(CellCounts(blocks, max(0, min(skipped, room)), lacking[number]))
+    return cells

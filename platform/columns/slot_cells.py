@@ -1,0 +1,95 @@
+"""A range of slots in cells: what a tally, its rows and open gaps say of each.
+
+A tally counts runs of 1,000 slots. Cells read whole runs from it, and rows only where a cell's
+ends do not fit the runs.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+TALLIED_SLOTS = 1_000
+
+
+class Tallied(NamedTuple):
+    """A table of slots and the tally of it: SQL of the two counts, over rows and over runs."""
+
+    rows: str
+    tally: str
+    row_counts: tuple[str, str]
+    tally_counts: tuple[str, str]
+
+
+class Lacking(NamedTuple):
+    """Slots in open gaps."""
+
+    missing: int = 0
+    unknown: int = 0
+
+
+_COUNTS = """
+WITH cells AS (
+    SELECT number, first, last, (first + {run} - 1) / {run} AS lower, (last + 1) / {run} AS upper
+    FROM unnest(%(firsts)s::bigint[], %(lasts)s::bigint[])
+        WITH ORDINALITY AS asked (first, last, number)
+), edges AS (
+    SELECT *, CASE WHEN lower < upper THEN lower * {run} - 1 ELSE last END AS head,
+        CASE WHEN lower < upper THEN upper * {run} ELSE last + 1 END AS tail FROM cells
+)
+SELECT inside.one + head_rows.one + tail_rows.one, inside.two + head_rows.two + tail_rows.two
+FROM edges,
+    LATERAL (SELECT coalesce({tally_one}, 0) AS one, coalesce({tally_two}, 0) AS two
+        FROM {tally} WHERE lower < upper AND run >= lower AND run < upper) AS inside,
+    LATERAL (SELECT coalesce({row_one}, 0) AS one, coalesce({row_two}, 0) AS two
+        FROM {rows} WHERE slot BETWEEN first AND head) AS head_rows,
+    LATERAL (SELECT coalesce({row_one}, 0) AS one, coalesce({row_two}, 0) AS two
+        FROM {rows} WHERE slot BETWEEN tail AND last) AS tail_rows
+ORDER BY number
+"""
+
+_GAPS = """
+SELECT cell, status, sum(least(to_slot, (%(lasts)s::bigint[])[cell], %(last)s)
+    - greatest(from_slot, (%(firsts)s::bigint[])[cell], %(first)s) + 1)::bigint
+FROM {gaps}, LATERAL generate_series(
+    width_bucket(greatest(from_slot, %(first)s), %(firsts)s::bigint[]),
+    width_bucket(least(to_slot, %(last)s), %(firsts)s::bigint[])) AS cell
+WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s
+GROUP BY cell, status
+"""
+
+
+def counts_of(table: Tallied, firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
+    """The two counts of each cell, from `firsts[i]` to `lasts[i]`; a cell that ends before it
+    begins has none.
+    """
+    sql = _COUNTS.format(
+        run=TALLIED_SLOTS,
+        rows=table.rows,
+        tally=table.tally,
+        row_one=table.row_counts[0],
+        row_two=table.row_counts[1],
+        tally_one=table.tally_counts[0],
+        tally_two=table.tally_counts[1],
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, {"firsts": list(firsts), "lasts": list(lasts)})
+        return [(int(one), int(two)) for one, two in cursor.fetchall()]
+
+
+def gaps_of(
+    table: str, firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
+) -> list[Lacking]:
+    """Slots of open gaps in each cell, and from `first` to `last` alone; the cells ascend and touch
+    each other.
+    """
+    found = [Lacking()] * len(firsts)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _GAPS.format(gaps=table),
+            {"firsts": list(firsts), "lasts": list(lasts),
+             "first": max(first, firsts[0]), "last": min(last, lasts[-1])},
+        )  # fmt: skip
+        for cell, status, slots in cursor.fetchall():
+            found[cell - 1] = found[cell - 1]._replace(**{status: slots})
+    return found

@@ -1,0 +1,211 @@
+"""Cells of slots, and single slots, as the heat map shows them."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from access.admin import words
+from rewind.admin.shares import percent_of
+from rewind.services.heat import Cell, EpochRow
+from rewind.services.slot_states import SlotStates, State
+
+# What a share of lacking slots is drawn as: below each bound, by these classes in admin.css.
+_LEVELS = ((0.01, "tm-h1"), (0.1, "tm-h2"), (0.5, "tm-h3"))
+_ARCHIVE, _LEDGER = "archived", "stored"
+
+LEGEND = [
+    ("tm-h0", "whole", "Every slot that had a block is there"),
+    ("tm-h1", "below 1% lacking", "Of the slots that had, or may have had, a block"),
+    ("tm-h2", "below 10%", "Of the slots that had, or may have had, a block"),
+    ("tm-h3", "below 50%", "Of the slots that had, or may have had, a block"),
+    ("tm-h4", "50% or more", "Of the slots that had, or may have had, a block"),
+    ("tm-skip", "skipped", "The leader made no block: the lower part of a cell, by its share"),
+    ("tm-out", "outside", "Not in the range that is kept"),
+]
+
+_STATE_CLASSES = {
+    State.HELD: "tm-h0",
+    State.COARSE: "tm-coarse",
+    State.FILTERED: "tm-filtered",
+    State.SKIPPED: "tm-skip",
+    State.MISSING: "tm-h4",
+    State.UNKNOWN: "tm-h3",
+    State.UNTOLD: "tm-h2",
+    State.OUTSIDE: "tm-out",
+}
+STATE_HINTS = {
+    State.HELD: "All of it is there",
+    State.COARSE: "At least the last write of each account; earlier ones may be missing",
+    State.FILTERED: "It is archived, and filters dropped every write of it",
+    State.SKIPPED: "The leader made no block, which a parent link or a node proves",
+    State.MISSING: "A block was made, and it is not here",
+    State.UNKNOWN: "Whether a block was made is not known yet",
+    State.UNTOLD: "Between two imports: nobody has looked. Re-ingest the range to have it",
+    State.OUTSIDE: "Not in the range that is kept",
+}
+
+
+def epoch_line(row: EpochRow) -> dict[str, Any]:
+    """A line of the list of epochs."""
+    return {
+        "epoch": row.epoch,
+        "slots": f"{row.first} to {row.last}",
+        "link": epoch_link(row.epoch),
+        "areas": [
+            _strip("archive", row.archive, _ARCHIVE),
+            _strip("ledger", row.ledger, _LEDGER),
+        ],
+    }
+
+
+def _strip(area: str, cells: Sequence[Cell], held: str) -> dict[str, Any]:
+    whole = summed(cells)
+    return {
+        "area": area,
+        "cells": [_drawn(cell, held) for cell in cells],
+        "told": told(whole, held),
+        "share": share_of(whole),
+        "hue": _hue(whole),
+    }
+
+
+def summed(cells: Sequence[Cell]) -> Cell:
+    """Cells that touch, as one."""
+    names = ("slots", "held", "coarse", "skipped", "missing", "unknown", "untold")
+    return Cell(
+        cells[0].first,
+        cells[-1].last,
+        **{name: sum(getattr(cell, name) for cell in cells) for name in names},
+    )
+
+
+def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) -> dict[str, Any]:
+    """An area's map of one epoch."""
+    held = _ARCHIVE if area == "archive" else _LEDGER
+    whole = summed(cells)
+    return {
+        "area": area,
+        "told": told(whole, held),
+        "share": share_of(whole),
+        "hue": _hue(whole),
+        "cells": [{**_drawn(cell, held), "link": back(cell)} for cell in cells],
+    }
+
+
+def _drawn(cell: Cell, held: str) -> dict[str, Any]:
+    share = cell.share_lacking
+    if not cell.slots:
+        look = "tm-out"
+    elif share is None:
+        look = "tm-skip"
+    elif not share:
+        look = "tm-h0"
+    else:
+        look = next((name for bound, name in _LEVELS if share < bound), "tm-h4")
+    span = f"Slots {cell.first} to {cell.last}" if cell.last > cell.first else f"Slot {cell.first}"
+    skipped = round(100 * cell.skipped / cell.slots) if cell.slots and share is not None else 0
+    return {"look": look, "skipped": skipped, "title": f"{span}: {told(cell, held)}"}
+
+
+def told(cell: Cell, held: str) -> str:
+    """The cell's figures in a line."""
+    if not cell.slots:
+        return "outside the range that is kept"
+    parts = [(cell.held, held), (cell.skipped, "skipped"), (cell.missing, "missing")]
+    parts += [(cell.unknown, "unknown"), (cell.untold, "not covered")]
+    text = ", ".join(
+        f"{count:,} {word}" for place, (count, word) in enumerate(parts) if count or place < 3
+    )
+    if cell.coarse:
+        text += f"; of {cell.coarse:,} the last writes alone"
+    return text
+
+
+def share_of(cell: Cell) -> str:
+    if not cell.slots:
+        return "outside"
+    if cell.share_lacking is None:
+        return "skipped"
+    return f"{percent_of(100 * cell.share_lacking)} lacking" if cell.lacking else "whole"
+
+
+def _hue(cell: Cell) -> str:
+    share = cell.share_lacking
+    if not cell.slots or share is None:
+        return "quiet"
+    return "good" if not share else "warning" if share < 0.01 else "bad"
+
+
+def epoch_link(epoch: int) -> str:
+    return f"{reverse('admin:rewind_slottally_epoch')}?{urlencode({'epoch': epoch})}"
+
+
+def slots_link(first: int, last: int) -> str:
+    query = urlencode({"first": first, "last": last})
+    return f"{reverse('admin:rewind_slottally_slots')}?{query}"
+
+
+def slot_cells(states: Sequence[SlotStates], area: str) -> list[dict[str, Any]]:
+    """A small square for each slot, with a link where there is something to open."""
+    cells = []
+    for each in states:
+        state: State = getattr(each, area)
+        cells.append(
+            {
+                "look": _STATE_CLASSES[state],
+                "title": f"Slot {each.slot}: {state}",
+                "link": _link_of(each, area),
+            }
+        )
+    return cells
+
+
+def _link_of(each: SlotStates, area: str) -> str:
+    state: State = getattr(each, area)
+    gap = getattr(each, f"{area}_gap")
+    app, model = ("rewind", "archivedslot") if area == "archive" else ("historical", "block")
+    if state in (State.HELD, State.COARSE, State.FILTERED):
+        return reverse(f"admin:{app}_{model}_change", args=[each.slot])
+    return "" if gap is None else reverse(f"admin:{app}_gap_change", args=[gap])
+
+
+def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
+    """Neighbouring slots of which the same is to be said, as lines of a table."""
+    lines = []
+    key = lambda each: (each.archive, each.ledger, each.archive_gap, each.ledger_gap)  # noqa: E731
+    for _, run in groupby(states, key=key):
+        members = list(run)
+        first, last = members[0], members[-1]
+        lines.append(
+            {
+                "slots": f"{first.slot}" if first is last else f"{first.slot} to {last.slot}",
+                "size": words.grouped(len(members)),
+                "areas": [
+                    {
+                        "state": getattr(first, area),
+                        "hue": _WORDS[getattr(first, area)],
+                        "hint": STATE_HINTS[getattr(first, area)],
+                        "link": _link_of(first, area),
+                    }
+                    for area in ("archive", "ledger")
+                ],
+            }
+        )
+    return lines
+
+
+_WORDS = {
+    State.HELD: "good",
+    State.COARSE: "warning",
+    State.FILTERED: "quiet",
+    State.SKIPPED: "quiet",
+    State.MISSING: "bad",
+    State.UNKNOWN: "warning",
+    State.UNTOLD: "warning",
+    State.OUTSIDE: "quiet",
+}
+
+STATE_LEGEND = [(_STATE_CLASSES[state], str(state), STATE_HINTS[state]) for state in State]
