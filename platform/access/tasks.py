@@ -1,16 +1,27 @@
-"""Celery's door to access: the usage roll-up."""
+"""Celery's doors to access: the usage roll-up with the months it fills, and what is forgotten."""
 
 import logging
 
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
-from access.services import usage
+from access.services import monthly_quotas, usage, usage_retention
 
 log = logging.getLogger(__name__)
 
 
 @shared_task
 def roll_up_usage() -> None:
-    rows = usage.roll_up_usage(now=timezone.now())
+    now = timezone.now()
+    rows = usage.roll_up_usage(now=now)
     log.log(logging.INFO if rows else logging.DEBUG, "rolled up %d rows of usage", rows)
+    shut, opened = monthly_quotas.enforce(now)
+    if shut or opened:
+        log.info("monthly limits: %d keys reached theirs, %d are let in again", shut, opened)
+
+
+@shared_task
+def forget_usage() -> None:
+    rows = usage_retention.forget_minutes(now=timezone.now(), days=settings.USAGE_DAYS)
+    log.log(logging.INFO if rows else logging.DEBUG, "forgot %d rows of usage", rows)

@@ -47,6 +47,11 @@ app.conf.beat_schedule = {
         "schedule": 3_600.0,
         "options": {"expires": 3_600.0},
     },
+    "forget-usage": {
+        "task": "access.tasks.forget_usage",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
+    },
     "classify-slots": {
         "task": "ingest.tasks.classify_slots",
         "schedule": 5.0,
