@@ -1,78 +1,45 @@
-"""Results, field for field what the interface lists."""
+"""What became of what was submitted, and the tips that landed, field for field."""
 
-from typing import Any
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+from solders.pubkey import Pubkey
+from solders.signature import Signature
 
-from jsonrpc.wire import Result
+from gateway.node_json import TransactionError
+from jsonrpc.wire import As, Result
 
-
-class BundleContext(Result, frozen=True, kw_only=True):
-    """What the bundle ran on."""
-
-    api_version: str
-    slot: int
-
-
-class SimulatedBundle(Result, frozen=True, kw_only=True):
-    """A bundle as one: `err` is the first failure, units are those of all transactions together,
-    accounts and logs stand in the order of the transactions, `return_data` is the last there was.
-    """
-
-    context: BundleContext
-    err: Any
-    logs: list[str]
-    pre_execution_accounts: list[dict[str, Any] | None]
-    post_execution_accounts: list[dict[str, Any] | None]
-    units_consumed: int
-    return_data: dict[str, Any] | None
-
-
-class BundleTransaction(Result, frozen=True, kw_only=True):
-    """One transaction of a bundle, as the block engine's client reads it."""
-
-    err: Any
-    logs: list[str]
-    pre_execution_accounts: list[dict[str, Any]]
-    post_execution_accounts: list[dict[str, Any]]
-    units_consumed: int
-    return_data: dict[str, Any] | None
-    loaded_accounts_data_size: int
-    replacement_blockhash: dict[str, Any] | None
-    fee: int | None
-    pre_balances: list[int]
-    post_balances: list[int]
-    pre_token_balances: list[dict[str, Any]]
-    post_token_balances: list[dict[str, Any]]
-    loaded_addresses: dict[str, list[str]]
-
-
-class BundleValue(Result, frozen=True, kw_only=True):
-    """`summary` is "succeeded" or {failed: {error, tx_signature}}; the transactions are those that
-    ran, up to the first failure.
-    """
-
-    summary: Any
-    transaction_results: list[BundleTransaction]
-
-
-class SimulatedTransactions(Result, frozen=True, kw_only=True):
-    """A bundle in its parts."""
-
-    context: BundleContext
-    value: BundleValue
+# How far a submission, or a bundle, has come.
+Stage: TypeAlias = Annotated[
+    str, As(Literal["received", "sent", "landed", "failed", "expired", "refused"])
+]
+_Signature: TypeAlias = Annotated[str, As(Signature)]
 
 
 class PaidTip(Result, frozen=True, kw_only=True):
-    """The tip that a submission was accepted with."""
+    """The tip that a submission was accepted with.
 
-    address: str
+    address: where it goes
+    lamports: how much it is
+    instruction_index: which instruction of the transaction pays it; null where that is not known
+    """
+
+    address: Annotated[str, As(Pubkey)]
     lamports: int
     instruction_index: int | None
 
 
 class Try(Result, frozen=True, kw_only=True):
-    """One attempt to bring a submission out."""
+    """One attempt to bring a submission out.
+
+    upstream: the name of the way it went
+    target: where to: an address, or a leader's identity
+    number: the how-manieth time it went this way
+    started_at: when, in Unix seconds with their fractions
+    latency_microseconds: how long it took
+    outcome: a word for what came of it, as `sent`
+    answer: what the other side said
+    """
 
     upstream: str
     target: str
@@ -84,18 +51,43 @@ class Try(Result, frozen=True, kw_only=True):
 
 
 class Fate(Result, frozen=True, kw_only=True):
-    """What became of one submission; `attempts` is absent where only the short form was asked for.
-    Times are Unix seconds with their fractions.
+    """What became of one submission. Times are Unix seconds with their fractions.
+
+    signature: the transaction's signature
+    state: `received` (accepted), `sent`, `landed`, `failed` (in a block, with an error), `expired`
+        (in no block, and it can never be), or `refused` (the same, and no upstream ever took it)
+    final: whether it stays so
+    commitment: how deep in the chain its block is; null before it landed
+    slot: the slot of its block; null before it landed
+    transaction_index: its place in the block; null before it landed
+    slots_after_acceptance: how many slots after its acceptance it landed
+    err: what it failed by; null when it did not
+    reason: why it never landed; null unless that is known
+    accepted_at: when it was accepted
+    accepted_slot: the chain's slot then; null where that was not known
+    sent_at: when it first went out; null before that
+    seen_at: when it was first seen in a block; null before that
+    settled_at: when it became final; null before that
+    last_valid_block_height: above this block height it can never land; null where that is not known
+    durable_nonce: whether it stands on a nonce, and has no such end
+    tip: the tip that it was accepted with; null where another transaction of its bundle tips
+    bundle_id: the bundle that it belongs to; null where it came alone
+    edge: the service's name of itself
+    tier: the tier that it was sent for
+    only_upstreams: the upstreams that it was to be sent to alone; empty: all
+    max_retries: how often it was to be sent again; null: until it lands or never can
+    tries: how many attempts there were
+    attempts: each of them, the oldest first; left out where many fates are asked for
     """
 
-    signature: str
-    state: str
+    signature: _Signature
+    state: Stage
     final: bool
     commitment: str | None = None
     slot: int | None = None
     transaction_index: int | None = None
     slots_after_acceptance: int | None = None
-    err: Any = None
+    err: TransactionError = None
     reason: str | None = None
     accepted_at: float
     accepted_slot: int | None = None
@@ -115,12 +107,21 @@ class Fate(Result, frozen=True, kw_only=True):
 
 
 class BundleFate(Result, frozen=True, kw_only=True):
-    """What became of a bundle, and of its transactions in their order. `engine_ids` is {upstream:
-    the id that the engine gave it}.
+    """What became of a bundle. Times are Unix seconds with their fractions.
+
+    bundle_id: its id: SHA-256 of its signatures, in hex
+    state: as a transaction's: `received`, `sent`, `landed`, `failed`, `expired`, `refused`
+    final: whether it stays so
+    reason: why it never landed; null unless that is known
+    slot: the slot of its block; null before it landed
+    engine_ids: the ids that block engines gave it, by their names as upstreams
+    accepted_at: when it was accepted
+    settled_at: when it became final; null before that
+    transactions: the fates of its transactions, in their order
     """
 
     bundle_id: str
-    state: str
+    state: Stage
     final: bool
     reason: str | None = None
     slot: int | None = None
@@ -131,55 +132,113 @@ class BundleFate(Result, frozen=True, kw_only=True):
 
 
 class FateEvent(Result, frozen=True, kw_only=True):
-    """A change of a submission's fate, as the stream tells it."""
+    """A change of a submission's fate, as the stream tells it.
 
-    signature: str
-    state: str
+    signature: the transaction's signature
+    state: how far it has come
+    final: whether it stays so
+    commitment: how deep in the chain its block is; null before it landed
+    slot: the slot of its block; null before it landed
+    transaction_index: its place in the block; null before it landed
+    err: what it failed by; null when it did not
+    reason: why it never landed; null unless that is known
+    bundle_id: the bundle that it belongs to; null where it came alone
+    at: when it changed, in Unix seconds with their fractions
+    """
+
+    signature: _Signature
+    state: Stage
     final: bool
     commitment: str | None
     slot: int | None
     transaction_index: int | None
-    err: Any
+    err: TransactionError
     reason: str | None
     bundle_id: str | None
     at: float
 
 
 class SlotContext(Result, frozen=True, kw_only=True):
+    """What the answer is based on.
+
+    slot: the newest slot
+    """
+
     slot: int
 
 
 class LandedBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """A bundle that landed, in the block engine's own names."""
+    """A bundle that landed, in the block engine's own names.
+
+    bundle_id: its id
+    transactions: the signatures, in their order
+    slot: the slot of its block
+    confirmation_status: how deep in the chain that is: `processed`, `confirmed`, `finalized`
+    err: always `{"Ok": null}`: a bundle with a failure does not land
+    """
 
     bundle_id: str
-    transactions: list[str]
+    transactions: Annotated[list[str], As(list[Signature])]
     slot: int
     confirmation_status: str
     err: dict[str, None]
 
 
 class InflightBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a bundle has come, in the block engine's own names and states."""
+    """How far a bundle has come, in the block engine's own names and states.
+
+    bundle_id: its id
+    status: `Pending`, `Landed`, `Failed`, or `Invalid` for one that you did not submit
+    landed_slot: the slot of its block; null unless it landed
+    """
 
     bundle_id: str
-    status: str
+    status: Annotated[str, As(Literal["Pending", "Landed", "Failed", "Invalid"])]
     landed_slot: int | None
 
 
 class LandedBundles(Result, frozen=True, kw_only=True):
+    """Where bundles landed.
+
+    context: what the answer is based on
+    value: each bundle in the order of the request; null for one that has not landed, or is not
+        yours
+    """
+
     context: SlotContext
     value: list[LandedBundle | None]
 
 
 class InflightBundles(Result, frozen=True, kw_only=True):
+    """How far bundles have come.
+
+    context: what the answer is based on
+    value: each bundle in the order of the request
+    """
+
     context: SlotContext
     value: list[InflightBundle]
 
 
 class TipFloor(msgspec.Struct, frozen=True, kw_only=True):
-    """Percentiles of landed tips, in SOL as clients of like services read them, and in lamports.
-    Without a landed tip (`count` 0) the former are 0 and the latter null.
+    """Percentiles of the tips that landed, in SOL as clients of like services read them, and in
+    lamports. Without a landed tip the former are 0 and the latter null.
+
+    time: when this was computed, in UTC
+    landed_tips_25th_percentile: a quarter of them were at most this, in SOL
+    landed_tips_50th_percentile: half of them were at most this, in SOL
+    landed_tips_75th_percentile: three quarters of them were at most this, in SOL
+    landed_tips_95th_percentile: 95 % of them were at most this, in SOL
+    landed_tips_99th_percentile: 99 % of them were at most this, in SOL
+    ema_landed_tips_50th_percentile: the median, smoothed over time, in SOL
+    window_seconds: over how many seconds
+    count: how many tips landed in them
+    lamports_25th_percentile: a quarter of them were at most this
+    lamports_50th_percentile: half of them were at most this
+    lamports_75th_percentile: three quarters of them were at most this
+    lamports_95th_percentile: 95 % of them were at most this
+    lamports_99th_percentile: 99 % of them were at most this
+    lamports_ema_50th_percentile: the median, smoothed over time
     """
 
     time: str

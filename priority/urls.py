@@ -10,6 +10,17 @@ from gateway.ping import ping_endpoint
 from gateway.reading import get_endpoint
 from gateway.terms import Face
 from priority import views
+from priority.errors import (
+    BadQuery,
+    BundleIdMalformed,
+    BundleUnknown,
+    FatesUnavailable,
+    SignatureUnknown,
+    StreamElsewhere,
+    StreamUnavailable,
+    TicketRefused,
+    TooManyStreams,
+)
 from priority.methods import (
     bundle_statuses,
     bundle_submitting,
@@ -25,6 +36,7 @@ from priority.methods.table import (
     landing_methods,
     methods,
 )
+from priority.results import FateEvent
 
 # Importing a module of methods puts them into the tables.
 __all__ = [
@@ -63,13 +75,49 @@ urlpatterns = [
     path("priority/ping", ping_endpoint(_LANDING)),
     path(
         "priority/fate/<str:signature>",
-        get_endpoint("transactionFate", views.transaction_fate, _FATES),
+        get_endpoint(
+            "transactionFate",
+            views.transaction_fate,
+            _FATES,
+            errors=(SignatureUnknown, BadQuery, FatesUnavailable),
+        ),
     ),
-    path("priority/fates", get_endpoint("newestFates", views.newest_fates, _FATES)),
-    path("priority/fates/stream", get_endpoint("fatesStream", views.fate_stream, _FATES)),
-    path("priority/tipfloor", get_endpoint("tipfloor", views.landed_tips, _TIP_FLOOR)),
     path(
-        "bundle/fate/<str:bundle_id>", get_endpoint("bundleFate", views.bundle_fate, _BUNDLE_FATES)
+        "priority/fates",
+        get_endpoint(
+            "newestFates",
+            views.newest_fates,
+            _FATES,
+            query=views.NEWEST,
+            errors=(SignatureUnknown, BadQuery),
+        ),
+    ),
+    path(
+        "priority/fates/stream",
+        get_endpoint(
+            "fatesStream",
+            views.fate_stream,
+            _FATES,
+            query=views.STREAM,
+            result=FateEvent,
+            errors=(StreamElsewhere, TicketRefused, TooManyStreams, StreamUnavailable, BadQuery),
+            content_type="text/event-stream",
+        ),
+    ),
+    path(
+        "priority/tipfloor",
+        get_endpoint(
+            "tipfloor", views.landed_tips, _TIP_FLOOR, query=views.FLOOR, errors=(BadQuery,)
+        ),
+    ),
+    path(
+        "bundle/fate/<str:bundle_id>",
+        get_endpoint(
+            "bundleFate",
+            views.bundle_fate,
+            _BUNDLE_FATES,
+            errors=(BundleUnknown, BundleIdMalformed, FatesUnavailable),
+        ),
     ),
     # The paths that clients of a block engine call, with the base /bundle or /api/v1.
     path("bundle/bundles", _block_engine),

@@ -1,21 +1,50 @@
 """The GET doors of landing: fates, the way to their stream, and the tip floor."""
 
+from typing import Annotated
 from urllib.parse import parse_qs
 
 from django.conf import settings
+from msgspec import Meta
 from solders.signature import Signature
 
+from gateway.declarations import Parameter
 from gateway.reading import Asked
+from jsonrpc.wire import As
 from priority.errors import BadQuery, StreamElsewhere
 from priority.results import BundleFate, Fate, TipFloor
 from priority.services import fates, stream_tickets, tip_floor
 
 _MOST = 256
 _LIMIT = 100
+_WINDOWS = ", ".join(map(str, tip_floor.WINDOWS))
+
+NEWEST = (
+    Parameter("limit", Annotated[int, Meta(ge=1, le=_MOST)], "how many", default=str(_LIMIT)),
+    Parameter("before", Signature, "go on behind this one of yours: the last of the page before"),
+)
+STREAM = (
+    Parameter("signature", Signature, "of these alone: one, several with commas, or given again"),
+    Parameter(
+        "last_event_id",
+        str,
+        "begin behind this event, as the header `Last-Event-ID` does where a client can send it",
+    ),
+)
+FLOOR = (
+    Parameter(
+        "window",
+        int,
+        f"over how many seconds: one of {_WINDOWS}",
+        default=str(tip_floor.DEFAULT_WINDOW),
+    ),
+)
 
 
-def transaction_fate(asked: Asked, signature: str) -> Fate:
-    """GET /priority/fate/{signature}"""
+def transaction_fate(asked: Asked, signature: Annotated[str, As(Signature)]) -> Fate:
+    """What became of a transaction that your keys submitted here, with every attempt.
+
+    signature: the transaction's signature
+    """
     asked.spend_request()
     return fates.fate(
         _signature("signature", signature),
@@ -25,7 +54,7 @@ def transaction_fate(asked: Asked, signature: str) -> Fate:
 
 
 def newest_fates(asked: Asked) -> list[Fate]:
-    """GET /priority/fates?limit=&before="""
+    """What your keys submitted last, newest first, without the attempts."""
     asked.spend_request()
     query = _query(asked)
     assert asked.caller.key_id is not None  # the terms ask for a key
@@ -38,7 +67,10 @@ def newest_fates(asked: Asked) -> list[Fate]:
 
 
 def bundle_fate(asked: Asked, bundle_id: str) -> BundleFate:
-    """GET /bundle/fate/{bundle_id}"""
+    """What became of a bundle that your keys submitted here, and of its transactions.
+
+    bundle_id: its id, or one signature of it
+    """
     asked.spend_request()
     return fates.bundle_fate(
         bundle_id, key_id=asked.caller.key_id, kept_days=settings.SUBMISSION_DAYS
@@ -46,19 +78,23 @@ def bundle_fate(asked: Asked, bundle_id: str) -> BundleFate:
 
 
 def fate_stream(asked: Asked) -> None:
-    """GET /priority/fates/stream, which another process answers: the way there."""
+    """Fates as they change, as server-sent events. The answer here is a redirect (307) to the
+    process that streams: let your client follow it. The event `ready` comes first; then an event
+    `fate` for each change of a submission of yours; `gap` where changes behind `Last-Event-ID` are
+    not kept any more; `end` with a word when the stream is closed. A line with a colon alone comes
+    every 12 seconds.
+    """
     asked.spend_request()
     query = stream_tickets.with_ticket(asked.meta)
     raise StreamElsewhere(f"{_stream_base(asked)}/priority/fates/stream?{query}")
 
 
 def landed_tips(asked: Asked) -> list[TipFloor]:
-    """GET /priority/tipfloor?window="""
+    """How much the tips that landed of late were: what to tip, so as to land among the others."""
     asked.spend_request()
     text = _query(asked).get("window", str(tip_floor.DEFAULT_WINDOW))
     if text not in map(str, tip_floor.WINDOWS):
-        windows = ", ".join(map(str, tip_floor.WINDOWS))
-        raise BadQuery("window", f"one of {windows} (seconds)", text)
+        raise BadQuery("window", f"one of {_WINDOWS} (seconds)", text)
     return [tip_floor.tip_floor(int(text), now=asked.now)]
 
 

@@ -38,7 +38,7 @@ NOUNS = {
 ROWS = [
     {"errors", "models", *NOUNS},
     {"store"},
-    {"results"},
+    {"results", "simulated"},
     {"services"},
     {"methods", "views", "tasks", "admin", "streams"},
     {"urls", "apps"},

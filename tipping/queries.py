@@ -1,12 +1,29 @@
 """The query string of a fetch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import parse_qsl
 
+from msgspec import Meta
+
+from gateway.declarations import Parameter
 from tipping.errors import BadTipQuery
 
 # More digits than any number that means something; what has more is only large.
 _MOST_DIGITS = 30
+
+
+_Positive = Annotated[int, Meta(ge=1)]
+
+FETCH = (
+    Parameter(
+        "ttl",
+        _Positive,
+        "how many seconds the addresses must be good: the next class that is long enough is given",
+        default="`default_ttl_seconds` of tipinfo",
+    ),
+    Parameter("count", _Positive, "how many addresses, up to `max_count` of tipinfo", default="1"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,22 @@
 """What the tip operations answer, field for field."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from solders.pubkey import Pubkey
+
+from jsonrpc.wire import As
 
 
 @dataclass(frozen=True, slots=True)
 class TtlClass:
-    """One rung: `expires_at_if_fetched_now` is None exactly when it is not available."""
+    """A class of tip addresses: how long they live.
+
+    ttl_seconds: for so long an address of it is good at least
+    available: whether a fetch of it would be answered now
+    expires_at_if_fetched_now: until when an address would be good, in Unix seconds; null exactly
+        when it is not available
+    """
 
     ttl_seconds: int
     available: bool
@@ -16,7 +25,12 @@ class TtlClass:
 
 @dataclass(frozen=True, slots=True)
 class FetchQuota:
-    """What the caller may fetch."""
+    """What your key may fetch, or a caller without a key.
+
+    fetch_rate_per_second: so many fetches a second
+    fetch_burst: so many at once after a pause
+    fetch_daily_cap: so many a UTC day; null is no cap
+    """
 
     fetch_rate_per_second: float
     fetch_burst: int
@@ -25,7 +39,16 @@ class FetchQuota:
 
 @dataclass(frozen=True, slots=True)
 class TipInfo:
-    """The ladder, and the caller's limits."""
+    """The classes of tip addresses that can be fetched here, and the limits.
+
+    ttl_classes: the ladder of classes, the shortest first
+    default_ttl_seconds: the class of a fetch that names no `ttl`
+    max_ttl_seconds: the most that `ttl` may be
+    max_count: the most that `count` may be
+    min_lamports: an address must be tipped at least this, or the chain refuses the transfer
+    quota: your limits
+    served_by: the service's name of itself
+    """
 
     ttl_classes: list[TtlClass]
     default_ttl_seconds: int
@@ -38,18 +61,31 @@ class TipInfo:
 
 @dataclass(frozen=True, slots=True)
 class OneAddress:
-    """A fetch without parameters, for clients of the first hour."""
+    """What a fetch without any parameter answers, for old clients.
 
-    address: str
+    address: an address that nobody else ever gets
+    validity_duration_seconds: its class
+    expires_at: until when it is good, in Unix seconds
+    """
+
+    address: Annotated[str, As(Pubkey)]
     validity_duration_seconds: int
     expires_at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """A fetch with any parameter. `expires_at` holds for all of the addresses."""
+    """What a fetch with any parameter answers.
 
-    addresses: list[str]
+    addresses: addresses that nobody else ever gets; fewer than asked for where no more are left now
+    ttl_seconds: their class
+    requested_ttl_seconds: the `ttl` that was asked for
+    expires_at: until when all of them are good, in Unix seconds
+    min_lamports: an address must be tipped at least this, or the chain refuses the transfer
+    issued_by: the service's name of itself; the addresses are good everywhere
+    """
+
+    addresses: Annotated[list[str], As(list[Pubkey])]
     ttl_seconds: int
     requested_ttl_seconds: int
     expires_at: int
@@ -59,17 +95,27 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class NotValid:
-    """An address that was never issued, or has expired."""
+    """An address that was never issued, or has expired.
 
-    address: str
+    address: the address that was asked about
+    valid: always false
+    """
+
+    address: Annotated[str, As(Pubkey)]
     valid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """An address that may be tipped; a static one for ever."""
+    """An address that may be tipped.
 
-    address: str
+    address: the address that was asked about
+    valid: always true
+    is_static: whether it is good for ever
+    expires_at: until when it is good, in Unix seconds; null for a static one
+    """
+
+    address: Annotated[str, As(Pubkey)]
     valid: bool = field(default=True, init=False)
     is_static: bool
     expires_at: int | None

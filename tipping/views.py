@@ -1,12 +1,15 @@
 """The three tip operations over plain GET."""
 
 import logging
+from typing import Annotated
 
 from django.conf import settings
+from solders.pubkey import Pubkey
 
 from access import capped_buckets
 from access.outages import AWAY
 from gateway.reading import Asked
+from jsonrpc.wire import As
 from tipping import calls
 from tipping.errors import QuotaExceeded, TipAddressesUnavailable
 from tipping.queries import read_fetch_query
@@ -20,8 +23,9 @@ _AWAY_SECONDS = 2
 
 
 def tip_info(asked: Asked) -> TipInfo:
-    """The ladder and the caller's quota. Who has no key spends a token of the shared bucket, though
-    none of the day's fetches.
+    """Which classes of tip addresses can be fetched now, and your limits. Read it once at the
+    start, and again after `ttl_too_long` or `unavailable`. Without a key it spends a token of the
+    bucket that all callers without a key share.
     """
     if asked.caller.key_id is None:
         asked.spend(capped_buckets.take(asked.caller, _QUOTA, cap=None, now=asked.now))
@@ -31,7 +35,11 @@ def tip_info(asked: Asked) -> TipInfo:
 
 
 def fetch_tip_address(asked: Asked) -> OneAddress | Addresses:
-    """Addresses that nobody had before. A query that makes no sense spends no token."""
+    """Tip addresses that nobody else ever gets: tip one of them in the transactions that you send,
+    as many as you like, until it expires. Without any parameter the answer has the older form with
+    one address. A fetch takes one token of your bucket, whatever its `count`; one that is refused
+    for its parameters takes none.
+    """
     query = read_fetch_query(asked.query)
     edge = settings.EDGE_NAME
     try:
@@ -67,7 +75,10 @@ def fetch_tip_address(asked: Asked) -> OneAddress | Addresses:
     )
 
 
-def tip_address(asked: Asked, pubkey: str) -> Valid | NotValid:
-    """Whether an address may be tipped. It spends nothing."""
+def tip_address(asked: Asked, pubkey: Annotated[str, As(Pubkey)]) -> Valid | NotValid:
+    """Whether an address may be tipped now. It counts against no limit.
+
+    pubkey: the address
+    """
     static = [bytes(each) for each in settings.TIP_ADDRESSES]
     return telling.address_standing(pubkey, static=static, now=asked.now)

@@ -1,31 +1,45 @@
 """getBundleStatuses, getInflightBundleStatuses, getTipAccounts: in the block engine's shapes."""
 
+from typing import Annotated
+
 from django.conf import settings
+from solders.pubkey import Pubkey
 
 from gateway.endpoint import Call
-from priority.errors import TooManyBundles
+from jsonrpc.wire import As
+from priority.errors import BundleIdMalformed, FatesUnavailable, TooManyBundles
 from priority.methods.table import bundle_methods
 from priority.results import InflightBundles, LandedBundles
 from priority.services import bundle_statuses
 
 MOST_BUNDLES = 5
+_ERRORS = (TooManyBundles, BundleIdMalformed, FatesUnavailable)
 
 
-@bundle_methods.add("getBundleStatuses")
+@bundle_methods.add("getBundleStatuses", errors=_ERRORS)
 def get_bundle_statuses(call: Call, bundles: list[str | list[str]]) -> LandedBundles:
-    """Where each bundle landed; null for one that has not, or is not the caller's."""
+    """Where bundles landed, as a block engine answers.
+
+    bundles: up to five, each by its id, or by the signatures that sendBundle answered
+    """
     return bundle_statuses.landed(_few(bundles), key_id=call.caller.key_id)
 
 
-@bundle_methods.add("getInflightBundleStatuses")
+@bundle_methods.add("getInflightBundleStatuses", errors=_ERRORS)
 def get_inflight_bundle_statuses(call: Call, bundles: list[str | list[str]]) -> InflightBundles:
-    """How far each bundle has come; Invalid for one that is not the caller's."""
+    """How far bundles have come, as a block engine answers.
+
+    bundles: up to five, each by its id, or by the signatures that sendBundle answered
+    """
     return bundle_statuses.in_flight(_few(bundles), key_id=call.caller.key_id)
 
 
 @bundle_methods.add("getTipAccounts")
-def get_tip_accounts(call: Call) -> list[str]:
-    """The addresses on which a tip always counts."""
+def get_tip_accounts(call: Call) -> Annotated[list[str], As(list[Pubkey])]:
+    """The addresses on which a tip always counts.
+
+    returns: the addresses
+    """
     return [str(each) for each in settings.TIP_ADDRESSES]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from django.conf import settings
+from solders.signature import Signature
 
 from gateway.endpoint import Call
 from gateway.transactions import (
@@ -16,8 +17,9 @@ from gateway.transactions import (
 from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
 from priority.methods.bundles import MOST_TRANSACTIONS
 from priority.methods.origins import bounds, origin_of, tier_of
-from priority.methods.submitting import EncodingConfig
+from priority.methods.submitting import ACCEPTING, READING, EncodingConfig
 from priority.methods.table import block_engine_methods, bundle_methods, upstream_node
+from priority.refusals import BundleDuplicates, BundleSimulationFailed, BundlesOff
 from priority.services import accepting
 from priority.services.bundle_trial import require_success
 from priority.services.selection import require_block_engine
@@ -26,23 +28,45 @@ from priority.services.selection import require_block_engine
 _TRIAL_SECONDS = 2
 
 
-@bundle_methods.add("sendBundle")
+_ERRORS = (
+    BundlesOff,
+    BundleEmpty,
+    BundleTooLarge,
+    BundleDuplicates,
+    BundleSimulationFailed,
+    *READING,
+    *ACCEPTING,
+)
+
+
+@bundle_methods.add("sendBundle", result=Signature | list[Signature], errors=_ERRORS)
 def send_bundle(
     call: Call, transactions: list[str], config: EncodingConfig | None = None
 ) -> str | list[str]:
-    """The signature of the one transaction, or those of all in order: accepted, durable, and yet to
-    land. The bundle's id goes in the header X-Bundle-Id.
+    """Lands up to four transactions one after the other in one block, or none of them. One of them
+    must tip. They are simulated first, then written down, and sent to block engines until they land
+    or never can. The answer means accepted, not landed: ask getBundleFate. The bundle's id stands
+    in the header `X-Bundle-Id`.
+
+    transactions: one to four signed transactions as text, in their order
+    config: how they are written; without it base64 and base58 are both read
+    returns: the signature of the one transaction, or those of all in order
     """
     _, signed = _accept(call, transactions, config)
     signatures = [accepting.signature_of(each) for each in signed]
     return signatures[0] if len(signatures) == 1 else signatures
 
 
-@block_engine_methods.add("sendBundle")
+@block_engine_methods.add("sendBundle", errors=_ERRORS)
 def send_bundle_to_engine(
     call: Call, transactions: list[str], config: EncodingConfig | None = None
 ) -> str:
-    """The bundle's id, as a block engine answers."""
+    """The same where clients of a block engine send bundles.
+
+    transactions: one to four signed transactions as text, in their order
+    config: how they are written; without it base64 and base58 are both read
+    returns: the bundle's id
+    """
     bundle_id, _ = _accept(call, transactions, config)
     return bundle_id
 

@@ -17,26 +17,40 @@ from priority.errors import (
     BundleEmpty,
     BundleTooLarge,
     ConfigsMismatch,
+    HeadMoved,
     NoUpstreamNode,
+    SnapshotsTooLarge,
     TooManySnapshots,
 )
-from priority.methods.table import methods, upstream_node
-from priority.results import (
+from priority.methods.table import NODE_ERRORS, methods, upstream_node
+from priority.services.bundles import Bundle, Tried, try_at, try_now
+from priority.services.snapshots import Wanted, Wishes, snapshots, writable_accounts
+from priority.simulated import (
     BundleContext,
     BundleTransaction,
     BundleValue,
     SimulatedBundle,
     SimulatedTransactions,
 )
-from priority.services.bundles import Bundle, Tried, try_at, try_now
-from priority.services.snapshots import Wanted, Wishes, snapshots, writable_accounts
 from rewind.errors import BadPosition
 from rewind.methods.positions import Anchor, asked
+from rewind.methods.simulation import SIMULATION_ERRORS
 from rewind.positions import Asked
 from rewind.services.slots import bounds
 from simulator.outcome import Outcome
 
 MOST_TRANSACTIONS = 4
+_ERRORS = (
+    BundleEmpty,
+    BundleTooLarge,
+    ConfigsMismatch,
+    TooManySnapshots,
+    SnapshotsTooLarge,
+    SignatureInvalid,
+    HeadMoved,
+    *NODE_ERRORS,
+    *SIMULATION_ERRORS,
+)
 # As many as a transaction may lock.
 _MOST_SNAPSHOTS = 64
 
@@ -50,27 +64,53 @@ class SnapshotEncoding(Enum):
 
 
 class Snapshots(Config, frozen=True, kw_only=True):
-    """Accounts to be shown of one transaction."""
+    """Accounts to be shown of one transaction.
+
+    addresses: the accounts
+    encoding: how their data is written: `base64` unless told otherwise
+    """
 
     addresses: list[Pubkey]
     encoding: SnapshotEncoding | None = None
 
 
 class InCommitment(Config, frozen=True, kw_only=True):
-    """A commitment as Rust's clients write one."""
+    """A commitment as Rust's clients write one.
+
+    commitment: `processed`, `confirmed` or `finalized`
+    """
 
     commitment: Commitment
 
 
 class Bank(Config, frozen=True, kw_only=True):
-    """What to simulate on: one of the two."""
+    """What to simulate on: one of the two.
+
+    commitment: the newest state of this commitment
+    slot: the end of this slot in the past
+    """
 
     commitment: Commitment | InCommitment | None = None
     slot: U64 | None = None
 
 
 class BundleConfig(Config, frozen=True, kw_only=True):
-    """How to simulate; with `slot` (and `transactionIndex`) or `anchor` on the archive's state."""
+    """How to simulate: on the newest state, or with `slot` or `anchor` in the past.
+
+    skip_sig_verify: do not check the signatures
+    replace_recent_blockhash: let any blockhash pass
+    pre_execution_accounts_configs: accounts to be shown before each transaction, one entry for
+        each; null for none
+    post_execution_accounts_configs: accounts to be shown after each transaction, one entry for
+        each; null for none
+    transaction_encoding: how the transactions are written: `base64` unless told otherwise
+    simulation_bank: what to run on, in a block engine's words: `tip` is the newest state
+    commitment: the newest state of this commitment
+    slot: the end of this slot in the past
+    transaction_index: not the end of the slot, but right after its transaction of this index
+    anchor: right before or after a transaction in the past
+    tolerate_gaps: in the past: answer with what is known, even where the archive lacks slots
+    """
 
     skip_sig_verify: bool | None = None
     replace_recent_blockhash: bool | None = None
@@ -88,16 +128,26 @@ class BundleConfig(Config, frozen=True, kw_only=True):
 
 
 class FlatBundle(BundleConfig, frozen=True, kw_only=True):
-    """The transactions, and in the flat form how to simulate them."""
+    """The transactions, and in the flat form how to simulate them.
+
+    encoded_transactions: one to four transactions as text, in their order
+    """
 
     encoded_transactions: list[str]
 
 
-@methods.add("simulateBundle")
+@methods.add("simulateBundle", errors=_ERRORS)
 def simulate_bundle(
     call: Call, bundle: FlatBundle, config: BundleConfig | None = None
 ) -> SimulatedBundle | SimulatedTransactions:
-    """What the bundle would do, on the newest state or a past one; nothing is sent."""
+    """What up to four transactions would do one after the other, on the newest state or at a
+    position in the past. Nothing is sent, and none of them has to tip. The first failure is the
+    last that runs.
+
+    bundle: the transactions, and how to simulate them
+    config: the same options in a second object, as clients of a block engine write them
+    returns: with one param the bundle as one; with two each transaction by itself
+    """
     if config is None:
         return _flat(bundle)
     return _nested(bundle.encoded_transactions, _united(config, bundle))

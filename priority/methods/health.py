@@ -1,20 +1,36 @@
 """getHealth."""
 
+from typing import Annotated, Literal
+
 from django.conf import settings
 
 from gateway.endpoint import Call
-from priority.methods.table import landing_methods, methods, upstream_node
+from jsonrpc.wire import As
+from priority.errors import NodeBehind
+from priority.methods.table import NODE_ERRORS, landing_methods, methods, upstream_node
+from priority.refusals import LandingStalled
 from priority.services.health import health
 from priority.services.waiting import require_landing
 
+_Ok = Annotated[str, As(Literal["ok"])]
+_ERRORS = (*NODE_ERRORS, NodeBehind)
 
-@methods.add("getHealth")
-def get_health(call: Call) -> str:
+
+@methods.add("getHealth", errors=_ERRORS)
+def get_health(call: Call) -> _Ok:
+    """Whether the node that is followed keeps up with the chain.
+
+    returns: `ok`; else an error says by how many slots it is behind
+    """
     return health(node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
 
 
-@landing_methods.add("getHealth")
-def get_landing_health(call: Call) -> str:
-    """Likewise, and what was accepted does not lie about."""
+@landing_methods.add("getHealth", errors=(*_ERRORS, LandingStalled))
+def get_landing_health(call: Call) -> _Ok:
+    """Whether the node that is followed keeps up with the chain, and what was accepted is being
+    sent.
+
+    returns: `ok`; else an error says what is wrong
+    """
     require_landing()
     return health(node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)

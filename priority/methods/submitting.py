@@ -4,14 +4,38 @@ from typing import Annotated
 from urllib.parse import parse_qs
 
 import msgspec
+from solders.signature import Signature
 
 from chain.commitment import Commitment
 from gateway.endpoint import Call
-from gateway.transactions import TransactionText, read_signed
+from gateway.transactions import (
+    SignatureInvalid,
+    SignatureMissing,
+    TransactionText,
+    TransactionTooLarge,
+    TransactionUndecodable,
+    UnsupportedVersion,
+    read_signed,
+)
 from jsonrpc.params import U64, Config
 from priority.methods.origins import bounds, origin_of, tier_of
 from priority.methods.table import block_engine_transactions, landing_methods
-from priority.refusals import BundleOnlyNotServed, SkipPreflightRequired
+from priority.refusals import (
+    BlockhashExpired,
+    BundleOnlyNotServed,
+    NoUpstreamChosen,
+    QueueFull,
+    QueueUnavailable,
+    SkipPreflightRequired,
+    TipAddressesUnread,
+    TipAddressExpired,
+    TipAddressUnknown,
+    TipBehindLookupTable,
+    TipMissing,
+    TipTooSmall,
+    UnknownUpstream,
+    UpstreamsUnread,
+)
 from priority.services.accepting import Wishes, accept_transaction
 from priority.services.selection import chosen_upstreams
 
@@ -19,8 +43,16 @@ _I32 = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
 class SendConfig(Config, frozen=True, kw_only=True):
-    """How to send. Nothing is simulated, so that a preflight's commitment and the slot that it must
-    have reached are read and change nothing.
+    """How to send.
+
+    encoding: how the transaction is written: `base58` unless told otherwise
+    skip_preflight: must be true: nothing is simulated before it is sent
+    max_retries: how often to send it again; 0 sends it once. Unless told otherwise, until it lands
+        or never can
+    preflight_commitment: taken and without effect
+    min_context_slot: taken and without effect
+    only_upstreams: send to these upstreams alone: names, or one text with commas. `bundle` stands
+        for block engines
     """
 
     encoding: TransactionText | None = None
@@ -32,23 +64,68 @@ class SendConfig(Config, frozen=True, kw_only=True):
 
 
 class EncodingConfig(Config, frozen=True, kw_only=True):
-    """How a transaction is written."""
+    """How a transaction is written.
+
+    encoding: `base58` or `base64`
+    """
 
     encoding: TransactionText | None = None
 
 
-@landing_methods.add("sendTransaction")
+# What a transaction's text may be refused for, and what may keep it from being accepted.
+READING = (
+    TransactionUndecodable,
+    TransactionTooLarge,
+    UnsupportedVersion,
+    SignatureMissing,
+    SignatureInvalid,
+)
+ACCEPTING = (
+    TipMissing,
+    TipTooSmall,
+    TipAddressUnknown,
+    TipAddressExpired,
+    TipBehindLookupTable,
+    BlockhashExpired,
+    QueueUnavailable,
+    QueueFull,
+    TipAddressesUnread,
+    UpstreamsUnread,
+)
+
+
+@landing_methods.add(
+    "sendTransaction",
+    result=Signature,
+    errors=(SkipPreflightRequired, UnknownUpstream, NoUpstreamChosen, *READING, *ACCEPTING),
+)
 def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
-    """The transaction's signature: it is accepted and durable, and has yet to land."""
+    """Lands a signed transaction that tips: it is written down, and sent to the next leaders, to
+    nodes and to block engines at once, again and again, until it is in a block or never can be. The
+    answer means accepted, not landed: ask getTransactionFate. The same transaction again answers
+    the same, and is not sent twice.
+
+    transaction: the signed transaction as text; a transfer of at least 1,000,000 lamports to a tip
+        address must be among its own instructions
+    config: how to send; `skipPreflight` must be in it
+    returns: the transaction's signature
+    """
     if config.skip_preflight is not True:
         raise SkipPreflightRequired(config.skip_preflight)
     only = chosen_upstreams(_names(call.query, config.only_upstreams), tier=tier_of(call))
     return _send(call, transaction, config.encoding, Wishes(only, config.max_retries))
 
 
-@block_engine_transactions.add("sendTransaction")
+@block_engine_transactions.add(
+    "sendTransaction", result=Signature, errors=(BundleOnlyNotServed, *READING, *ACCEPTING)
+)
 def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None = None) -> str:
-    """Likewise, where a block engine's clients send it: they never ask for a preflight."""
+    """The same where clients of a block engine send transactions: they never ask for a preflight.
+
+    transaction: the signed transaction as text, with its tip
+    config: how it is written: base58 unless told otherwise
+    returns: the transaction's signature
+    """
     if _parameter(call.query, "bundleOnly")[-1:] == ["true"]:
         raise BundleOnlyNotServed
     encoding = None if config is None else config.encoding

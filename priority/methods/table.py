@@ -8,9 +8,26 @@ from django.conf import settings
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.wire import Encoded
-from priority.errors import NoUpstreamNode
+from priority.errors import (
+    NoUpstreamNode,
+    UpstreamAnswerTooLarge,
+    UpstreamAnswerUnreadable,
+    UpstreamBusy,
+    UpstreamTimeout,
+    UpstreamUnreachable,
+)
 from priority.services.passing import pass_on
 from upstream.passage import Passage, passage_to
+
+# What comes where the node has no answer of its own.
+NODE_ERRORS = (
+    NoUpstreamNode,
+    UpstreamUnreachable,
+    UpstreamTimeout,
+    UpstreamBusy,
+    UpstreamAnswerUnreadable,
+    UpstreamAnswerTooLarge,
+)
 
 
 class _Node:
