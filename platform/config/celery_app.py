@@ -107,6 +107,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "watch-over-service": {
+        "task": "operations.tasks.watch_over_service",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "index-segments": {
         "task": "rewind.tasks.index_segments",
         "schedule": 300.0,

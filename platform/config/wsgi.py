@@ -7,6 +7,9 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
-from gateway.wsgi import RpcFirst  # noqa: E402  (imports models: after the setup)
+from access import heartbeats  # noqa: E402  (reads settings: after the setup)
+from gateway.wsgi import RpcFirst  # noqa: E402  (imports models)
+from operations.services.watching import stand_in  # noqa: E402
 
 application = RpcFirst()
+heartbeats.start("web", also=stand_in)

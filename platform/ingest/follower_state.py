@@ -1,5 +1,6 @@
 """What the follower is doing, for whoever asks: a hash in Redis that fades when it stops."""
 
+import enum
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +11,17 @@ _SECONDS = 30
 # The supervisor starts an ended follower again after a minute at most: until the next one speaks,
 # the last word of this one stands.
 _LAST_WORD_SECONDS = 150
+# A chain makes two slots a second and more: a stream that says nothing for so long is silent,
+# whatever its connection looks like.
+SILENT_SECONDS = 10.0
+
+
+class StreamState(enum.StrEnum):
+    """How the stream is, in a word."""
+
+    FOLLOWING = "following"
+    SILENT = "silent"
+    NOT_CONNECTED = "not connected"
 
 
 @dataclass(slots=True)
@@ -26,6 +38,16 @@ class FollowerState:
     waiting_slots: int = 0
     problem: str = ""
     ended_at: float = 0.0
+
+    def silent_seconds(self, now: float) -> int | None:
+        """How long ago the stream said something last; None when it has not yet."""
+        return max(0, int(now - self.heard_at)) if self.heard_at else None
+
+    def stream(self, now: float) -> StreamState:
+        if self.ended_at or not self.connected_since:
+            return StreamState.NOT_CONNECTED
+        silent = now - max(self.heard_at, self.connected_since) > SILENT_SECONDS
+        return StreamState.SILENT if silent else StreamState.FOLLOWING
 
 
 def publish(state: FollowerState) -> None:

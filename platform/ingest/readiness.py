@@ -4,7 +4,7 @@ from typing import Any
 
 from gateway.health import NotReady
 from historical.services.bounds import newest_slot_or_none
-from ingest.follower_state import published
+from ingest.follower_state import StreamState, published
 
 
 class FollowerEnded(NotReady):
@@ -22,25 +22,26 @@ class StreamSilent(NotReady):
 
 
 def stream_state(*, now_seconds: float, longest_lag_seconds: int) -> dict[str, Any]:
-    """`{following, newestSlot, finalizedSlot, slotsBehind, silentSeconds, waitingSlots}`, nulls
-    while no one follows, or nothing was heard. Raises FollowerEnded, and StreamSilent when a
-    longest lag is set (0: none) and not kept.
+    """`{following, stream, newestSlot, finalizedSlot, slotsBehind, silentSeconds, waitingSlots}`,
+    nulls while no one follows, or nothing was heard: how far a silent stream is behind, nobody
+    knows. Raises FollowerEnded, and StreamSilent when a longest lag is set (0: none) and not kept.
     """
     newest = newest_slot_or_none()
     state = published()
     if state is not None and state.ended_at:
         raise FollowerEnded(state.problem)
-    silent = None
-    if state is not None and state.heard_at:
-        silent = max(0, int(now_seconds - state.heard_at))
+    silent = None if state is None else state.silent_seconds(now_seconds)
     if longest_lag_seconds and (silent is None or silent > longest_lag_seconds):
         raise StreamSilent(silent, longest_lag_seconds, followed=state is not None)
     if state is None:
         return {"following": None, "newestSlot": newest}
     finalized = state.finalized_slot or None
-    behind = None if finalized is None else max(0, finalized - (newest or 0))
+    stream = state.stream(now_seconds)
+    is_following = stream is StreamState.FOLLOWING
+    behind = max(0, finalized - (newest or 0)) if finalized is not None and is_following else None
     return {
-        "following": state.source if state.connected_since else None,
+        "following": state.source if is_following else None,
+        "stream": str(stream),
         "newestSlot": newest,
         "finalizedSlot": finalized,
         "slotsBehind": behind,

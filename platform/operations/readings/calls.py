@@ -1,0 +1,79 @@
+"""Calls since Redis began, and how fast they come."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+import redis
+
+from access import tallies
+from access.services.usage_reports import OUR_FAILURE
+
+
+class CallTotals(msgspec.Struct, frozen=True):
+    """Calls and the microseconds spent on them; those that we failed to answer, and those that
+    were refused.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    refused: int = 0
+    microseconds: int = 0
+
+
+class CallsReading(msgspec.Struct, frozen=True):
+    """What came in since an earlier moment; None where there is none, or no call to say it of."""
+
+    totals: CallTotals
+    per_second: float | None = None
+    milliseconds: float | None = None
+    failed_share: float | None = None
+    refused_share: float | None = None
+
+
+def call_totals(counts: Mapping[tallies.Tally, int]) -> CallTotals:
+    calls = failed = ok = microseconds = 0
+    for tally, count in counts.items():
+        if tally[0] == tallies.CALLS:
+            calls += count
+            ok += count if tally[2] == "ok" else 0
+            failed += count if tally[2] == OUR_FAILURE else 0
+        elif tally[0] == tallies.CALL_MICROSECONDS:
+            microseconds += count
+    return CallTotals(calls, failed, calls - ok - failed, microseconds)
+
+
+def read_tallies() -> dict[tallies.Tally, int] | None:
+    """None while Redis is away."""
+    try:
+        return tallies.read()
+    except redis.RedisError:
+        return None
+
+
+def read_calls(
+    counts: Mapping[tallies.Tally, int] | None,
+    *,
+    now: datetime,
+    before: tuple[datetime, CallTotals] | None,
+) -> CallsReading | None:
+    """Against an earlier moment's totals; None while Redis is away."""
+    if counts is None:
+        return None
+    totals = call_totals(counts)
+    if before is None:
+        return CallsReading(totals)
+    since, earlier = before
+    seconds = (now - since).total_seconds()
+    calls = totals.calls - earlier.calls
+    if seconds <= 0 or calls < 0:  # Redis began anew
+        return CallsReading(totals)
+    if not calls:
+        return CallsReading(totals, per_second=0.0)
+    return CallsReading(
+        totals,
+        per_second=calls / seconds,
+        milliseconds=(totals.microseconds - earlier.microseconds) / calls / 1e3,
+        failed_share=(totals.failed - earlier.failed) / calls,
+        refused_share=(totals.refused - earlier.refused) / calls,
+    )

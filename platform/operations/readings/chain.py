@@ -1,0 +1,111 @@
+"""How far what is stored is behind the chain, and what it lacks."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import redis
+from django.db import connection
+
+from historical.services.bounds import newest_slot_or_none
+from ingest.follower_state import published
+from rewind.models import Divergence
+
+# A gap is filled within seconds where a node has the block: one that stays open so long needs
+# somebody.
+GAP_PATIENCE = timedelta(minutes=2)
+NOT_FOLLOWED = "not followed"
+
+_GAPS = """
+SELECT %s, cause, count(*), sum(to_slot - from_slot + 1),
+       count(*) FILTER (WHERE opened_at < %s), min(opened_at)
+FROM {table} WHERE closed_at IS NULL GROUP BY cause
+"""
+_TABLES = (("ledger", "historical_gap"), ("archive", "rewind_gap"))
+
+
+class GapCount(msgspec.Struct, frozen=True):
+    """Open gaps of one store with one cause; `old` ones are open for longer than the patience."""
+
+    store: str
+    cause: str
+    gaps: int
+    slots: int
+    old: int
+    oldest_at: datetime | None
+
+
+class ChainReading(msgspec.Struct, frozen=True):
+    """`stream` is a StreamState, or NOT_FOLLOWED; `behind` is None while nobody can know it."""
+
+    stream: str
+    source: str
+    problem: str
+    silent_seconds: int | None
+    head_slot: int | None
+    finalized_slot: int | None
+    newest_slot: int | None
+    behind: int | None
+    waiting_slots: int
+    waiting_bytes: int
+    gaps: list[GapCount]
+    divergences: int
+
+    def open_gaps(self, store: str | None = None) -> int:
+        return sum(each.gaps for each in self.gaps if store in (None, each.store))
+
+    def gap_slots(self, store: str | None = None) -> int:
+        return sum(each.slots for each in self.gaps if store in (None, each.store))
+
+
+def read_chain(now: datetime) -> ChainReading:
+    newest = newest_slot_or_none()
+    gaps = _gaps(now)
+    divergences = Divergence.objects.filter(resolved_at__isnull=True).count()
+    try:
+        state = published()
+    except redis.RedisError:
+        state = None
+    if state is None:
+        return ChainReading(
+            stream=NOT_FOLLOWED,
+            source="",
+            problem="",
+            silent_seconds=None,
+            head_slot=None,
+            finalized_slot=None,
+            newest_slot=newest,
+            behind=None,
+            waiting_slots=0,
+            waiting_bytes=0,
+            gaps=gaps,
+            divergences=divergences,
+        )
+    stream = str(state.stream(now.timestamp()))
+    behind = None
+    if stream == "following" and state.finalized_slot and newest is not None:
+        behind = max(0, state.finalized_slot - newest)
+    return ChainReading(
+        stream=stream,
+        source=state.source,
+        problem=state.problem,
+        silent_seconds=state.silent_seconds(now.timestamp()),
+        head_slot=state.head_slot or None,
+        finalized_slot=state.finalized_slot or None,
+        newest_slot=newest,
+        behind=behind,
+        waiting_slots=state.waiting_slots,
+        waiting_bytes=state.waiting_bytes,
+        gaps=gaps,
+        divergences=divergences,
+    )
+
+
+def _gaps(now: datetime) -> list[GapCount]:
+    parts = " UNION ALL ".join(_GAPS.format(table=table) for _, table in _TABLES)
+    values = [value for store, _ in _TABLES for value in (store, now - GAP_PATIENCE)]
+    with connection.cursor() as cursor:
+        cursor.execute(f"{parts} ORDER BY 1, 2", values)
+        return [
+            GapCount(store, cause, gaps, int(slots), old, oldest_at)
+            for store, cause, gaps, slots, old, oldest_at in cursor.fetchall()
+        ]

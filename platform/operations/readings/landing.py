@@ -1,0 +1,157 @@
+"""What lately became of submissions, by which way, and who brings them out."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import redis
+from django.db import connection
+
+from access.redis_client import client
+from priority.models import Upstream
+from priority.services.landing.names import landers
+from priority.submissions import ACCEPTED_STREAM
+
+WINDOW = timedelta(minutes=15)
+# Looked at, the newest: of a busy service a quarter of an hour has more, and these say as much.
+_SUBMISSIONS = 20_000
+_ATTEMPTS = 40_000
+
+# What settled is what counts: of what is still under way nobody knows.
+_RECENT = """
+SELECT state, count(*), count(*) FILTER (WHERE settled_at IS NOT NULL),
+       sum(slot - accepted_slot) FILTER (WHERE state = 'landed' AND slot >= accepted_slot),
+       count(*) FILTER (WHERE state = 'landed' AND slot >= accepted_slot),
+       sum(extract(epoch FROM sent_at - accepted_at)) FILTER (WHERE sent_at >= accepted_at),
+       count(*) FILTER (WHERE sent_at >= accepted_at)
+FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS newest
+WHERE accepted_at >= %s GROUP BY state
+"""
+_BY_UPSTREAM = """
+SELECT a.upstream, count(*) FILTER (WHERE a.outcome = 'sent'),
+       count(*) FILTER (WHERE a.outcome = 'refused'), count(*) FILTER (WHERE a.outcome = 'failed'),
+       avg(a.latency_us) / 1000.0,
+       count(DISTINCT s.id) FILTER (WHERE a.outcome = 'sent' AND s.state = 'landed'),
+       count(DISTINCT s.id) FILTER (WHERE a.outcome = 'sent')
+FROM (SELECT * FROM priority_attempt ORDER BY id DESC LIMIT %s) AS a
+LEFT JOIN priority_submission s ON s.id = a.submission_id AND s.settled_at IS NOT NULL
+WHERE a.started_at >= %s GROUP BY 1
+"""
+
+
+class UpstreamReading(msgspec.Struct, frozen=True):
+    """One way out: tries in the window by outcome, and of the settled submissions that went this
+    way, those that landed.
+    """
+
+    id: int | None
+    name: str
+    is_enabled: bool
+    broken_until: datetime | None
+    broken_reason: str
+    sent: int = 0
+    refused: int = 0
+    failed: int = 0
+    milliseconds: float | None = None
+    landed: int = 0
+    settled: int = 0
+
+
+class LanderReading(msgspec.Struct, frozen=True):
+    name: str
+    in_flight: int
+    last_error: str
+
+
+class LandingReading(msgspec.Struct, frozen=True):
+    """Submissions of the last minutes. `waiting` (accepted, not done yet) and `landers` are None
+    while Redis is away; means are None where there is nothing to take them of.
+    """
+
+    states: dict[str, int]
+    settled: int
+    landed: int
+    slots_to_land: float | None
+    first_send_milliseconds: float | None
+    upstreams: list[UpstreamReading]
+    landers: list[LanderReading] | None
+    waiting: int | None
+
+    @property
+    def rate(self) -> float | None:
+        """Of what settled, the share that landed."""
+        return self.landed / self.settled if self.settled else None
+
+
+def read_landing(now: datetime) -> LandingReading:
+    since = now - WINDOW
+    with connection.cursor() as cursor:
+        cursor.execute(_RECENT, [_SUBMISSIONS, since])
+        rows = cursor.fetchall()
+        cursor.execute(_BY_UPSTREAM, [_ATTEMPTS, since])
+        tries = {row[0]: row[1:] for row in cursor.fetchall()}
+    slots, landed = (sum(int(row[at] or 0) for row in rows) for at in (3, 4))
+    seconds, sent = sum(float(row[5] or 0) for row in rows), sum(row[6] for row in rows)
+    alive, waiting = _at_work()
+    return LandingReading(
+        states={row[0]: row[1] for row in rows},
+        settled=sum(row[2] for row in rows),
+        landed=sum(row[2] for row in rows if row[0] == "landed"),
+        slots_to_land=slots / landed if landed else None,
+        first_send_milliseconds=1_000 * seconds / sent if sent else None,
+        upstreams=_upstreams(tries),
+        landers=alive,
+        waiting=waiting,
+    )
+
+
+def _upstreams(
+    tries: dict[str, tuple[int, int, int, float | None, int, int]],
+) -> list[UpstreamReading]:
+    """Every way that there is, and those of the window that are there no more."""
+    found = []
+    for row in Upstream.objects.order_by("name"):
+        counts = tries.pop(row.name, None)
+        found.append(
+            _upstream(row.pk, row.name, row.is_enabled, row.broken_until, row.broken_reason, counts)
+        )
+    gone = [
+        _upstream(None, name, False, None, "", counts) for name, counts in sorted(tries.items())
+    ]
+    return found + gone
+
+
+def _upstream(
+    pk: int | None,
+    name: str,
+    is_enabled: bool,
+    broken_until: datetime | None,
+    broken_reason: str,
+    counts: tuple[int, int, int, float | None, int, int] | None,
+) -> UpstreamReading:
+    if counts is None:
+        return UpstreamReading(pk, name, is_enabled, broken_until, broken_reason)
+    sent, refused, failed, milliseconds, landed, settled = counts
+    return UpstreamReading(
+        pk,
+        name,
+        is_enabled,
+        broken_until,
+        broken_reason,
+        sent=sent,
+        refused=refused,
+        failed=failed,
+        milliseconds=None if milliseconds is None else float(milliseconds),
+        landed=landed,
+        settled=settled,
+    )
+
+
+def _at_work() -> tuple[list[LanderReading] | None, int | None]:
+    try:
+        found = [
+            LanderReading(name, int(state.get("inFlight", 0)), str(state.get("lastError") or ""))
+            for name, state in landers().items()
+        ]
+        return found, int(client().xlen(ACCEPTED_STREAM))
+    except redis.RedisError:
+        return None, None

@@ -1,0 +1,99 @@
+"""The servers under the service, their room, and what waits in queues."""
+
+import shutil
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import redis
+from django.db import connection
+from django.db.models import Count, Q
+
+from access.redis_client import client
+from alerts.models import Delivery, Webhook
+
+# Celery's queues, as its workers are started with them.
+QUEUES = ("default", "ingest", "simulations")
+_LATE = timedelta(minutes=2)
+
+
+class DatabaseReading(msgspec.Struct, frozen=True):
+    version: str
+    size: int
+    milliseconds: float
+
+
+class RedisReading(msgspec.Struct, frozen=True):
+    """`most` is the memory that it may use, 0 where nothing bounds it. Queues by their name."""
+
+    version: str
+    used: int
+    most: int
+    milliseconds: float
+    queues: dict[str, int]
+
+
+class DiskReading(msgspec.Struct, frozen=True):
+    """The file system of the run directory."""
+
+    free: int
+    total: int
+
+
+class AlertsReading(msgspec.Struct, frozen=True):
+    """Deliveries that wait, those that should have gone minutes ago, and webhooks that fail."""
+
+    waiting: int
+    late: int
+    failing: list[str]
+
+
+def read_database() -> DatabaseReading:
+    # The first query opens the connection, which is not what is to be measured.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('server_version'), pg_database_size(current_database())"
+        )
+        version, size = cursor.fetchone()
+        started = time.perf_counter()
+        cursor.execute("SELECT 1")
+        milliseconds = (time.perf_counter() - started) * 1e3
+    return DatabaseReading(version.split()[0], size, milliseconds)
+
+
+def read_redis() -> RedisReading | None:
+    """None while it is away."""
+    try:
+        started = time.perf_counter()
+        found: Any = client().info()
+        milliseconds = (time.perf_counter() - started) * 1e3
+        with client().pipeline(transaction=False) as pipe:
+            for queue in QUEUES:
+                pipe.llen(queue)
+            lengths = pipe.execute()
+    except redis.RedisError:
+        return None
+    return RedisReading(
+        version=str(found.get("valkey_version") or found.get("redis_version")),
+        used=int(found["used_memory"]),
+        most=int(found.get("maxmemory") or 0),
+        milliseconds=milliseconds,
+        queues=dict(zip(QUEUES, map(int, lengths), strict=True)),
+    )
+
+
+def read_disk(folder: Path) -> DiskReading:
+    existing = folder if folder.exists() else folder.parent
+    found = shutil.disk_usage(existing)
+    return DiskReading(free=found.free, total=found.total)
+
+
+def read_alerts(now: datetime) -> AlertsReading:
+    waiting = Delivery.objects.filter(state=Delivery.State.WAITING).aggregate(
+        waiting=Count("pk"), late=Count("pk", filter=Q(due_at__lt=now - _LATE))
+    )
+    failing = Webhook.objects.filter(failing_since__isnull=False).order_by("name")
+    names = list(failing.values_list("name", flat=True)[:20])
+    return AlertsReading(waiting["waiting"], waiting["late"], names)

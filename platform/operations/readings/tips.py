@@ -1,0 +1,141 @@
+"""Tip classes, what came in as tips, and what still has to be swept."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from django.db import connection
+from django.db.models import Min
+
+from tipping.models import TipBatch, TipSweep
+from tipping.services import batches
+
+# What was recorded so long ago is committed, whoever recorded it.
+_SETTLED = timedelta(minutes=10)
+# Entries of a page's figure for today, the newest: of more it says "at least".
+_NEWEST = 50_000
+
+_SETTLED_ID = """
+SELECT coalesce(max(id), 0), coalesce(max(id) FILTER (WHERE recorded_at < %s), 0)
+FROM (SELECT id, recorded_at FROM tipping_tipentry ORDER BY id DESC LIMIT %s) AS newest
+"""
+_SUMS = """
+SELECT is_static, count(*), coalesce(sum(lamports), 0) FROM tipping_tipentry
+WHERE id > %s AND id <= %s AND kind = 'tip' GROUP BY 1
+"""
+_TODAY = """
+SELECT count(*), coalesce(sum(lamports), 0) FROM (
+  SELECT kind, lamports, recorded_at FROM tipping_tipentry ORDER BY id DESC LIMIT %s
+) AS newest WHERE kind = 'tip' AND recorded_at >= %s
+"""
+_EVER = 2**62
+
+
+class TipSums(msgspec.Struct, frozen=True):
+    """Tips and their lamports, by whether the address is static, in entries up to `upto`."""
+
+    upto: int = 0
+    tips: int = 0
+    static: int = 0
+    dynamic: int = 0
+
+
+class ClassReading(msgspec.Struct, frozen=True):
+    """One TTL class: `left` addresses of `size` in its open batch, `prepared` batches behind it."""
+
+    id: int
+    ttl_seconds: int
+    is_available: bool
+    is_nearly_dry: bool
+    left: int
+    size: int
+    prepared: int
+    unavailable_since: datetime | None
+    opens: bool
+
+
+class TipsReading(msgspec.Struct, frozen=True):
+    """`unswept` batches are long past their time; `noted` ones have a note of the sweeper's. `sums`
+    are of all tips there are, `settled_sums` of those that are to be remembered.
+    """
+
+    classes: list[ClassReading]
+    unswept: int
+    noted: int
+    sweeps: int
+    oldest_sweep_at: datetime | None
+    tips_today: int
+    lamports_today: int
+    sums: TipSums
+    settled_sums: TipSums
+
+
+def read_tips(now: datetime, *, sweep_after_seconds: int, known: TipSums) -> TipsReading:
+    """Entries up to those of `known` are not summed again."""
+    late = now - timedelta(seconds=sweep_after_seconds + 60)
+    unswept = TipBatch.objects.filter(
+        state=TipBatch.State.CLOSED, swept_at__isnull=True, expires_at__lte=late
+    )
+    closed = TipBatch.objects.filter(state=TipBatch.State.CLOSED, swept_at__isnull=True)
+    sweeps = TipSweep.objects.filter(state=TipSweep.State.PLANNED)
+    planned = sweeps.aggregate(oldest=Min("planned_at"))["oldest"]
+    settled, every = _sums(now, known)
+    tips_today, lamports_today = _today(now)
+    return TipsReading(
+        classes=[_class(state) for state in batches.overview()],
+        unswept=unswept.count(),
+        noted=closed.exclude(sweep_note="").count(),
+        sweeps=0 if planned is None else sweeps.count(),
+        oldest_sweep_at=planned,
+        tips_today=tips_today,
+        lamports_today=lamports_today,
+        sums=every,
+        settled_sums=settled,
+    )
+
+
+def _class(state: batches.ClassState) -> ClassReading:
+    return ClassReading(
+        id=state.ttl_class.pk,
+        ttl_seconds=state.ttl_class.ttl_seconds,
+        is_available=state.is_available,
+        is_nearly_dry=state.is_nearly_dry,
+        left=state.left,
+        size=0 if state.batch is None else state.batch.size,
+        prepared=state.prepared,
+        unavailable_since=state.unavailable_since,
+        opens=state.batch is not None or state.prepared > 0,
+    )
+
+
+def _sums(now: datetime, known: TipSums) -> tuple[TipSums, TipSums]:
+    """Of what is surely committed, and of everything."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED_ID, [now - _SETTLED, _NEWEST])
+        newest, settled = cursor.fetchone()
+    if newest < known.upto:
+        known = TipSums()  # the database went back: it was restored from a copy
+    base = _more(known, int(settled))
+    return base, _more(base, _EVER)
+
+
+def _more(known: TipSums, upto: int) -> TipSums:
+    if upto <= known.upto:
+        return known
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS, [known.upto, upto])
+        rows = {is_static: (count, int(sums)) for is_static, count, sums in cursor.fetchall()}
+    static, dynamic = rows.get(True, (0, 0)), rows.get(False, (0, 0))
+    return TipSums(
+        upto,
+        known.tips + static[0] + dynamic[0],
+        known.static + static[1],
+        known.dynamic + dynamic[1],
+    )
+
+
+def _today(now: datetime) -> tuple[int, int]:
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    with connection.cursor() as cursor:
+        cursor.execute(_TODAY, [_NEWEST, midnight])
+        tips, lamports = cursor.fetchone()
+    return tips, int(lamports)

@@ -1,0 +1,96 @@
+"""Alarms: opened when a rule's condition has held, closed when it has been well for a while."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from access.admin.words import length
+from alerts.services.events import tell
+from operations.models import Alarm
+from operations.readings.present import Readings
+from operations.rules import BY_NAME, RULES, Finding, Rule
+
+CLOSED_KEPT = timedelta(days=90)
+
+
+@transaction.atomic
+def evaluate(readings: Readings, *, now: datetime) -> None:
+    """Every rule against the readings. One caller at a time."""
+    unclosed = {
+        (alarm.name, alarm.subject): alarm
+        for alarm in Alarm.objects.filter(closed_at__isnull=True).select_for_update()
+    }
+    for rule in RULES:
+        findings = rule.check(readings)
+        if findings is None:  # what it looks at is not known: its alarms stay as they are
+            unclosed = {key: alarm for key, alarm in unclosed.items() if key[0] != rule.name}
+            continue
+        for finding in findings:
+            alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
+            _holds(rule, finding, alarm, now)
+    for alarm in unclosed.values():
+        _is_well(alarm, now)
+
+
+def acknowledge(alarm_id: int, *, user_id: int, now: datetime) -> bool:
+    """Somebody is at it; False when somebody was before, or it is closed."""
+    open_alarms = Alarm.objects.filter(
+        pk=alarm_id, opened_at__isnull=False, closed_at__isnull=True, acknowledged_at__isnull=True
+    )
+    return open_alarms.update(acknowledged_at=now, acknowledged_by=user_id) == 1
+
+
+def open_alarms() -> list[Alarm]:
+    """Those that need somebody, critical ones first, then the oldest."""
+    found = Alarm.objects.filter(opened_at__isnull=False, closed_at__isnull=True)
+    rows = list(found.select_related("acknowledged_by").order_by("severity", "opened_at")[:100])
+    return rows
+
+
+def forget_closed(*, now: datetime) -> None:
+    Alarm.objects.filter(closed_at__lt=now - CLOSED_KEPT).delete()
+
+
+def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> None:
+    if alarm is None:
+        alarm = Alarm(
+            name=rule.name,
+            subject=finding.subject[:200],
+            severity=rule.severity,
+            began_at=now,
+        )
+    alarm.text, alarm.well_since = finding.text, None
+    opens = alarm.opened_at is None and now - alarm.began_at >= timedelta(seconds=rule.holds)
+    if opens:
+        alarm.opened_at = now
+    alarm.save()
+    if opens:
+        _tell("alarm.opened", alarm, f"{alarm.text} {rule.advice}", now)
+
+
+def _is_well(alarm: Alarm, now: datetime) -> None:
+    if alarm.opened_at is None:
+        alarm.delete()
+        return
+    alarm.well_since = alarm.well_since or now
+    rule = BY_NAME.get(alarm.name)
+    if rule is None or now - alarm.well_since >= timedelta(seconds=rule.calm):
+        alarm.closed_at = now
+        lasted = length(alarm.well_since - alarm.began_at)
+        _tell("alarm.closed", alarm, f"Well again after {lasted}. It was: {alarm.text}", now)
+    alarm.save(update_fields=["well_since", "closed_at"])
+
+
+def _tell(kind: str, alarm: Alarm, text: str, now: datetime) -> None:
+    rule = BY_NAME.get(alarm.name)
+    title = alarm.name if rule is None else rule.title
+    data: dict[str, Any] = {
+        "alarmId": alarm.pk,
+        "name": alarm.name,
+        "subject": alarm.subject,
+        "severity": alarm.severity,
+        "since": alarm.began_at.isoformat(),
+    }
+    about = f"{title}: {alarm.subject}" if alarm.subject else title
+    tell(kind, about=about, text=text, data=data, now=now, once=f"{kind}:{alarm.pk}")

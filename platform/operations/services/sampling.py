@@ -1,0 +1,127 @@
+"""Samples: readings kept over time, every 15 s for two hours, then their means of 5 minutes."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from operations.models import Sample
+from operations.readings.calls import call_totals
+from operations.readings.present import MOMENT_SECONDS, Readings, slots_stored
+
+MEAN_SECONDS = 300
+MOMENTS_KEPT = timedelta(hours=2)
+MEANS_KEPT = timedelta(days=30)
+
+_ORIGIN = datetime(2000, 1, 1, tzinfo=UTC)
+_ROLL_UP = """
+INSERT INTO operations_sample (at, resolution, values, totals)
+SELECT bin, %(mean)s, jsonb_object_agg(key, value), '{}'
+FROM (
+  SELECT date_bin(%(step)s, at, %(origin)s) AS bin, key, avg(each.value::float8) AS value
+  FROM operations_sample, jsonb_each_text(values) AS each(key, value)
+  WHERE resolution = %(moment)s AND at < date_bin(%(step)s, %(now)s, %(origin)s) AND at >= %(from)s
+  GROUP BY 1, 2
+) AS means GROUP BY bin ON CONFLICT DO NOTHING
+"""
+
+
+def store_sample(readings: Readings, *, now: datetime) -> bool:
+    """Keeps the readings for this step of time; False when somebody has."""
+    sample = Sample(
+        at=step_of(now, MOMENT_SECONDS),
+        resolution=MOMENT_SECONDS,
+        values=values_of(readings),
+        totals=_totals_of(readings),
+    )
+    before = Sample.objects.filter(resolution=sample.resolution, at=sample.at).exists()
+    Sample.objects.bulk_create([sample], ignore_conflicts=True)
+    return not before
+
+
+def roll_up(*, now: datetime) -> None:
+    """Means of every step of 5 minutes that is over; what is older than is kept goes. Safe twice:
+    a mean that is there stays.
+    """
+    newest = Sample.objects.filter(resolution=MEAN_SECONDS).order_by("-at").first()
+    first = now - MOMENTS_KEPT
+    if newest is not None:
+        first = max(first, newest.at + timedelta(seconds=MEAN_SECONDS))
+    values: dict[str, Any] = {
+        "mean": MEAN_SECONDS,
+        "step": timedelta(seconds=MEAN_SECONDS),
+        "origin": _ORIGIN,
+        "moment": MOMENT_SECONDS,
+        "now": now,
+        "from": step_of(first, MEAN_SECONDS),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_ROLL_UP, values)
+    for resolution, kept in ((MOMENT_SECONDS, MOMENTS_KEPT), (MEAN_SECONDS, MEANS_KEPT)):
+        Sample.objects.filter(resolution=resolution, at__lt=now - kept).delete()
+
+
+def step_of(moment: datetime, seconds: int) -> datetime:
+    """Where the step of time begins in which the moment lies."""
+    step = timedelta(seconds=seconds)
+    return _ORIGIN + ((moment - _ORIGIN) // step) * step
+
+
+def values_of(readings: Readings) -> dict[str, float]:
+    """The figures that charts show, without what is not known."""
+    chain, landing, calls, redis = readings.chain, readings.landing, readings.calls, readings.redis
+    found: dict[str, float | None] = {
+        "behind": chain.behind,
+        "silent_seconds": chain.silent_seconds,
+        "gap_slots": chain.gap_slots(),
+        "follower_waiting": chain.waiting_slots,
+        "slots_per_second": readings.slots_per_second,
+        "landed_percent": None if landing.rate is None else 100 * landing.rate,
+        "slots_to_land": landing.slots_to_land,
+        "first_send_ms": landing.first_send_milliseconds,
+        "accepted_waiting": landing.waiting,
+        "tips_left_percent": least_left_percent(readings),
+        "lamports_today": readings.tips.lamports_today,
+        "database_ms": readings.database.milliseconds,
+        "database_bytes": readings.database.size,
+        "disk_free_bytes": readings.disk.free,
+        "deliveries_waiting": readings.alerts.waiting,
+    }
+    if calls is not None:
+        found["calls_per_second"] = calls.per_second
+        found["call_ms"] = calls.milliseconds
+        found["failed_percent"] = _percent(calls.failed_share)
+        found["refused_percent"] = _percent(calls.refused_share)
+    if redis is not None:
+        found["redis_bytes"] = redis.used
+        found["queued"] = sum(redis.queues.values())
+    if readings.processes is not None:
+        found["processes_missing"] = sum(not each.alive for each in readings.processes)
+    return {name: round(value, 4) for name, value in found.items() if value is not None}
+
+
+def least_left_percent(readings: Readings) -> float | None:
+    """Of the TTL classes with an open batch, the least share of addresses that is left."""
+    shares = [100 * each.left / each.size for each in readings.tips.classes if each.size]
+    return min(shares, default=None)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _totals_of(readings: Readings) -> dict[str, float]:
+    settled = readings.tips.settled_sums
+    found: dict[str, float] = {
+        "read_at": readings.at.timestamp(),
+        "tips_upto": settled.upto,
+        "tips_counted": settled.tips,
+        "tips_static": settled.static,
+        "tips_dynamic": settled.dynamic,
+    }
+    if readings.calls is not None:
+        counts = {tuple(name.split("|")): count for name, count in readings.tallies.items()}
+        calls = call_totals(counts)
+        found |= {name: getattr(calls, name) for name in calls.__struct_fields__}
+        found["slots"] = slots_stored(counts)
+    return found

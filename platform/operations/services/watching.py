@@ -1,0 +1,67 @@
+"""Watching over the service: a sample and a look at the rules, every 15 s, by whoever is there."""
+
+import logging
+import time
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from operations.models import Sample
+from operations.readings.present import MOMENT_SECONDS, Readings, read
+from operations.rules import CLOCK_PATIENCE
+from operations.services import alarms, sampling
+
+log = logging.getLogger(__name__)
+
+_LOCK = 7_340_220
+# A process that has just begun gives the worker time to do so too.
+_GRACE_SECONDS = 60.0
+
+_began = time.monotonic()
+_looked_at = 0.0
+
+
+def watch(*, now: datetime) -> bool:
+    """One step; False when somebody else does it, or did it in this step of time."""
+    readings = read(now)
+    with transaction.atomic():
+        return _alone() and _step(readings, now)
+
+
+def stand_in() -> None:
+    """Watches in the worker's place when nobody has for a while: a worker that is dead cannot say
+    that it is. Called every few seconds in each web process, in a thread of its own.
+    """
+    global _looked_at
+    started = time.monotonic()
+    if started - _began < _GRACE_SECONDS or started - _looked_at < MOMENT_SECONDS:
+        return
+    _looked_at = started
+    try:
+        if is_overdue(now=timezone.now()) and watch(now=timezone.now()):
+            log.warning("neither worker nor beat watches: this web process does")
+    except Exception as error:
+        connection.close()
+        log.warning("nobody watches, and this web process cannot: %s", str(error).strip())
+
+
+def is_overdue(*, now: datetime) -> bool:
+    """Whether nobody has watched for a while."""
+    newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+    return newest is None or now - newest.at >= CLOCK_PATIENCE + timedelta(seconds=MOMENT_SECONDS)
+
+
+def _alone() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+        return bool(cursor.fetchone()[0])
+
+
+def _step(readings: Readings, now: datetime) -> bool:
+    if not sampling.store_sample(readings, now=now):
+        return False
+    alarms.evaluate(readings, now=now)
+    sampling.roll_up(now=now)
+    alarms.forget_closed(now=now)
+    return True

@@ -1,0 +1,17 @@
+"""Celery's door to operations."""
+
+import logging
+
+from celery import shared_task
+from django.utils import timezone
+
+from access.outages import until_next_call
+from operations.services import watching
+
+log = logging.getLogger(__name__)
+
+
+@shared_task
+def watch_over_service() -> None:
+    with until_next_call("watch_over_service", log):
+        watching.watch(now=timezone.now())

@@ -1,0 +1,240 @@
+"""Samples over time, and alarms that open, hold and close."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from access import heartbeats, usage
+from alerts.models import Event
+from columns.gaps import GapStatus
+from ingest.follower_state import FollowerState, publish
+from operations.models import Alarm, Sample
+from operations.readings.present import read
+from operations.readings.processes import ProcessReading
+from operations.rules import RULES
+from operations.services import alarms, sampling, watching
+from rewind.services.gaps import open_gap
+from tests.operations.reading import changed, well
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+# --- samples ---
+
+
+def test_a_step_of_time_is_sampled_once_whoever_comes() -> None:
+    assert watching.watch(now=NOON + seconds(3))
+    assert not watching.watch(now=NOON + seconds(14))
+    assert watching.watch(now=NOON + seconds(15))
+    assert list(Sample.objects.order_by("at").values_list("at", "resolution")) == [
+        (NOON, 15),
+        (NOON + seconds(15), 15),
+    ]
+
+
+def test_five_minutes_become_their_mean_and_what_was_not_known_is_left_out() -> None:
+    for number in range(20):
+        values = {"behind": number} if number < 10 else {"calls_per_second": 4.0}
+        Sample.objects.create(at=NOON + seconds(15 * number), resolution=15, values=values)
+    sampling.roll_up(now=NOON + seconds(299))
+    assert not Sample.objects.filter(resolution=300).exists(), "these five minutes are not over"
+    for _ in range(2):
+        sampling.roll_up(now=NOON + seconds(301))
+    (mean,) = Sample.objects.filter(resolution=300)
+    assert (mean.at, mean.values) == (NOON, {"behind": 4.5, "calls_per_second": 4.0})
+
+
+def test_old_moments_go_and_old_means_stay_for_a_month() -> None:
+    for resolution, age in ((15, 3_600), (15, 8_000), (300, 8_000), (300, 31 * 86_400)):
+        at = sampling.step_of(NOON - seconds(age), resolution)
+        Sample.objects.create(at=at, resolution=resolution)
+    sampling.roll_up(now=NOON)
+    kept = Sample.objects.values_list("resolution", "at")
+    assert sorted((each, NOON - at < seconds(8_400)) for each, at in kept) == [
+        (15, True),
+        (300, True),
+    ]
+
+
+def test_rates_are_taken_against_an_earlier_sample() -> None:
+    def called(times: int, status: str) -> None:
+        for _ in range(times):
+            usage.count(
+                None, "getSlot", status, seconds=NOON.timestamp(), microseconds=2_000, address=""
+            )
+        assert usage.flush()
+
+    called(10, "ok")
+    first = read(NOON).calls
+    assert first is not None and first.per_second is None, "there is nothing to compare with"
+    watching.watch(now=NOON)
+    called(97, "ok")
+    called(2, "rate_limited")
+    called(1, "internal_error")
+    found = read(NOON + seconds(50)).calls
+    assert found is not None
+    assert (found.per_second, found.milliseconds) == (2.0, 2.0)
+    assert (found.refused_share, found.failed_share) == (0.02, 0.01)
+
+
+# --- readings that once lied ---
+
+
+def test_a_connected_stream_that_says_nothing_is_silent() -> None:
+    now = timezone.now()
+    heard = now.timestamp() - 20
+    publish(FollowerState(source="a", connected_since=1.0, heard_at=heard, finalized_slot=7))
+    found = read(now).chain
+    assert (found.stream, found.silent_seconds, found.behind) == ("silent", 20, None)
+    publish(FollowerState(source="a", connected_since=1.0, heard_at=heard + 19, finalized_slot=7))
+    assert read(now).chain.stream == "following"
+
+
+# --- alarms ---
+
+
+def test_an_alarm_waits_for_its_time_and_is_told_once() -> None:
+    silent = changed(well(NOON).chain, stream="silent", silent_seconds=12)
+    for after in (0, 5):
+        readings = changed(well(NOON + seconds(after)), chain=silent)
+        alarms.evaluate(readings, now=NOON + seconds(after))
+        assert alarms.open_alarms() == []
+    for after in (15, 30):
+        readings = changed(well(NOON + seconds(after)), chain=silent)
+        alarms.evaluate(readings, now=NOON + seconds(after))
+    (alarm,) = alarms.open_alarms()
+    assert (alarm.name, alarm.began_at, alarm.opened_at) == (
+        "stream_silent",
+        NOON,
+        NOON + seconds(15),
+    )
+    (event,) = Event.objects.filter(kind="alarm.opened")
+    assert event.data["name"] == "stream_silent"
+    assert "a node is connected and has said nothing for 12 s" in event.text
+
+    alarms.evaluate(well(NOON + seconds(45)), now=NOON + seconds(45))
+    assert alarms.open_alarms(), "it has to be well for a while"
+    alarms.evaluate(well(NOON + seconds(60)), now=NOON + seconds(60))
+    assert alarms.open_alarms() == []
+    (event,) = Event.objects.filter(kind="alarm.closed")
+    assert event.text.startswith("Well again after 45 s.")
+
+
+def test_what_passes_at_once_calls_nobody() -> None:
+    silent = changed(well(NOON).chain, stream="silent", silent_seconds=12)
+    alarms.evaluate(changed(well(NOON), chain=silent), now=NOON)
+    alarms.evaluate(well(NOON + seconds(15)), now=NOON + seconds(15))
+    assert not Alarm.objects.exists()
+    assert not Event.objects.exists()
+
+
+def test_a_relapse_within_the_calm_keeps_the_alarm_open() -> None:
+    silent = changed(well(NOON).chain, stream="silent", silent_seconds=12)
+    ill = (0, 15, 40)
+    for after in (0, 15, 30, 40, 50):
+        readings = well(NOON + seconds(after))
+        if after in ill:
+            readings = changed(readings, chain=silent)
+        alarms.evaluate(readings, now=NOON + seconds(after))
+    assert Alarm.objects.get().closed_at is None
+    assert Event.objects.count() == 1
+
+
+def test_a_gap_that_nobody_fills_opens_one_alarm_and_its_end_closes_it() -> None:
+    now = timezone.now()
+    open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now - timedelta(minutes=3))
+    alarms.evaluate(changed(well(now), chain=read(now).chain), now=now)
+    (alarm,) = alarms.open_alarms()
+    assert (alarm.name, alarm.subject) == ("gaps_open", "archive")
+    assert alarm.text == "1 gap is not filled, about 3 slots (stream_lost)."
+    alarms.evaluate(well(now), now=now)
+    assert alarms.open_alarms(), "the gap is still there"
+
+
+def test_dead_processes_are_missed_one_by_one_and_what_is_not_known_changes_nothing() -> None:
+    readings = well(NOON)
+    assert readings.processes is not None
+    missing = [
+        ProcessReading(each.kind, 0, NOON - seconds(50)) if each.kind == "worker" else each
+        for each in readings.processes
+    ]
+    alarms.evaluate(changed(readings, processes=missing), now=NOON)
+    (alarm,) = alarms.open_alarms()
+    assert (alarm.name, alarm.subject) == ("process_missing", "worker")
+    assert "it was heard 50 s ago" in alarm.text
+    # Redis is away: nobody knows which processes live.
+    alarms.evaluate(changed(readings, processes=None), now=NOON + seconds(60))
+    assert [each.name for each in alarms.open_alarms()] == ["process_missing"]
+    assert Alarm.objects.get(name="process_missing").well_since is None
+
+
+def test_heartbeats_become_readings() -> None:
+    heartbeats.beat("worker")
+    now = timezone.now()
+    found = {each.kind: each.alive for each in read(now).processes or []}
+    assert (found["worker"], found["beat"]) == (1, 0)
+    later = {each.kind: each.alive for each in read(now + seconds(31)).processes or []}
+    assert later["worker"] == 0
+
+
+def test_nobody_watching_is_an_alarm_of_its_own() -> None:
+    old = changed(well(NOON), sampled_at=NOON - seconds(60))
+    alarms.evaluate(old, now=NOON)
+    alarms.evaluate(changed(old, at=NOON + seconds(45)), now=NOON + seconds(45))
+    assert [each.name for each in alarms.open_alarms()] == ["clock_stopped"]
+
+
+def test_a_web_process_watches_only_when_nobody_else_has() -> None:
+    assert watching.is_overdue(now=NOON)
+    watching.watch(now=NOON)
+    assert not watching.is_overdue(now=NOON + seconds(59))
+    assert watching.is_overdue(now=NOON + seconds(60))
+
+
+def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:
+    from django.urls import reverse
+
+    assert len({rule.name for rule in RULES}) == len(RULES) >= 20
+    for rule in RULES:
+        assert rule.advice.endswith(".") and rule.title
+        if rule.page:
+            assert reverse(f"admin:{rule.page}").startswith("/admin/")
+
+
+UNWELL: list[tuple[str, dict[str, Any]]] = [
+    ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
+    ("chain_behind", {"chain": {"behind": 51}}),
+    ("divergences_open", {"chain": {"divergences": 2}}),
+    ("sweep_stuck", {"tips": {"unswept": 1}}),
+    ("no_upstream", {"landing": {"upstreams": []}}),
+    ("landing_low", {"landing": {"settled": 40, "landed": 10}}),
+    ("queue_deep", {"redis": {"queues": {"default": 201, "ingest": 0, "simulations": 0}}}),
+    ("queue_deep", {"landing": {"waiting": 1_001}}),
+    ("errors_high", {"calls": {"per_second": 5.0, "failed_share": 0.011}}),
+    ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
+    ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),
+    ("database_slow", {"database": {"milliseconds": 101.0}}),
+    ("webhook_failing", {"alerts": {"failing": ["pager"]}}),
+    ("deliveries_late", {"alerts": {"late": 3}}),
+]
+
+
+@pytest.mark.parametrize(("name", "parts"), UNWELL, ids=lambda value: str(value)[:40])
+def test_each_rule_finds_what_it_is_for(name: str, parts: dict[str, Any]) -> None:
+    readings = well(NOON)
+    assert not _found(name, readings)
+    unwell = {part: changed(getattr(readings, part), **values) for part, values in parts.items()}
+    assert _found(name, changed(readings, **unwell))
+
+
+def _found(name: str, readings: Any) -> list[Any]:
+    (rule,) = [rule for rule in RULES if rule.name == name]
+    return list(rule.check(readings) or [])
