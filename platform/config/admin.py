@@ -1,24 +1,13 @@
-"""Administrators and their groups, in the theme of the other pages."""
+"""The pages of the admin that belong to no area, and Django's own that are not shown."""
 
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
-from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from staff.pages import StaffAdmin
+# Groups are how roles are kept; devices have secrets.
+for _model in (User, Group, StaticDevice, TOTPDevice):
+    if admin.site.is_registered(_model):
+        admin.site.unregister(_model)
 
-admin.site.unregister(User)
-admin.site.unregister(Group)
-
-
-@admin.register(User)
-class UserAdmin(StaffAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
-    form = UserChangeForm
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
-
-
-@admin.register(Group)
-class GroupAdmin(StaffAdmin, DjangoGroupAdmin):
-    pass
+from config import admin_users  # noqa: E402, F401  (registers the pages)

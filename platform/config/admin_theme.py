@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.templatetags.static import static
+from django.urls import reverse
 
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Tidemark",
@@ -35,6 +36,12 @@ UNFOLD: dict[str, Any] = {
             "900": "oklch(38.6% .063 188.416)",
             "950": "oklch(27.7% .046 192.524)",
         },
+    },
+    "ACCOUNT": {
+        "navigation": [
+            {"title": "Two-factor sign-in", "link": lambda _: reverse("staff_two_factor")},
+            {"title": "Change password", "link": lambda _: reverse("admin:password_change")},
+        ]
     },
     "SIDEBAR": {"navigation": "config.admin_sidebar.sidebar"},
 }

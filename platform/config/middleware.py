@@ -10,6 +10,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
+from gateway.addresses import client_address
+
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
@@ -39,6 +41,8 @@ class AdminMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(self._paths):
+            # For the audit log, which stands below the floor that knows the trusted proxies.
+            request.client_address = client_address(request.META)  # type: ignore[attr-defined]
             return self._dressed(request)
         return self._straight(request)
 

@@ -7,6 +7,9 @@ from django.views.generic import RedirectView
 from config.front import front_page
 from gateway.sign_in import limited_sign_in
 from priority.urls import front_door
+from staff.views.new_password import NewPassword
+from staff.views.sign_in import enter_code, sign_in
+from staff.views.two_factor import two_factor
 
 admin.autodiscover()
 
@@ -18,6 +21,13 @@ urlpatterns = [
     path("", include("tipping.urls")),
     path("", include("gateway.urls")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
-    path("admin/login/", limited_sign_in(admin.site.login)),
+    path("admin/login/", limited_sign_in(sign_in)),
+    path("admin/login/code/", limited_sign_in(enter_code), name="staff_code"),
+    path(
+        "admin/two-factor/",
+        admin.site.admin_view(limited_sign_in(two_factor)),
+        name="staff_two_factor",
+    ),
+    path("admin/password/<uidb64>/<token>/", NewPassword.as_view(), name="staff_new_password"),
     path("admin/", admin.site.urls),
 ]

@@ -1,6 +1,7 @@
-"""Sign-in limited per client address: a password must not be guessed at leisure."""
+"""Sign-in limited per client address and per account: nothing is guessed at leisure."""
 
 import functools
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,19 +12,28 @@ from django.shortcuts import render
 from access import windows
 from access.callers import Quota
 from gateway.addresses import client_address
+from staff import second_factor
 
 _ATTEMPTS = Quota(rate=10 / 60, burst=10)
+# More than one address needs, so that a stranger at another does not easily lock somebody out.
+_ATTEMPTS_ON_ACCOUNT = Quota(rate=30 / 300, burst=30)
 
 View = Callable[..., HttpResponseBase]
 
 
 def limited_sign_in(view: View) -> View:
-    """The view, with 10 POSTs a minute and address; above that 429."""
+    """The view, with 10 POSTs a minute and address, and 30 in 5 minutes on one account from
+    wherever; above that 429. The account is the name given (`username` or `email`), or whose code
+    is asked for.
+    """
 
     @functools.wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method == "POST":
             taken = windows.take(request, "sign-in", client_address(request.META), _ATTEMPTS)
+            account = _account(request)
+            if taken.allowed and account:
+                taken = windows.take(request, "sign-in account", account, _ATTEMPTS_ON_ACCOUNT)
             if not taken.allowed:
                 seconds = taken.retry_seconds
                 response = render(request, "429.html", {"seconds": seconds}, status=429)
@@ -32,3 +42,11 @@ def limited_sign_in(view: View) -> View:
         return view(request, *args, **kwargs)
 
     return limited
+
+
+def _account(request: HttpRequest) -> str:
+    """Whose account it is, in a form that tells neither the name nor whether there is one."""
+    name = request.POST.get("username") or request.POST.get("email") or ""
+    if not name and hasattr(request, "session"):
+        name = str(second_factor.pending_id(request) or request.user.pk or "")
+    return hashlib.sha256(name.strip().casefold().encode()).hexdigest() if name else ""

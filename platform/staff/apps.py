@@ -6,3 +6,6 @@ from django.apps import AppConfig
 class StaffConfig(AppConfig):
     name = "staff"
     verbose_name = "Staff"
+
+    def ready(self) -> None:
+        from staff import sign_ins  # noqa: F401  (hears who comes and goes)

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Any
 
 from django.db import connection, transaction
@@ -23,29 +25,31 @@ def record(
     *,
     text: str = "",
     changes: Mapping[str, Any] | None = None,
+    by: Any = None,
 ) -> AuditEntry:
     """Adds an entry: what the request's user did (`verb` in the past tense, at most 40 characters)
     to `subject`, a model's instance or a text. `changes` is {field: [before, after]}, without
-    secrets. Without a request it was a command of the server's. Call it within the transaction of
-    the change: both are there, or neither.
+    secrets. Without a request it was a command of the server's; `by` is who did it where the
+    request does not know yet. Call it within the transaction of the change, as late as possible:
+    both are there, or neither, and the next writer waits until that transaction ends.
     """
-    user: Any = getattr(request, "user", None)
+    user: Any = by or getattr(request, "user", None)
     known = user is not None and user.is_authenticated
     who = user.get_username() if known else "command line" if request is None else "nobody"
-    meta = {} if request is None else request.META
     entry = AuditEntry(
         at=timezone.now(),
         user_id=user.pk if known else None,
-        who=who[:150],
-        address=_address(meta),
-        request_id=getattr(request, "request_id", "")[:100],
-        verb=verb[:40],
-        subject=str(subject or "")[:300],
-        text=text,
-        changes=json.loads(json.dumps(dict(changes or {}), default=str)),
+        who=_text(who, 150),
+        address=None if request is None else _address(request),
+        request_id=_text(getattr(request, "request_id", ""), 100),
+        verb=_text(verb, 40),
+        subject=_text("" if subject is None else subject, 300),
+        text=_text(text),
+        changes=_settled(dict(changes or {})),
     )
     if hasattr(subject, "_meta"):
-        entry.subject_type, entry.subject_id = subject._meta.label_lower, str(subject.pk)[:100]
+        entry.subject_type = subject._meta.label_lower
+        entry.subject_id = _text(subject.pk, 100)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         before = AuditEntry.objects.order_by("-pk").values_list("digest", flat=True).first()
@@ -63,7 +67,8 @@ def digest_of(before: bytes, entry: AuditEntry) -> bytes:
         at.isoformat(),
         entry.user_id,
         entry.who,
-        entry.address,
+        # The database may write an address otherwise than we did: both are spelled out alike.
+        ip_address(entry.address).exploded if entry.address else None,
         entry.request_id,
         entry.verb,
         entry.subject_type,
@@ -76,5 +81,33 @@ def digest_of(before: bytes, entry: AuditEntry) -> bytes:
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def _address(meta: Mapping[str, Any]) -> str | None:
-    return meta.get("REMOTE_ADDR") or None
+def _address(request: HttpRequest) -> str | None:
+    """What the wiring found behind trusted proxies, else the peer."""
+    told = getattr(request, "client_address", "") or request.META.get("REMOTE_ADDR") or ""
+    try:
+        found = ip_address(told.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if found.version == 6 else None
+    return str(mapped or found)
+
+
+def _text(value: Any, most: int | None = None) -> str:
+    """The value as text that the database stores as it is: without NUL and half characters."""
+    text = str(value).replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text.encode("utf-8", "replace").decode()[:most]
+
+
+def _settled(value: Any) -> Any:
+    """The value in the form in which it comes back from a JSON column, to the last digit."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        # The database keeps a number, not how it was written: 1e+22 would come back as an integer.
+        plain = math.isfinite(value) and "e" not in repr(value) and repr(value) != "-0.0"
+        return value if plain else str(value)
+    if isinstance(value, Mapping):
+        return {_text(key): _settled(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_settled(part) for part in value]
+    return _text(value)

@@ -1,4 +1,4 @@
-"""What staff did: entries that are added and never changed."""
+"""What staff did: entries that are added and never changed; and whose sessions are over."""
 
 from typing import ClassVar
 
@@ -41,7 +41,46 @@ class AuditEntry(models.Model):
             models.Index(fields=["subject_type", "subject_id"], name="audit_by_subject"),
             models.Index(fields=["user", "-id"], name="audit_by_user"),
             models.Index(fields=["at"], name="audit_by_time"),
+            models.Index(fields=["verb", "-id"], name="audit_by_verb"),
         ]
 
     def __str__(self) -> str:
         return f"{self.who} {self.verb} {self.subject}".strip()
+
+
+class AuditCheck(models.Model):
+    """How far the audit log was found unbroken: one row. It goes on from there, and starts again
+    at the first entry when it has reached the last.
+    """
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    entry_id = models.BigIntegerField(default=0, help_text="the last entry that was looked at")
+    digest = models.BinaryField(max_length=32, default=bytes)
+    looked_at = models.DateTimeField(null=True)
+    # The last time that the end was reached without a break, and with how many entries.
+    whole_at = models.DateTimeField(null=True)
+    whole_to = models.BigIntegerField(default=0)
+    problem = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(id=1), name="one_check_of_the_audit_log"),
+        ]
+
+    def __str__(self) -> str:
+        return self.problem or f"unbroken to entry {self.whole_to}"
+
+
+class SignOut(models.Model):
+    """A person's sessions that began before this moment are over."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="sign_out",
+    )
+    before = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.user} before {self.before:%Y-%m-%d %H:%M:%S}"

@@ -64,8 +64,9 @@ def give_role(user: User, role: Role, *, by: Any) -> None:
 
 
 def keep_one_administrator(*, without: User) -> None:
-    """Raises OrderRefused when nobody could do everything without this person. Call it in the transaction of the
-    change: of two that take each other's role away at once, the second is refused.
+    """Raises OrderRefused when nobody could do everything without this person. Call it in the
+    transaction of the change: of two that take each other's role away at once, the second is
+    refused.
     """
     Group.objects.select_for_update().get_or_create(name=Role.ADMINISTRATOR)
     able = set(administrators().values_list("pk", flat=True))

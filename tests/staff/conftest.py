@@ -1,11 +1,18 @@
 """People who work here, each signed in."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 PASSWORD = "tide and time wait"
+
+
+@pytest.fixture(autouse=True)
+def _quick_hashes(settings: Any) -> None:
+    """The real hasher takes a third of a second, by intention, for each person made here."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
@@ -27,13 +34,48 @@ def person(db: None) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def signed_in(client: Any, person: Callable[..., Any]) -> Callable[..., Any]:
+def signed_in(person: Callable[..., Any]) -> Callable[..., Any]:
     """`signed_in("operator")`: a browser of its own, in which somebody with this role works."""
     from django.test import Client
 
     def make(role: str | None, **values: Any) -> Any:
         browser = Client()
-        browser.force_login(person(role, **values))
+        browser.user = person(role, **values)
+        browser.force_login(browser.user)
         return browser
+
+    return make
+
+
+@pytest.fixture
+def code_of() -> Callable[..., str]:
+    """`code_of(user)`: the digits that the app shows now, or so many steps of 30 s later; what
+    was given or failed before is forgotten, as if time had passed.
+    """
+    from django_otp.oath import TOTP
+    from django_otp.plugins.otp_totp.models import TOTPDevice
+
+    def now(user: Any, step: int = 0, *, forget: bool = True) -> str:
+        devices = TOTPDevice.objects.filter(user_id=user.pk)
+        if forget:
+            devices.update(last_t=-1, throttling_failure_count=0, throttling_failure_timestamp=None)
+        device = devices.get()
+        app = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
+        app.time = time.time() + 30 * step
+        return f"{app.token():06d}"
+
+    return now
+
+
+@pytest.fixture
+def with_device(code_of: Callable[..., str]) -> Callable[..., list[str]]:
+    """`with_device(user)`: sets up a second factor, and gives the recovery codes."""
+    from django_otp.plugins.otp_totp.models import TOTPDevice
+
+    from staff import second_factor
+
+    def make(user: Any) -> list[str]:
+        TOTPDevice.objects.create(user_id=user.pk, name="app", confirmed=True)
+        return second_factor.renew_recovery_codes(user)
 
     return make

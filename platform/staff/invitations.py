@@ -1,0 +1,53 @@
+"""Links by which somebody of the staff sets a password: for the first time, or a new one."""
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.core.mail import send_mail
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from staff.models import SignOut
+
+
+class _Links(PasswordResetTokenGenerator):
+    """Ends with the first use, the next sign-in, a sign-out everywhere, or with time."""
+
+    key_salt = "staff.invitations"
+
+    def _make_hash_value(self, user: User, timestamp: int) -> str:
+        value: str = super()._make_hash_value(user, timestamp)
+        ended = SignOut.objects.filter(user=user).values_list("before", flat=True).first()
+        return f"{value}{user.is_active}{ended}"
+
+
+links = _Links()
+
+
+def link_for(user: User) -> str:
+    """The address that lets its holder choose the person's password, once."""
+    path = reverse(
+        "staff_new_password",
+        args=[urlsafe_base64_encode(force_bytes(user.pk)), links.make_token(user)],
+    )
+    return f"{settings.PUBLIC_URL}{path}"
+
+
+def days() -> int:
+    """For how long a link is good."""
+    return int(settings.PASSWORD_RESET_TIMEOUT // 86_400)
+
+
+def mail(user: User, link: str, *, by: str, is_new: bool) -> None:
+    """Sends the link to the person's address."""
+    what = "has invited you to" if is_new else "sends you a link for a new password of"
+    send_mail(
+        "Your invitation to Tidemark" if is_new else "A new password for Tidemark",
+        f"{by} {what} the Tidemark admin at {settings.PUBLIC_URL}/admin/.\n\n"
+        f"Your user name: {user.get_username()}\n"
+        f"Choose your password here, once, within {days()} days:\n\n{link}\n\n"
+        "Whoever has this link can choose your password: do not pass it on.\n",
+        None,
+        [user.email],
+    )

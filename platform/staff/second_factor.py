@@ -1,0 +1,187 @@
+"""The second factor: codes of a person's app, and the recovery codes beside it."""
+
+import hashlib
+import secrets
+from base64 import b32encode
+from datetime import datetime, timedelta
+from typing import Any
+
+import django_otp
+import segno
+from django.contrib.auth import login
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django_otp.models import Device
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+RECOVERY_CODES = 10
+# Letters and digits that are not taken for each other.
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+# Between the password and the code.
+_PENDING, _PATIENCE = "password_given", timedelta(minutes=5)
+# A picture that was shown and never confirmed is not shown again after this.
+_UNCONFIRMED = timedelta(hours=1)
+
+
+# --- signing in, in two steps ---
+
+
+def has_device(user: Any) -> bool:
+    """Does the person give a code when signing in?"""
+    return device_of(user) is not None
+
+
+def begin(request: HttpRequest, user: Any, *, lead_to: str) -> None:
+    """Notes that the password was right; nobody is signed in until `finish`."""
+    request.session.cycle_key()
+    request.session[_PENDING] = {
+        "user": user.pk,
+        "password": user.get_session_auth_hash(),
+        "at": timezone.now().timestamp(),
+        "lead_to": lead_to,
+    }
+
+
+def pending(request: HttpRequest) -> tuple[User, str] | None:
+    """Who gave the password and not yet the code, and where that person was going. A changed
+    password, a deactivation, or some minutes end it.
+    """
+    noted = request.session.get(_PENDING)
+    if noted is None:
+        return None
+    user = User.objects.filter(pk=noted["user"], is_active=True).first()
+    late = timezone.now().timestamp() - noted["at"] > _PATIENCE.total_seconds()
+    if user is None or late or user.get_session_auth_hash() != noted["password"]:
+        del request.session[_PENDING]
+        return None
+    return user, noted["lead_to"]
+
+
+def pending_id(request: HttpRequest) -> int | None:
+    """The id of who gave the password and not yet the code, without a look into the tables."""
+    noted = request.session.get(_PENDING)
+    return None if noted is None else int(noted["user"])
+
+
+def finish(request: HttpRequest, user: Any, device: Device) -> None:
+    """Signs the person in, or, who is signed in already, counts the session as verified."""
+    request.session.pop(_PENDING, None)
+    if request.user.is_authenticated and request.user.pk == user.pk:
+        request.session.cycle_key()
+        django_otp.login(request, device)
+        return
+    user.otp_device = device  # which the sign-in notes in the session
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+
+
+def check_code(user: Any, code: str) -> Device | None:
+    """The device that accepts the code, once; None for a wrong code, a used one, or one that
+    comes too soon after a wrong one.
+    """
+    text = "".join(code.split()).replace("-", "").lower()
+    device: Device | None
+    if len(text) == 6 and text.isascii() and text.isdecimal():
+        device = device_of(user)
+    else:
+        device = _recovery_of(user)
+        text = _digest(user, text)
+    if device is None:
+        return None
+    return django_otp.verify_token(user, device.persistent_id, text)
+
+
+def locked_until(user: Any) -> datetime | None:
+    """Until when no code is accepted, after wrong ones: 1 s, 2 s, 4 s, …"""
+    moments = []
+    for device in (device_of(user), _recovery_of(user)):
+        if device is not None:
+            allowed, why = device.verify_is_allowed()
+            if not allowed:
+                moments.append(why["locked_until"])
+    return max(moments, default=None)
+
+
+# --- setting it up ---
+
+
+def device_of(user: Any) -> TOTPDevice | None:
+    """The person's app, once it was confirmed with a code."""
+    return TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).first()
+
+
+def new_device(user: Any) -> TOTPDevice:
+    """The app that is being set up: the same for a while, so that a page can be loaded again."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)  # of two tabs, the second sees the first's
+        waiting = TOTPDevice.objects.filter(user_id=user.pk, confirmed=False)
+        waiting.filter(created_at__lt=timezone.now() - _UNCONFIRMED).delete()
+        found: TOTPDevice | None = waiting.first()
+        return found or TOTPDevice.objects.create(user_id=user.pk, name="app", confirmed=False)
+
+
+def confirm(request: HttpRequest, code: str) -> list[str] | None:
+    """Turns it on for the request's person when the code is the new app's: gives the recovery
+    codes, and counts the session as verified. None: not the code, or it is on already.
+    """
+    user: Any = request.user
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)
+        device = TOTPDevice.objects.filter(user_id=user.pk, confirmed=False).first()
+        if device is None or has_device(user) or not device.verify_token("".join(code.split())):
+            return None
+        device.confirmed = True
+        device.save(update_fields=["confirmed"])
+        codes = renew_recovery_codes(user)
+        django_otp.login(request, device)
+        return codes
+
+
+def remove(user: Any) -> bool:
+    """Turns it off; was it on?"""
+    with transaction.atomic():
+        was_on = has_device(user)
+        TOTPDevice.objects.filter(user_id=user.pk).delete()
+        StaticDevice.objects.filter(user_id=user.pk).delete()
+    return was_on
+
+
+@transaction.atomic
+def renew_recovery_codes(user: Any) -> list[str]:
+    """New recovery codes in place of all old ones; the tables keep only their digests."""
+    StaticDevice.objects.filter(user_id=user.pk).delete()
+    device = StaticDevice.objects.create(user_id=user.pk, name="recovery codes")
+    codes = ["".join(secrets.choice(_LETTERS) for _ in range(10)) for _ in range(RECOVERY_CODES)]
+    for code in codes:
+        device.token_set.create(token=_digest(user, code))
+    return [f"{code[:5]}-{code[5:]}" for code in codes]
+
+
+def recovery_codes_left(user: Any) -> int:
+    device = _recovery_of(user)
+    return 0 if device is None else int(device.token_set.count())
+
+
+def secret_text(device: TOTPDevice) -> str:
+    """The secret for typing it in, in groups of four."""
+    text = b32encode(device.bin_key).decode().rstrip("=")
+    return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
+
+
+def picture(device: TOTPDevice) -> SafeString:
+    """The secret as a QR code, an SVG."""
+    # Made of our own secret and the user's name, which the code has as bits.
+    return SafeString(
+        segno.make(device.config_url, error="m").svg_inline(scale=5, border=4, light="#fff")
+    )
+
+
+def _recovery_of(user: Any) -> StaticDevice | None:
+    return StaticDevice.objects.filter(user_id=user.pk).first()
+
+
+def _digest(user: Any, code: str) -> str:
+    return hashlib.sha256(f"{user.pk}:{code}".encode()).hexdigest()[:16]

@@ -1,0 +1,49 @@
+"""How long somebody stays signed in."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
+from django.db.models import Exists, OuterRef
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from staff.models import SignOut
+
+_BEGAN = "signed_in_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What each request of a person has to know: which sessions are over, and whether a code is
+    due.
+    """
+
+    signed_out_before: datetime | None
+    has_device: bool
+
+
+def standing(user: Any) -> Standing:
+    device = TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True)
+    found = User.objects.filter(pk=user.pk).values_list("sign_out__before", Exists(device)).first()
+    return Standing(*(found or (None, False)))
+
+
+def begin(session: SessionBase, now: datetime) -> None:
+    """Notes when somebody signed in."""
+    session[_BEGAN] = now.timestamp()
+
+
+def is_over(session: SessionBase, standing: Standing, now: datetime) -> bool:
+    """Did the session end, by its age or because its person was signed out everywhere?"""
+    began: float = session.get(_BEGAN, 0.0)
+    before = standing.signed_out_before
+    ended = before is not None and began < before.timestamp()
+    return ended or now.timestamp() - began > settings.SESSION_COOKIE_AGE
+
+
+def sign_out_everywhere(user: Any, now: datetime) -> None:
+    """Ends every session of the person, also for when they are let in again."""
+    SignOut.objects.update_or_create(user_id=user.pk, defaults={"before": now})

@@ -1,0 +1,39 @@
+"""Who came and went: what the audit log has of it, and when a session began."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+from staff import audit, sessions
+
+
+@receiver(user_logged_in, dispatch_uid="staff")
+def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
+    sessions.begin(request.session, timezone.now())
+    if request.META:  # else no browser's: a command's, or a test's
+        device = getattr(user, "otp_device", None)
+        text = "" if device is None else f"With a second factor: {device.name}."
+        audit.record(request, "signed in", user, text=text, by=user)
+
+
+@receiver(user_logged_out, dispatch_uid="staff")
+def _signed_out(request: HttpRequest, user: Any, **_: Any) -> None:
+    if user is not None and request.META:
+        audit.record(request, "signed out", user, by=user)
+
+
+@receiver(user_login_failed, dispatch_uid="staff")
+def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    if request is not None and request.META:
+        record_failure(request, str(credentials.get("username", "")))
+
+
+def record_failure(request: HttpRequest, name: str) -> None:
+    """An entry on a wrong name or password, at the person's own page where the name is known."""
+    known = User.objects.filter(username=name).first() if "\0" not in name else None
+    where = request.path_info
+    audit.record(request, "failed to sign in", known or name[:150], text=f"At {where}.")

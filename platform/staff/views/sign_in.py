@@ -1,0 +1,106 @@
+"""Signing in to the admin: the password, then a code from whoever has a second factor."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from unfold.forms import AuthenticationForm
+
+from staff import audit, second_factor, sign_ins
+from staff.forms import CodeForm
+
+
+class _SignIn(LoginView):
+    """Django's page, which signs in only whoever has no second factor."""
+
+    template_name = "admin/login.html"
+    authentication_form = AuthenticationForm
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user = form.get_user()
+        if not second_factor.has_device(user):
+            return super().form_valid(form)
+        second_factor.begin(self.request, user, lead_to=self.get_success_url())
+        return HttpResponseRedirect(reverse("staff_code"))
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        # Django tells of wrong passwords; not of a right one that does not open the admin.
+        if not getattr(self.request, "audit_entries", 0) and form.cleaned_data.get("password"):
+            sign_ins.record_failure(self.request, form.cleaned_data.get("username", ""))
+        return super().form_invalid(form)
+
+
+@sensitive_post_parameters()
+@never_cache
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The sign-in page of the admin."""
+    if request.method == "GET" and admin.site.has_permission(request):
+        return HttpResponseRedirect(reverse("admin:index"))
+    context = {
+        **admin.site.each_context(request),
+        "title": "Sign in",
+        "app_path": request.get_full_path(),
+        "username": request.user.get_username(),
+    }
+    if REDIRECT_FIELD_NAME not in request.GET:
+        context[REDIRECT_FIELD_NAME] = reverse("admin:index")
+    request.current_app = admin.site.name
+    return _SignIn.as_view(extra_context=context)(request)  # type: ignore[return-value]
+
+
+@sensitive_post_parameters()
+@never_cache
+def enter_code(request: HttpRequest) -> HttpResponse:
+    """The second step, also for a session that began before the person had a second factor."""
+    found = _who(request)
+    if found is None:
+        return HttpResponseRedirect(reverse("admin:login"))
+    user, lead_to = found
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        device = second_factor.check_code(user, form.cleaned_data["code"])
+        if device is not None:
+            second_factor.finish(request, user, device)
+            if not getattr(request, "audit_entries", 0):
+                audit.record(request, "gave a code", user, text=f"From: {device.name}.")
+            return HttpResponseRedirect(lead_to)
+        audit.record(request, "failed a second factor", user, by=user)
+        form.add_error("code", _why_not(user))
+    context = {
+        **admin.site.each_context(request),
+        "title": "Enter the code",
+        "form": form,
+        "lead_to": request.GET.get(REDIRECT_FIELD_NAME, ""),
+        "is_app": "recovery" not in request.GET,
+    }
+    return TemplateResponse(request, "staff/code.html", context)
+
+
+def _who(request: HttpRequest) -> tuple[Any, str] | None:
+    """Who has to give a code, and where that person goes then."""
+    user: Any = request.user
+    if not user.is_authenticated:
+        return second_factor.pending(request)
+    if not user.is_staff or user.is_verified() or not second_factor.has_device(user):
+        return None
+    asked = request.GET.get(REDIRECT_FIELD_NAME, "")
+    inside = url_has_allowed_host_and_scheme(
+        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return user, asked if inside else reverse("admin:index")
+
+
+def _why_not(user: Any) -> str:
+    until = second_factor.locked_until(user)
+    if until is None:
+        return "Not the code, or it was used before: wait for the next one"
+    seconds = max(1, round((until - timezone.now()).total_seconds()))
+    return f"Not the code, or it was used before. Wait {seconds} s, then give a new one"

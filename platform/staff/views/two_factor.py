@@ -1,0 +1,109 @@
+"""One's own second factor: setting it up, new recovery codes, turning it off."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from staff import audit, second_factor
+from staff.forms import CodeForm, PasswordAndCodeForm
+
+_WRONG = "Not the code, or it was used before: wait for the next one"
+
+
+@sensitive_post_parameters()
+@never_cache
+def two_factor(request: HttpRequest) -> HttpResponse:
+    """The page of the second factor; what is posted says what is wanted by its button's name."""
+    order = request.POST.get("order", "")
+    if second_factor.has_device(request.user):
+        if order == "renew":
+            return _renew(request)
+        if order == "turn_off" and not settings.STAFF_TWO_FACTOR:
+            return _turn_off(request)
+        return _page(request)
+    return _set_up(request, order)
+
+
+def _set_up(request: HttpRequest, order: str) -> HttpResponse:
+    form = CodeForm(request.POST if order == "confirm" else None)
+    if form.is_valid():
+        with transaction.atomic():
+            codes = second_factor.confirm(request, form.cleaned_data["code"])
+            if codes is not None:
+                audit.record(request, "set up a second factor", request.user)
+        if codes is not None:
+            return _show(request, codes, is_new=True)
+        form.add_error("code", _WRONG)
+    device = second_factor.new_device(request.user)
+    return _answer(
+        request,
+        "staff/set_up.html",
+        form=form,
+        picture=second_factor.picture(device),
+        secret=second_factor.secret_text(device),
+        is_required=settings.STAFF_TWO_FACTOR,
+    )
+
+
+def _renew(request: HttpRequest) -> HttpResponse:
+    form = CodeForm(request.POST, auto_id="renew_%s")
+    if form.is_valid():
+        if second_factor.check_code(request.user, form.cleaned_data["code"]) is None:
+            form.add_error("code", _WRONG)
+        else:
+            with transaction.atomic():
+                codes = second_factor.renew_recovery_codes(request.user)
+                audit.record(request, "renewed recovery codes", request.user)
+            return _show(request, codes, is_new=False)
+    return _page(request, renew=form)
+
+
+def _turn_off(request: HttpRequest) -> HttpResponse:
+    user: Any = request.user
+    form = PasswordAndCodeForm(request.POST, auto_id="off_%s")
+    if form.is_valid():
+        # One answer for both, so that neither can be tried alone.
+        right = user.check_password(form.cleaned_data["password"])
+        if right and second_factor.check_code(user, form.cleaned_data["code"]) is not None:
+            with transaction.atomic():
+                second_factor.remove(user)
+                audit.record(request, "turned off the second factor", user)
+            messages.success(request, "The second factor is off: your password alone signs you in")
+            return HttpResponseRedirect(reverse("staff_two_factor"))
+        form.add_error(None, "Not your password, or not the code")
+    return _page(request, turn_off=form)
+
+
+def _page(
+    request: HttpRequest,
+    *,
+    renew: CodeForm | None = None,
+    turn_off: PasswordAndCodeForm | None = None,
+) -> HttpResponse:
+    device = second_factor.device_of(request.user)
+    return _answer(
+        request,
+        "staff/two_factor.html",
+        device=device,
+        left=second_factor.recovery_codes_left(request.user),
+        renew=renew or CodeForm(auto_id="renew_%s"),
+        turn_off=turn_off or PasswordAndCodeForm(auto_id="off_%s"),
+        is_required=settings.STAFF_TWO_FACTOR,
+    )
+
+
+def _show(request: HttpRequest, codes: list[str], *, is_new: bool) -> HttpResponse:
+    return _answer(request, "staff/recovery_codes.html", codes=codes, is_new=is_new)
+
+
+def _answer(request: HttpRequest, template: str, **shown: Any) -> HttpResponse:
+    context = {**admin.site.each_context(request), "title": "Two-factor sign-in", **shown}
+    request.current_app = admin.site.name
+    return TemplateResponse(request, template, context)
