@@ -6,8 +6,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,10 +16,17 @@ from unfold.paginator import InfinitePaginator
 
 from access.admin import words
 from access.admin.key_names import key_link, with_key_names
-from access.admin.newest import NewestFilter
 from access.admin.read_only import ReadOnlyAdmin
-from access.models import ApiKey, Tier
 from priority.admin.fates import in_words, slots_after, state_word
+from priority.admin.landing import landing_page
+from priority.admin.list_filters import (
+    CustomerFilter,
+    KeyFilter,
+    KindFilter,
+    SinceFilter,
+    TierFilter,
+    UpstreamFilter,
+)
 from priority.admin.states import StateFilter
 from priority.models import Attempt, Submission
 from tipping.services.standing import expiry_of
@@ -30,39 +37,6 @@ _OUTCOMES = {
     Attempt.Outcome.REFUSED: "bad",
     Attempt.Outcome.FAILED: "warning",
 }
-
-
-class KindFilter(NewestFilter):
-    title = "kind"
-    field = parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, str(label)) for value, label in Submission.Kind.choices]
-
-
-class TierFilter(NewestFilter):
-    title = "tier"
-    field = parameter_name = "tier"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in Tier.objects.values_list("name", flat=True)]
-
-
-class KeyFilter(admin.SimpleListFilter):
-    """One key's submissions: its page leads here."""
-
-    title = "key"
-    parameter_name = "key"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        chosen = request.GET.get("key", "")
-        if not chosen.isascii() or not chosen.isdecimal() or len(chosen) > 18:
-            return []
-        key = ApiKey.objects.filter(pk=chosen).first()
-        return [(chosen, f"deleted key {chosen}" if key is None else str(key))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(key=self.value())
 
 
 @admin.register(Submission)
@@ -78,7 +52,10 @@ class SubmissionAdmin(ReadOnlyAdmin):
         "came",
     )
     list_display_links = ("name",)
-    list_filter = (StateFilter, KindFilter, TierFilter, KeyFilter)
+    list_filter = (
+        *(StateFilter, SinceFilter, KindFilter, TierFilter, UpstreamFilter),
+        *(KeyFilter, CustomerFilter),
+    )
     list_per_page = 50
     # A count of all would scan an index of millions.
     paginator = InfinitePaginator
@@ -99,6 +76,16 @@ class SubmissionAdmin(ReadOnlyAdmin):
         ),
     )
     readonly_fields = tuple(name for _, fields in fieldsets for name in fields["fields"])
+
+    def get_urls(self) -> list[URLPattern]:
+        landing = path(
+            "landing/", self.admin_site.admin_view(self.landing), name="priority_landing"
+        )
+        return [landing, *super().get_urls()]
+
+    def landing(self, request: HttpRequest) -> HttpResponse:
+        """The page of counts over all of them."""
+        return landing_page(self, request)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
         queryset: QuerySet[Submission] = super().get_queryset(request)

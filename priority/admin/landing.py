@@ -1,0 +1,278 @@
+"""The page of landing: what came, how far it came, by which way, and why not."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from access.admin import words
+from access.models import ApiKey, Customer, Tier
+from priority.admin import landing_charts as charts
+from priority.admin.fates import HUES
+from priority.models import Upstream
+from priority.services import landing_report
+from priority.services.landing_report import (
+    ClassTips,
+    KeyLosses,
+    LandingReport,
+    Narrowed,
+    Percentiles,
+    UpstreamFigures,
+)
+from priority.store.landings import MOST_OF_KEYS
+from priority.submissions import State
+
+_STATES = [state.value for state in State]
+# From the ground of a bar up.
+_STACKED = ["landed", "failed", "expired", "refused", "sent", "received"]
+_MEANINGS = {
+    "received": "accepted; no upstream has it yet",
+    "sent": "an upstream has it; no block does yet",
+    "landed": "in a block, without an error",
+    "failed": "in a block, with an error of its own",
+    "expired": "sent, in no block, and can never be in one",
+    "refused": "no upstream ever took it",
+}
+_KINDS = {
+    Upstream.Kind.LEADERS: "leaders",
+    Upstream.Kind.NODE: "nodes",
+    Upstream.Kind.BLOCK_ENGINE: "block engines",
+    "": "deleted upstreams",
+}
+
+
+def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
+    """The whole page, for who may see submissions."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    span = landing_report.span_named(request.GET.get("span"))
+    narrowed, told = _narrowed(request)
+    report = landing_report.landing_report(span, narrowed, now=timezone.now())
+    asked = {name: str(value) for name, value in request.GET.items() if value}
+    context = {
+        **admin.admin_site.each_context(request),
+        "title": "Landing",
+        "opts": admin.opts,
+        "span": span,
+        "spans": [
+            (each, each is span, "?" + urlencode({**asked, "span": each.name}))
+            for each in landing_report.SPANS
+        ],
+        "filters": _filters(narrowed, asked),
+        "told": told,
+        "cleared": f"?span={span.name}",
+        **_shown(report, narrowed),
+    }
+    return TemplateResponse(request, "admin/priority/landing.html", context)
+
+
+def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
+    """What the address asks for, and how that is called."""
+    key = _row(ApiKey, request.GET.get("key"))
+    customer = None if key else _row(Customer, request.GET.get("customer"))
+    tier = request.GET.get("tier", "")[:30]
+    upstream = request.GET.get("upstream", "")[:40]
+    told = []
+    if key is not None:
+        told.append(f"key {key}")
+    if customer is not None:
+        told.append(f"all keys of {customer}")
+    told += [f"tier {tier}"] * bool(tier) + [f"upstream {upstream}"] * bool(upstream)
+    narrowed = Narrowed(
+        key_id=None if key is None else key.pk,
+        customer_id=None if customer is None else customer.pk,
+        tier=tier,
+        upstream=upstream,
+    )
+    return narrowed, ", ".join(told)
+
+
+def _row(model: type[Any], pk: str | None) -> Any:
+    if not pk or not pk.isascii() or not pk.isdecimal() or len(pk) > 18:
+        return None
+    return model.objects.filter(pk=int(pk)).first()
+
+
+def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
+    return {
+        "tiers": [
+            (name, name == narrowed.tier) for name in Tier.objects.values_list("name", flat=True)
+        ],
+        "upstreams": [
+            (name, name == narrowed.upstream)
+            for name in Upstream.objects.values_list("name", flat=True)
+        ],
+        "kept": [(name, asked[name]) for name in ("span", "key", "customer") if name in asked],
+    }
+
+
+def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
+    chart = charts.stacked(report.steps, _STACKED, report.span) if report.steps else None
+    return {
+        "report": report,
+        "chart": chart,
+        "total": words.grouped(report.total),
+        "rate": percent(report.rate),
+        "counted": words.moment(report.counted_at, timezone.now(), "never: the worker counts"),
+        "states": [
+            {
+                "word": words.coloured(state, HUES[State(state)], _MEANINGS[state]),
+                "count": words.grouped(report.states[state]),
+                "share": percent(report.states[state] / report.total if report.total else None),
+                "link": list_link(report, narrowed, state=state),
+            }
+            for state in _STATES
+        ],
+        "legend": [(state, words.grouped(report.states[state])) for state in _STACKED],
+        "byte": times(report.byte),
+        "histograms": _histograms(report, narrowed),
+        "upstreams": [_upstream(each) for each in report.upstreams],
+        "kinds": [
+            (_KINDS.get(kind, kind), words.grouped(count), f"{share:.1f}%")
+            for kind, count, share in charts.shares(report.kinds.most_common())
+        ],
+        "tips": [] if narrowed.upstream else [_tip(each) for each in report.tips],
+        "tip_chart": None if narrowed.upstream else _tip_chart(report),
+        "losses": [_losses(each, report) for each in report.losses],
+        "refusals": [(status, words.grouped(calls)) for status, calls in report.refusals],
+        "most_of_keys": words.grouped(MOST_OF_KEYS),
+        "since_day": f"{report.steps[0][0]:%Y-%m-%d}" if report.steps else "",
+    }
+
+
+def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
+    """The list of the submissions that a figure counts."""
+    query: dict[str, Any] = {"since": report.span.name}
+    if narrowed.key_id is not None:
+        query["key"] = narrowed.key_id
+    if narrowed.customer_id is not None:
+        query["customer"] = narrowed.customer_id
+    query |= {"tier": narrowed.tier} if narrowed.tier else {}
+    query |= {"upstream": narrowed.upstream} if narrowed.upstream else {}
+    return f"{reverse('admin:priority_submission_changelist')}?{urlencode({**query, **more})}"
+
+
+def percent(share: float | None) -> str:
+    """97.3%; what is not known, as -."""
+    if share is None:
+        return "-"
+    shown = f"{100 * share:.1f}"
+    # What is not all must not be called so.
+    return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
+
+
+def milliseconds(microseconds: float) -> str:
+    """12.3 ms, with three digits that count."""
+    value = microseconds / 1e3
+    if value >= 10_000:
+        return f"{value / 1e3:,.1f} s"
+    return (
+        f"{value:,.0f} ms"
+        if value >= 100
+        else f"{value:.1f} ms"
+        if value >= 1
+        else f"{value:.2f} ms"
+    )
+
+
+def times(found: Percentiles | None) -> list[tuple[str, str]]:
+    """What half, nine in ten and 99 in 100 of them took at most."""
+    if found is None:
+        return []
+    return [
+        ("p50", milliseconds(found.p50)),
+        ("p90", milliseconds(found.p90)),
+        ("p99", milliseconds(found.p99)),
+    ]
+
+
+def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any]]:
+    all_of_them = [] if narrowed.upstream else [("All submissions", report.slots)]
+    named = [(each.name, each.slots) for each in report.upstreams]
+    return [
+        {
+            "name": name,
+            "count": words.grouped(sum(slots.values())),
+            "bars": [
+                (bound, words.grouped(count), f"{share:.1f}%", f"{width:.1f}")
+                for bound, count, share, width in charts.histogram(slots)
+            ],
+        }
+        for name, slots in [*all_of_them, *named]
+        if slots
+    ]
+
+
+def _upstream(each: UpstreamFigures) -> dict[str, Any]:
+    tried = sum(each.tries.values())
+    return {
+        "name": each.name,
+        "link": f"{reverse('admin:priority_upstream_changelist')}?q={each.name}",
+        "took": words.grouped(sum(each.took.values())),
+        "first": words.grouped(each.first),
+        "rate": percent(each.rate),
+        "tries": words.grouped(tried),
+        "refused": words.grouped(each.tries["refused"]),
+        "failed": words.grouped(each.tries["failed"]),
+        "byte": "-" if each.byte is None else milliseconds(each.byte.p50),
+        "p50": "-" if each.answer is None else milliseconds(each.answer.p50),
+        "p90": "-" if each.answer is None else milliseconds(each.answer.p90),
+        "answers": [
+            (outcome, answer, words.grouped(count))
+            for (outcome, answer), count in each.answers.most_common()
+        ],
+    }
+
+
+def class_name(name: str) -> str:
+    """A class of addresses as people read it."""
+    return "static addresses" if name == "static" else f"class {int(name):,} s"
+
+
+def _tip(each: ClassTips) -> tuple[str, str, str, str]:
+    return (
+        class_name(each.name),
+        words.grouped(each.count),
+        words.grouped(each.lamports),
+        # It is known to 5 %: more digits would say more.
+        words.grouped(int(float(f"{each.median:.2g}"))),
+    )
+
+
+def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
+    names = [each.name for each in report.tips if each.over_time]
+    if not names or not report.steps:
+        return None
+    colours = {name: f"c{number % 6}" for number, name in enumerate(names)}
+    steps = [
+        (start, {colours[each.name]: each.over_time[start] for each in report.tips})
+        for start, _ in report.steps
+    ]
+    labels = {colour: f"to {class_name(name)}" for name, colour in colours.items()}
+    chart = charts.stacked(steps, list(labels), report.span, label=lambda name: labels[name])
+    return {"chart": chart, "legend": [(colours[name], class_name(name)) for name in names]}
+
+
+def _losses(each: KeyLosses, report: LandingReport) -> dict[str, Any]:
+    query = {"span": report.span.name, "key": each.key_id}
+    return {
+        "key": each.key,
+        "key_id": each.key_id,
+        "link": f"?{urlencode(query)}" if each.key is not None else "",
+        "total": words.grouped(each.total),
+        "lost": words.grouped(each.lost),
+        "refused": words.grouped(each.refused),
+        "reasons": [
+            (
+                words.coloured(reason.state, HUES[State(reason.state)]),
+                reason.reason or "no reason was told",
+                words.grouped(reason.count),
+            )
+            for reason in each.reasons[:4]
+        ],
+        "statuses": [(status, words.grouped(calls)) for status, calls in each.refusals[:4]],
+    }
