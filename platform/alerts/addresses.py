@@ -61,6 +61,11 @@ def read_url(url: str) -> Target:
     return Target(parts.scheme == "https", _ascii(host), port or _PORTS[parts.scheme], path)
 
 
+def host_of(url: str) -> str:
+    """The URL's host and port, as they stand there: what can be shown to everybody."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 def check_url(url: str, *, private_allowed: bool) -> None:
     """Raises BadAddress for what can be refused without a look-up: bad URLs, addresses written as
     numbers in whatever form, and the machine's own name. Names are judged when they are posted to.

@@ -49,7 +49,7 @@ _QUOTA = {
 _WEBHOOK = {
     "webhookId": "number of the webhook",
     "name": "the webhook's name",
-    "url": "where it posts to",
+    "host": "the machine that it posts to",
 }
 _ALARM = {
     "name": "the rule that found it",

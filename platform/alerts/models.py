@@ -121,6 +121,9 @@ class Delivery(models.Model):
                 condition=Q(state="waiting", webhook__isnull=True),
                 name="deliveries_due_by_mail",
             ),
+            models.Index(
+                fields=["mail_to", "-id"], condition=~Q(mail_to=""), name="deliveries_by_mail"
+            ),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

@@ -61,6 +61,8 @@ def post(
         connection.sock = line.connect(target, places)
         connection.request("POST", target.path, body, dict(headers))
         response = connection.getresponse()
+        if line.is_over:  # headers that were cut off look like headers that ended
+            raise TimeoutError
         text = b""
         with suppress(OSError, http.client.HTTPException):
             text = response.read1(4 * KEPT_CHARACTERS)

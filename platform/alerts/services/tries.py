@@ -72,12 +72,7 @@ def _judge(webhook_id: int, answer: Answer, now: datetime) -> None:
         about=f"webhook {webhook.name}",
         text=f"The webhook “{webhook.name}” is off, since {reason}. Events are not posted to it"
         " any more. Mend its receiver or its address, then enable it.",
-        data={
-            "webhookId": webhook.pk,
-            "name": webhook.name,
-            "url": webhook.url,
-            "reason": reason[:200],
-        },
+        data={**webhooks.webhook_data(webhook), "reason": reason[:200]},
         now=now,
         customer_id=webhook.customer_id,
     )

@@ -4,6 +4,7 @@ import base64
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -87,6 +88,12 @@ def disable(webhook_id: int, *, reason: str = "switched off by hand") -> Webhook
     return webhook
 
 
+def webhook_data(webhook: Webhook) -> dict[str, Any]:
+    """How an event names a webhook: without its path, which may hold a secret of its receiver."""
+    host = addresses.host_of(webhook.url)
+    return {"webhookId": webhook.pk, "name": webhook.name, "host": host}
+
+
 def secret_of(webhook: Webhook) -> str:
     """`whsec_…`, with which its owner verifies what comes. Raises SecretUnreadable."""
     return unseal(webhook.sealed_secret)
@@ -125,7 +132,7 @@ def send_test(webhook_id: int, *, now: datetime) -> Delivery:
         customer_id=webhook.customer_id,
         about=f"webhook {webhook.name}"[:200],
         text="This is a test. Nothing has happened, and nothing needs to be done.",
-        data={"webhookId": webhook.pk, "name": webhook.name, "url": webhook.url},
+        data=webhook_data(webhook),
         at=now,
         spread_at=now,
     )

@@ -1,0 +1,154 @@
+"""Where webhooks may lead: nowhere inside, by whatever spelling, and only to what was judged."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from alerts import addresses
+from alerts.errors import BadAddress
+from alerts.posting import post
+
+INSIDE = [
+    "http://127.0.0.1/",
+    "http://127.1/",
+    "http://2130706433/",
+    "http://0x7f000001/",
+    "http://0x7f.0.0.1/",
+    "http://0177.0.0.1/",
+    "http://localhost/",
+    "http://LOCALHOST./",
+    "http://api.localhost:8000/",
+    "http://0.0.0.0/",
+    "http://0/",
+    "http://10.0.0.8/",
+    "http://172.16.5.5/",
+    "http://192.168.1.1:8080/",
+    "http://100.64.0.1/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://192.0.2.1/",
+    "http://198.18.0.1/",
+    "http://224.0.0.1/",
+    "http://240.0.0.1/",
+    "http://255.255.255.255/",
+    "http://[::1]/",
+    "http://[::]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[::ffff:a00:8]/",
+    "http://[::7f00:1]/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[64:ff9b::a9fe:a9fe]/",
+    "http://[2002:7f00:1::]/",
+    "http://[2002:a00:8::1]/",
+    "http://[2001:0:7f00:1::]/",
+    "http://[fe80::1]/",
+    "http://[fc00::1]/",
+    "http://[fd12:3456::1]/",
+    "http://[fec0::1]/",
+    "http://[ff02::1]/",
+    "http://[2001:db8::1]/",
+    "http://[100::1]/",
+]
+
+
+@pytest.mark.parametrize("url", INSIDE)
+def test_an_address_inside_is_refused_when_it_is_written_and_when_it_is_posted_to(url: str) -> None:
+    with pytest.raises(BadAddress):
+        addresses.check_url(url, private_allowed=False)
+    answer = post(url, b"{}", {}, private_allowed=False, timeout=0.5)
+    assert answer.status is None
+    # Not every machine's resolver knows each spelling of its own name.
+    assert "may not reach" in answer.problem or answer.problem.endswith("was not found")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example.com/a?b=c",
+        "http://203.0.114.9:8080/",
+        "https://[2606:4700::1111]/",
+        "https://[2002:808:808::1]/",
+        "https://bücher.example/",
+    ],
+)
+def test_an_address_outside_is_taken(url: str) -> None:
+    addresses.check_url(url, private_allowed=False)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", "empty"),
+        ("hooks.example.com", "begin with https"),
+        ("ftp://hooks.example.com/", "begin with https"),
+        ("file:///etc/passwd", "begin with https"),
+        ("gopher://127.0.0.1:70/", "begin with https"),
+        ("https:///path", "no host"),
+        ("https://ada:hush@hooks.example.com/", "leave it out"),
+        ("https://hooks.example.com:0/", "cannot be read"),
+        ("https://hooks.example.com:99999/", "cannot be read"),
+        ("https://hooks.example.com\\@127.0.0.1/", "leave it out"),
+        ("https://hooks.example.com\\.127.0.0.1/", "cannot be read"),
+        ("https://[::1/", "cannot be read"),
+        ("https://hooks.example.com/a b", "blank"),
+        ("https://hooks.example.com/\r\nX: y", "blank"),
+        (f"https://{'a' * 64}.example.com/", "no name of a machine"),
+        (f"https://hooks.example.com/{'a' * 500}", "longer than 500"),
+    ],
+)
+def test_what_is_no_good_url_is_told_in_words(url: str, said: str) -> None:
+    with pytest.raises(BadAddress, match=said) as refusal:
+        addresses.check_url(url, private_allowed=True)
+    assert "hush" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("url", ["http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"])
+def test_not_even_a_private_installation_reaches_where_clouds_keep_credentials(url: str) -> None:
+    with pytest.raises(BadAddress):
+        addresses.check_url(url, private_allowed=True)
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
+    """Name → the addresses of each further look-up: what a name server answers."""
+    answers: dict[str, list[list[str]]] = {}
+    ask = socket.getaddrinfo
+
+    def answer(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+        if host not in answers:
+            return ask(host, port, *args, **kwargs)
+        found = answers[host].pop(0)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    return answers
+
+
+def test_a_name_that_leads_inside_is_refused_and_nothing_is_sent(
+    receiver: Any, names: dict[str, list[list[str]]]
+) -> None:
+    names["hooks.example"] = [["127.0.0.1"], ["203.0.114.9", "127.0.0.1"]]
+    url = f"http://hooks.example:{receiver.port}/"
+    for _ in range(2):
+        answer = post(url, b"{}", {}, private_allowed=False)
+        assert answer.problem.startswith("hooks.example leads to 127.0.0.1, this machine itself")
+    assert receiver.got == []
+
+
+def test_the_address_that_was_judged_is_connected_to_without_a_second_look_up(
+    receiver: Any, names: dict[str, list[list[str]]]
+) -> None:
+    names["hooks.example"] = [["127.0.0.1"]]  # a second look-up finds nothing to pop
+    url = f"http://hooks.example:{receiver.port}/a?b=c"
+    answer = post(url, b"{}", {}, private_allowed=True)
+    assert answer.status == 204
+    path, headers, _body = receiver.got[0]
+    assert (path, headers["host"]) == ("/a?b=c", f"hooks.example:{receiver.port}")
+
+
+def test_the_first_address_that_takes_the_connection_is_used(
+    receiver: Any, names: dict[str, list[list[str]]]
+) -> None:
+    names["hooks.example"] = [["127.0.0.2", "127.0.0.1"]]  # nobody listens at the first
+    url = f"http://hooks.example:{receiver.port}/"
+    assert post(url, b"{}", {}, private_allowed=True).status == 204
