@@ -115,9 +115,11 @@ def secure_port(tmp_path: Path, speaker: Any) -> int:
     """A TLS server for `localhost`, whose certificate it signed itself (tmp_path/certificate)."""
     key, certificate = tmp_path / "key", tmp_path / "certificate"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-        + ["-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"]
-        + ["-addext", "subjectAltName=DNS:localhost"],
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-keyout", key, "-out", certificate, "-days", "2"),
+            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+        ],
         check=True,
         capture_output=True,
     )
