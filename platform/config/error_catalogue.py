@@ -1,11 +1,8 @@
 """Every reason that an answer may give, as a page made from the code."""
 
-import inspect
-from collections.abc import Iterator
-
-from django.urls import get_resolver
-
 from jsonrpc.errors import RpcError
+from jsonrpc.openrpc import meaning_of
+from reference.catalogue import errors, http_status
 
 _HEAD = """\
 # Errors
@@ -22,22 +19,10 @@ do on the standard node: prefer the reason.
 
 def page() -> str:
     """The page in Markdown."""
-    get_resolver().url_patterns  # noqa: B018  (loads every area's errors)
-    kinds = (kind for kind in _kinds() if "reason" in vars(kind) and "abstract" not in vars(kind))
-    rows = {_row(kind) for kind in kinds}
-    return _HEAD + "\n".join(sorted(rows)) + "\n"
-
-
-def _kinds(kind: type[RpcError] = RpcError) -> Iterator[type[RpcError]]:
-    for child in kind.__subclasses__():
-        if not child.__module__.startswith("tests"):
-            yield child
-            yield from _kinds(child)
+    return _HEAD + "\n".join(sorted({_row(kind) for kind in errors()})) + "\n"
 
 
 def _row(kind: type[RpcError]) -> str:
-    status = getattr(kind, "status", 200)
     area = kind.__module__.partition(".")[0]
-    text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
     code = kind.code or "the node's"
-    return f"| `{kind.reason}` | {code} | {status} | {area} | {text} |"
+    return f"| `{kind.reason}` | {code} | {http_status(kind)} | {area} | {meaning_of(kind)} |"

@@ -19,7 +19,17 @@ from jsonrpc.wire import Result
 
 
 class KeyShown(Result, frozen=True, kw_only=True):
-    """The key as its holder may see it; times are Unix seconds, no networks is any address."""
+    """The key as its holder may see it. Times are Unix seconds.
+
+    name: its name
+    prefix: how its text begins
+    last_four: how its text ends
+    customer: whose it is
+    environment: what it is for, as it was named when it was issued
+    created_at: when it was issued
+    expires_at: when it stops working; null: never
+    networks: the addresses that it may be used from; empty: any
+    """
 
     name: str
     prefix: str
@@ -32,8 +42,13 @@ class KeyShown(Result, frozen=True, kw_only=True):
 
 
 class Bucket(Result, frozen=True, kw_only=True):
-    """A token bucket. Null is no limit; `remaining` is null also while it cannot be told, and
-    somewhat less than what may still be asked for, since processes take a few tokens ahead.
+    """A limit of a rate, as a bucket of tokens. Null is no limit.
+
+    per_second: how many tokens come into it a second
+    burst: how many it holds
+    remaining: how many are in it, or somewhat fewer, since processes take a few ahead; null also
+        while that cannot be told
+    reset_seconds: until it is full again
     """
 
     per_second: float | None
@@ -43,14 +58,24 @@ class Bucket(Result, frozen=True, kw_only=True):
 
 
 class TipFetches(Bucket, frozen=True, kw_only=True):
-    """A bucket under a cap of the UTC day."""
+    """A bucket under a cap of the UTC day.
+
+    daily_cap: how many fetches a UTC day; null is no cap
+    remaining_today: how many of them are left; null is no cap
+    """
 
     daily_cap: int | None
     remaining_today: int | None
 
 
 class Monthly(Result, frozen=True, kw_only=True):
-    """Calls of this calendar month (UTC) that count, up to the last minute but one."""
+    """Calls of this calendar month (UTC) that count, up to the last minute but one.
+
+    limit: how many there may be; null is no limit
+    used: how many there were
+    remaining: how many are left; null is no limit
+    resets_at: when the next month begins, in Unix seconds
+    """
 
     limit: int | None
     used: int
@@ -59,15 +84,25 @@ class Monthly(Result, frozen=True, kw_only=True):
 
 
 class SimulationJobs(Result, frozen=True, kw_only=True):
-    """Jobs that may be open at once, and simulations in each."""
+    """Batches of simulations.
+
+    open: how many jobs may be open at once
+    simulations_per_job: how many simulations one may ask for
+    """
 
     open: int
     simulations_per_job: int
 
 
 class Limits(Result, frozen=True, kw_only=True):
-    """All limits of the caller; callers without a key have no month, and share the buckets of
-    bundles and tip fetches among them.
+    """All limits of the caller. Callers without a key share the buckets of bundles and tip fetches
+    among them.
+
+    requests: calls of any kind; without a key those of one address
+    bundles: bundles that are sent
+    tip_fetches: fetches of tip addresses
+    monthly: calls of a calendar month; null without a key
+    simulation_jobs: batches of simulations
     """
 
     requests: Bucket
@@ -78,7 +113,14 @@ class Limits(Result, frozen=True, kw_only=True):
 
 
 class Costs(Result, frozen=True, kw_only=True):
-    """What is taken from each limit: of a batch, every call is one."""
+    """What is taken from each limit.
+
+    requests_per_call: from `requests` by every call, and by each call of a batch
+    bundles_per_bundle: from `bundles` by every sendBundle
+    tip_fetches_per_fetch: from `tipFetches` by every fetch, whatever its count
+    monthly_per_answered_call: from the month by a call that was answered
+    monthly_per_refused_call: from the month by a call that was refused on its way in
+    """
 
     requests_per_call: int = 1
     bundles_per_bundle: int = 1
@@ -88,7 +130,12 @@ class Costs(Result, frozen=True, kw_only=True):
 
 
 class MonthOfCalls(Result, frozen=True, kw_only=True):
-    """The key's calls of this calendar month (UTC), up to the last minute but one."""
+    """The key's calls of this calendar month (UTC), up to the last minute but one.
+
+    calls: all of them
+    ok: those that were answered with a result
+    refused_or_failed: the others
+    """
 
     calls: int
     ok: int
@@ -96,7 +143,20 @@ class MonthOfCalls(Result, frozen=True, kw_only=True):
 
 
 class WhoAmI(Result, frozen=True, kw_only=True):
-    """`scopes` and `methods` are what the key may do; null methods are all of its scopes."""
+    """Who calls, with which rights and limits.
+
+    key: the key; null without one
+    tier: the class of service
+    scopes: the rights of the key
+    methods: the only methods that it may call; null: all that its scopes have
+    limits: what may be asked for, and what is left
+    costs: what is taken from the limits
+    usage: calls of this month; null without a key
+    host: which door this came through
+    hosts: the tier hosts that the key opens
+    address: where the call came from, as the service sees it
+    server_time: the service's clock, in Unix seconds
+    """
 
     key: KeyShown | None
     tier: str
@@ -122,13 +182,13 @@ class _Month:
 @everywhere.add("whoami")
 def whoami(call: Call) -> WhoAmI:
     """Who calls, with which rights and limits, and what is left of them. It asks for no scope, and
-    costs one request.
+    costs one request. It is served at every path.
     """
     return _told(call.caller, call.host, call.address, call.now)
 
 
 def who_asks(asked: Asked) -> WhoAmI:
-    """The same by GET."""
+    """Who calls, with which rights and limits, and what is left of them: the method whoami by GET."""
     asked.spend_request()
     return _told(asked.caller, asked.host, asked.address, asked.now)
 

@@ -26,6 +26,7 @@ _PLAIN: dict[Any, Schema] = {
     int: {"type": "integer"},
     float: {"type": "number"},
     str: {"type": "string"},
+    None: {"type": "null"},
     type(None): {"type": "null"},
     dict: {"type": "object"},
 }

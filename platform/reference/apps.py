@@ -6,3 +6,6 @@ from django.apps import AppConfig
 class ReferenceConfig(AppConfig):
     name = "reference"
     verbose_name = "Reference"
+
+    def ready(self) -> None:
+        from reference import methods  # noqa: F401  (served everywhere, before urls are read)

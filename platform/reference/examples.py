@@ -1,0 +1,128 @@
+"""One request for each method, and what a running service answered it.
+
+Words in braces stand for something of the chain: a signature, a slot. The tests fill them in, send
+every request and keep what came back in recorded.json (see tests/clients/test_shown_answers.py).
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from jsonrpc.methods import Method
+from jsonrpc.wire import to_camel
+
+RECORDED = Path(__file__).parent / "recorded.json"
+
+_VERSIONS = {"maxSupportedTransactionVersion": 0}
+_AT = {"slot": "{slot}"}
+_BEFORE = {"anchor": {"signature": "{signature}", "position": "before"}}
+_WRITTEN = {"encoding": "base64"}
+
+EXAMPLES: dict[tuple[str, str], list[Any]] = {
+    ("/", "simulateBundle"): [
+        {
+            "encodedTransactions": ["{transaction}"],
+            "skipSigVerify": True,
+            "replaceRecentBlockhash": True,
+        }
+    ],
+    ("/", "getHealth"): [],
+    ("/", "rpc.discover"): [],
+    ("/", "whoami"): [],
+    ("/priority", "sendTransaction"): [
+        "{signed}",
+        {"encoding": "base64", "skipPreflight": True, "maxRetries": 0},
+    ],
+    ("/priority", "getTransactionFate"): ["{submitted}"],
+    ("/priority", "getTransactionFates"): [["{submitted}", "{signature}"]],
+    ("/priority", "getHealth"): [],
+    ("/bundle", "sendBundle"): [["{signed_first}", "{signed_second}"], _WRITTEN],
+    ("/bundle", "getBundleFate"): ["{bundle_id}"],
+    ("/bundle", "getBundleStatuses"): [["{bundle_id}"]],
+    ("/bundle", "getInflightBundleStatuses"): [["{bundle_id}"]],
+    ("/bundle", "getTipAccounts"): [],
+    ("/bundle/bundles", "sendBundle"): [["{signed_alone}"], _WRITTEN],
+    ("/bundle/transactions", "sendTransaction"): ["{signed_plain}", _WRITTEN],
+    ("/historical", "getTransaction"): ["{signature}", _VERSIONS],
+    ("/historical", "getSignatureStatuses"): [["{signature}"]],
+    ("/historical", "getBlock"): [
+        "{slot}",
+        {**_VERSIONS, "transactionDetails": "signatures", "rewards": False},
+    ],
+    ("/historical", "getBlocks"): ["{earlier_slot}", "{slot}"],
+    ("/historical", "getBlocksWithLimit"): ["{earlier_slot}", 3],
+    ("/historical", "getSignaturesForAddress"): ["{address}", {"limit": 2}],
+    ("/historical", "getTransactionsForAddress"): [
+        "{address}",
+        {"limit": 2, "sortOrder": "asc", "filters": {"status": "success"}},
+    ],
+    ("/historical", "getSlot"): [],
+    ("/historical", "getBlockTime"): ["{slot}"],
+    ("/historical", "getFirstAvailableBlock"): [],
+    ("/rewind", "getAccountInfo"): ["{address}", {**_BEFORE, **_WRITTEN}],
+    ("/rewind", "getMultipleAccounts"): [["{address}"], {**_AT, **_WRITTEN}],
+    ("/rewind", "getAccountDiff"): [
+        "{address}",
+        {
+            "anchorA": {"signature": "{signature}", "position": "before"},
+            "anchorB": {"signature": "{signature}", "position": "after"},
+        },
+    ],
+    ("/rewind", "getAccountChanges"): [
+        "{address}",
+        {"fromSlot": "{earlier_slot}", "toSlot": "{slot}", "limit": 2},
+    ],
+    ("/rewind", "getRewindCoverage"): [{"includeGaps": True, "maxGaps": 10}],
+    ("/rewind", "simulateHistoricalTransaction"): ["{transaction}", _BEFORE],
+    ("/rewind", "submitSimulationJob"): [{"signatures": ["{signature}"]}],
+    ("/rewind", "getSimulationJob"): ["{job_id}"],
+    ("/rewind", "getSimulationJobResults"): ["{job_id}", {"limit": 1}],
+    ("/rewind", "cancelSimulationJob"): ["{job_id}"],
+}
+
+
+def filled(template: Any, values: dict[str, Any]) -> Any:
+    """The template with each word in braces replaced; one that has no value stays as it is."""
+    if isinstance(template, str) and template[:1] == "{":
+        return values.get(template[1:-1], template)
+    if isinstance(template, list):
+        return [filled(each, values) for each in template]
+    if isinstance(template, dict):
+        return {name: filled(each, values) for name, each in template.items()}
+    return template
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """`values` that stand for the words in braces, and `answers` by path and method."""
+    found: dict[str, Any] = msgspec.json.decode(RECORDED.read_bytes())
+    return found
+
+
+def params_of(path: str, method: str, values: dict[str, Any] | None = None) -> list[Any] | None:
+    """An example's params; with the recorded values unless others are given."""
+    template = EXAMPLES.get((path, method))
+    if template is None:
+        return None
+    made: list[Any] = filled(template, {**recorded()["values"], **(values or {})})
+    return made
+
+
+def answer_of(path: str, method: str) -> Any:
+    """What was answered to an example; None where nothing is recorded."""
+    return recorded()["answers"].get(f"{path} {method}")
+
+
+def pairing(path: str, method: Method) -> list[dict[str, Any]]:
+    """The example as OpenRPC has it."""
+    params = params_of(path, method.name)
+    if params is None:
+        return []
+    names = method.params.names[: len(params)]
+    told = [
+        {"name": to_camel(name), "value": value} for name, value in zip(names, params, strict=True)
+    ]
+    result = {"name": "result", "value": answer_of(path, method.name)}
+    return [{"name": f"{method.name} on {path}", "params": told, "result": result}]

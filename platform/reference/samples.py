@@ -1,0 +1,80 @@
+"""Something of this installation's own chain, so that an example can be sent as it stands."""
+
+import json
+import logging
+import time
+from typing import Any
+
+from django.db import DatabaseError
+from solders.signature import Signature
+
+from chain.commitment import TransactionDetails, TransactionEncoding
+from historical.services import blocks, bounds, transactions
+from jsonrpc.errors import RpcError
+from rewind.services.slots import bounds as archive_bounds
+
+log = logging.getLogger(__name__)
+
+_KEPT_SECONDS = 60.0
+# So far back from the newest slot is looked for a block with a transaction.
+_LOOKED_AT = 40
+_found: tuple[float, dict[str, Any]] = (0.0, {})
+
+
+def samples() -> dict[str, Any]:
+    """Values for the words of the examples; empty where ledger and archive have nothing yet."""
+    global _found
+    now = time.monotonic()
+    if not _found[1] or now - _found[0] > _KEPT_SECONDS:
+        try:
+            _found = (now, _look())
+        except (DatabaseError, RpcError) as problem:
+            log.info("no samples: %s", type(problem).__name__)
+            return {}
+    return _found[1]
+
+
+def forget() -> None:
+    """For tests, whose chains are short-lived."""
+    global _found
+    _found = (0.0, {})
+
+
+def _look() -> dict[str, Any]:
+    newest = bounds.newest_slot_or_none()
+    archived = archive_bounds()
+    if newest is None or archived is None:
+        return {}
+    newest = min(newest, archived[1])
+    first = max(newest - _LOOKED_AT, archived[0], 0)
+    for slot in reversed(blocks.slots_between(first, newest)):
+        told = blocks.block(
+            slot,
+            encoding=TransactionEncoding.JSON,
+            details=TransactionDetails.SIGNATURES,
+            rewards=False,
+            max_version=0,
+        )
+        signatures = json.loads(bytes(told))["signatures"]
+        if signatures:
+            return _of(signatures[-1], slot, first)
+    return {}
+
+
+def _of(text: str, slot: int, first: int) -> dict[str, Any]:
+    signature = Signature.from_string(text)
+    encodings = (TransactionEncoding.JSON, TransactionEncoding.BASE64)
+    plain, wire = (
+        transactions.transaction(signature, encoding=encoding, max_version=0)
+        for encoding in encodings
+    )
+    if plain is None or wire is None:
+        return {}
+    message = json.loads(bytes(plain))["transaction"]["message"]
+    return {
+        "signature": text,
+        "slot": slot,
+        "earlier_slot": first,
+        "address": message["accountKeys"][0],
+        "transaction": json.loads(bytes(wire))["transaction"][0],
+    }
