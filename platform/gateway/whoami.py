@@ -188,7 +188,7 @@ def whoami(call: Call) -> WhoAmI:
 
 
 def who_asks(asked: Asked) -> WhoAmI:
-    """Who calls, with which rights and limits, and what is left of them: the method whoami by GET."""
+    """Who calls, with which rights and limits, and what is left of them: whoami by GET."""
     asked.spend_request()
     return _told(asked.caller, asked.host, asked.address, asked.now)
 
