@@ -28,6 +28,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Coverage", "rewind", "slottally", "view_timeline"),
             _list("Gaps of the archive", "rewind", "gap", "broken_image"),
             _list("Gaps of the ledger", "historical", "gap", "broken_image"),
+            _list("Range orders", "ingest", "rangeorder", "published_with_changes"),
             _list("Replay audit", "rewind", "auditedday", "fact_check"),
             _list("Divergences", "rewind", "divergence", "difference"),
             _list("Blocks", "historical", "block", "deployed_code"),

@@ -67,6 +67,11 @@ app.conf.beat_schedule = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "work-off-orders": {
+        "task": "ingest.tasks.work_off_orders",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
     "apply-retention": {
         "task": "ingest.tasks.apply_retention",
         "schedule": 60.0,
@@ -111,6 +116,11 @@ app.conf.beat_schedule = {
         "task": "operations.tasks.watch_over_service",
         "schedule": 15.0,
         "options": {"expires": 15.0},
+    },
+    "check-audit-log": {
+        "task": "staff.tasks.check_audit_log",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
     },
     "index-segments": {
         "task": "rewind.tasks.index_segments",

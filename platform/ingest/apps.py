@@ -1,4 +1,4 @@
-"""Slots into the areas, as a Django app: it has commands and tasks, no tables."""
+"""Slots into the areas, as a Django app."""
 
 import time
 from typing import Any

@@ -14,6 +14,10 @@ class ImportRefused(Exception):
         self.blocks = blocks
 
 
+class OrderRefused(Exception):
+    """An order over a range of slots that cannot be taken; the text is for who asked."""
+
+
 class WrongChain(Exception):
     """The upstream is of another chain than the one that is stored."""
 

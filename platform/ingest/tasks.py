@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
-from ingest.services import classification, fates, filling, retention, slots
+from ingest.services import classification, fates, filling, orders, retention, slots
 from ingest.sources import nodes, upstream_node
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,12 @@ def classify_slots() -> None:
 def fill_gaps() -> None:
     with until_next_call("fill_gaps", log):
         filling.fill_due_gaps(now=timezone.now)
+
+
+@shared_task
+def work_off_orders() -> None:
+    with until_next_call("work_off_orders", log):
+        orders.work_off(now=timezone.now, seconds=_SECONDS)
 
 
 @shared_task

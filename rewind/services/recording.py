@@ -28,7 +28,8 @@ _WRITE = AccountChange.Kind.WRITE.value
 @dataclass(slots=True)
 class Recorded:
     """What became of the records, by slot; `changes` are new rows, `filtered` writes that were
-    dropped by filter. `too_old` lie below the window, `without_accounts` had no account writes.
+    dropped by filter, `corrected` rows that said otherwise. `too_old` lie below the window,
+    `without_accounts` had no account writes.
     """
 
     recorded: list[Slot] = field(default_factory=list)
@@ -38,14 +39,19 @@ class Recorded:
     without_accounts: list[Slot] = field(default_factory=list)
     changes: int = 0
     filtered: int = 0
+    corrected: int = 0
 
 
 @transaction.atomic
-def record_slots(records: Sequence[SlotRecord], *, source: str, now: datetime) -> Recorded:
+def record_slots(
+    records: Sequence[SlotRecord], *, source: str, now: datetime, anew: bool = False
+) -> Recorded:
     """All of the slots, or none when one of them cannot be recorded: raises BadSlot, SlotConflict.
 
     A slot that is there stays as it is; one of which only each account's last write was told is
     completed by a record that has every write. Gaps follow (rewind/services/gaps.py).
+    With `anew`, what such a record says of a slot that has every write is held against its rows:
+    what is lacking comes, what is wrong is mended.
     """
     result = Recorded()
     if not records:
@@ -55,13 +61,14 @@ def record_slots(records: Sequence[SlotRecord], *, source: str, now: datetime) -
     for record in ascending:
         _check_numbers(record)
     store.lock_for_writing([record.slot for record in ascending])
-    chosen = _chosen(ascending, result)
+    known = store.stored([record.slot for record in ascending])
+    chosen = _chosen(ascending, known, result, anew=anew)
     fresh = [record for record in chosen if record.slot not in result.improved]
     changes = _write(chosen, result)
     links.follow(
         fresh, without_accounts=_without_accounts(ascending, result), source=source, now=now
     )
-    _mark(chosen, changes, set(result.improved), source, now)
+    _mark(chosen, changes, known, source, now)
     return result
 
 
@@ -73,10 +80,11 @@ def _check_numbers(record: SlotRecord) -> None:
         raise BadSlot(slot, f"its parent {parent} does not come before it")
 
 
-def _chosen(records: list[SlotRecord], result: Recorded) -> list[SlotRecord]:
+def _chosen(
+    records: list[SlotRecord], known: dict[int, store.Stored], result: Recorded, *, anew: bool
+) -> list[SlotRecord]:
     """The records to write, ascending: new slots, and those that improve a slot that is there."""
     kept_from = store.first_kept_slot()
-    known = store.stored([record.slot for record in records])
     chosen: dict[Slot, SlotRecord] = {}
     for record in records:
         slot, there = record.slot, known.get(record.slot)
@@ -90,7 +98,7 @@ def _chosen(records: list[SlotRecord], result: Recorded) -> list[SlotRecord]:
             result.too_old.append(slot)
         elif record.account_writes is None:
             (result.without_accounts if there is None else result.present).append(slot)
-        elif there is not None and there.granularity <= record.granularity:
+        elif there is not None and not _improves(record, there, anew=anew):
             result.present.append(slot)
         elif rival is None or record.granularity < rival.granularity:
             chosen[slot] = record
@@ -98,6 +106,12 @@ def _chosen(records: list[SlotRecord], result: Recorded) -> list[SlotRecord]:
     result.improved = [slot for slot in chosen if slot in known]
     result.recorded = [slot for slot in chosen if slot not in known]
     return list(chosen.values())
+
+
+def _improves(record: SlotRecord, there: store.Stored, *, anew: bool) -> bool:
+    if anew and record.granularity == Granularity.WRITE:
+        return True
+    return record.granularity < there.granularity
 
 
 def _blockhash(record: SlotRecord) -> bytes:
@@ -125,6 +139,7 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
         if batch.staged:
             writing.stage()
             writing.copy_staged(batch.staged)
+            result.corrected = writing.correct_staged()
             changes.update(writing.insert_staged())
             changes.update(writing.turn_bases_into_writes())
     except writing.NotAU64 as error:
@@ -214,7 +229,7 @@ def _without_accounts(records: list[SlotRecord], result: Recorded) -> list[SlotR
 def _mark(
     records: list[SlotRecord],
     changes: Counter[int],
-    improved: set[Slot],
+    known: dict[int, store.Stored],
     source: str,
     now: datetime,
 ) -> None:
@@ -224,9 +239,10 @@ def _mark(
     for record in records:
         slot, rows = record.slot, changes[record.slot]
         coarse = int(record.granularity is not Granularity.WRITE)
-        if slot in improved:
+        if slot in known:
             store.improve_slot(slot, granularity=record.granularity, changes=rows, source=source)
-            tallies.add(slot, slots=0, coarse_slots=coarse - 1, changes=rows)
+            was_coarse = int(known[slot].granularity != Granularity.WRITE)
+            tallies.add(slot, slots=0, coarse_slots=coarse - was_coarse, changes=rows)
             continue
         fresh.append(
             ArchivedSlot(

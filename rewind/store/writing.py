@@ -60,6 +60,21 @@ def copy_staged(rows: Iterable[NewChange]) -> None:
     copy_rows("rewind_staged", _COLUMNS, _packed(rows))
 
 
+def correct_staged() -> int:
+    """Rows that say otherwise than the staged one of their key say what that one says; how many."""
+    told = ("lamports", "rent_epoch", "owner_id", "executable", "data")
+    mine, theirs = (", ".join(f"{of}.{name}" for name in told) for of in ("stored", "staged"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE rewind_accountchange AS stored SET"
+            f" {', '.join(f'{name} = staged.{name}' for name in _STATE)}"
+            " FROM rewind_staged AS staged WHERE staged.pubkey = stored.pubkey"
+            " AND staged.slot = stored.slot AND staged.position = stored.position"
+            f" AND stored.kind = 0 AND staged.kind = 0 AND ({mine}) IS DISTINCT FROM ({theirs})"
+        )
+        return int(cursor.rowcount)
+
+
 def insert_staged() -> dict[int, int]:
     """The staged rows are in the archive; per slot, how many were not there before."""
     with connection.cursor() as cursor:

@@ -35,6 +35,14 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> tuple[str, int]
     """Slots of the window that the stream's server still has, stored: the source's name, and how
     many came. Raises NoReplay.
     """
+    source = stream_name()
+    return source, _stored(closed_slots(window), source, now)
+
+
+def closed_slots(window: SlotRange) -> Iterator[ClosedSlot]:
+    """Slots of the window that the stream's server still has, one after the other as they close.
+    Raises NoReplay.
+    """
     if not settings.UPSTREAM_GEYSER_URL:
         raise NoReplay("no stream is followed, and only a stream has account writes")
     source = stream_name()
@@ -45,7 +53,7 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> tuple[str, int]
         if oldest > window.last:
             raise NoReplay(f"{source} has slots from {oldest} on alone")
         begin = Slot(max(oldest, window.first))
-        return source, _stored(_received(begin, Slot(window.last)), source, now)
+        yield from _received(begin, Slot(window.last))
     except (StreamError, NodeError) as error:
         raise NoReplay(f"{source}: {error}") from None
 

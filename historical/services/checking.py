@@ -1,0 +1,102 @@
+"""Whether the ledger holds together, slot by slot."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from chain.encodings import b58encode
+from chain.slot_ranges import SlotRange
+from columns.gap_life import open_gaps
+from historical.models import Gap
+from historical.segments import SEGMENT_SLOTS, digest, segment_of, unpack_entries
+from historical.services.recorded import recorded_at
+from historical.services.stored_content import Unreadable, transactions_of
+from historical.store import addresses, checking
+from historical.store import blocks as store
+
+_LONGEST_RUN = 4 * SEGMENT_SLOTS
+
+
+class Fault(NamedTuple):
+    """What of a slot is not as it should be, by a word of ingest/finding_words.py."""
+
+    slot: int
+    what: str
+    detail: str = ""
+
+
+def check_links(window: SlotRange) -> Iterator[Fault]:
+    """What the blocks of the window say of each other and of their parents."""
+    bounds = store.bounds()
+    if bounds is None:
+        return
+    headers = checking.headers_between(*window)
+    known = {header.slot: header for header in headers}
+    outside = {header.parent_slot for header in headers} - known.keys()
+    known.update(checking.headers_at(sorted(outside)))
+    below = checking.slot_below(headers[0].slot) if headers else None
+    for header in headers:
+        slot, parent_slot = header.slot, header.parent_slot
+        parent = known.get(parent_slot)
+        if below is not None and parent_slot < below and slot != 0:
+            yield Fault(below, "between_links", f"block {slot} follows {parent_slot}")
+        if parent is not None and slot != 0:
+            if parent.blockhash != header.previous_blockhash:
+                told = f"{b58encode(header.previous_blockhash)}, block {parent_slot} is"
+                yield Fault(slot, "wrong_link", f"{told} {b58encode(parent.blockhash)}")
+        elif bounds[0] <= parent_slot < slot and not _in_gap(parent_slot):
+            yield Fault(parent_slot, "parent_missing", f"block {slot} follows it")
+        below = slot
+
+
+def check_index(window: SlotRange) -> Iterator[Fault]:
+    """Whether the index has each block's transactions, no more and no less."""
+    counted = checking.indexed_counts(*window)
+    for header in checking.headers_between(*window):
+        number, highest = counted.pop(header.slot, (0, -1))
+        if number != header.transaction_count or highest != number - 1:
+            told = f"{number} in the index, {header.transaction_count} in the block"
+            yield Fault(header.slot, "index_count", told)
+    for slot, (number, _) in sorted(counted.items()):
+        yield Fault(slot, "index_count", f"{number} in the index, and no block")
+
+
+def check_transactions(slot: int, entries: Sequence[dict[str, Any]], count: int) -> Iterator[Fault]:
+    """Whether the block's texts are as many as it says, and some of them stand where the index
+    says: their signatures are of their own messages, and their fee payers lead to them.
+    """
+    if len(entries) != count:
+        yield Fault(slot, "unreadable", f"{len(entries)} texts, {count} in the block")
+        return
+    for index in sorted({0, count // 2, count - 1} & set(range(count))):
+        try:
+            found = recorded_at(slot, index)
+        except Exception as error:  # whatever a damaged text makes of its reader
+            yield Fault(slot, "unreadable", f"transaction {index}: {type(error).__name__}")
+            continue
+        if found is None:
+            continue  # the count of the index has told it
+        if not all(found.transaction.verify_with_results()):
+            yield Fault(slot, "wrong_signature", f"transaction {index}, {found.signature}")
+        payer = found.transaction.message.account_keys[0]
+        if not _leads_to(bytes(payer), slot, index):
+            yield Fault(slot, "address_index", f"transaction {index}, fee payer {payer}")
+
+
+def read_transactions(slot: int) -> tuple[list[dict[str, Any]], Fault | None]:
+    """The block's transactions, or why they cannot be read."""
+    try:
+        return transactions_of(slot), None
+    except Unreadable as error:
+        return [], Fault(slot, "unreadable", str(error))
+
+
+def _leads_to(address: bytes, slot: int, index: int) -> bool:
+    begins = segment_of(slot) * SEGMENT_SLOTS
+    rows = addresses.entries_from(digest(address), begins, _LONGEST_RUN)
+    return any(
+        (slot, index) in unpack_entries(first, packed) for first, packed in rows if first <= slot
+    )
+
+
+def _in_gap(slot: int) -> bool:
+    return bool(open_gaps(Gap, SlotRange(slot, slot)))

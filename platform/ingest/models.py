@@ -1,0 +1,101 @@
+"""Orders over ranges of slots, and what they found."""
+
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import BigIntegerRangeField, RangeOperators
+from django.db import models
+from django.db.models import F, Func, Q, Value
+
+from columns.numbers import SlotColumn
+
+
+class RangeOrder(models.Model):
+    """Slots that are to be fetched anew, or looked at without changing anything. The worker goes
+    through them in steps; each step is kept with its counts, so that a killed one costs a step.
+    """
+
+    class Kind(models.TextChoices):
+        REINGEST = "reingest", "re-ingest"
+        VERIFY = "verify"
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        CANCELLED = "cancelled"
+        FAILED = "failed"
+
+    kind = models.TextField(choices=Kind.choices)
+    first_slot = SlotColumn()
+    last_slot = SlotColumn()
+    archive = models.BooleanField(default=True)
+    ledger = models.BooleanField(default=True)
+    source = models.TextField(
+        blank=True, help_text="stream, a node's name, or empty: what is stored alone"
+    )
+    state = models.TextField(choices=State.choices, default=State.QUEUED)
+    asked_by = models.TextField()
+    asked_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    next_slot = SlotColumn(help_text="Where the next step begins")
+    sound = models.BigIntegerField(default=0, help_text="Slots found as they should be")
+    stored = models.BigIntegerField(default=0, help_text="Slots that were lacking and came")
+    changed = models.BigIntegerField(default=0, help_text="Slots that differed and came anew")
+    findings = models.BigIntegerField(default=0)
+    failure = models.TextField(blank=True)
+    tries = models.SmallIntegerField(default=0, help_text="Steps that failed since the last one")
+    # While somebody is at it nobody else is; a killed one is taken up again from here on.
+    due_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "range order"
+        permissions = [("order_ranges", "Can order re-ingests and verifications of ranges")]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                condition=Q(state__in=["queued", "running"]),
+                name="open_range_orders",
+            )
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(first_slot__lte=F("last_slot")),
+                name="a_range_order_begins_before_it_ends",
+            ),
+            ExclusionConstraint(
+                name="one_open_order_at_a_time_per_range",
+                expressions=[
+                    (
+                        Func(
+                            "first_slot",
+                            "last_slot",
+                            Value("[]"),
+                            function="int8range",
+                            output_field=BigIntegerRangeField(),
+                        ),
+                        RangeOperators.OVERLAPS,
+                    )
+                ],
+                condition=Q(state__in=["queued", "running"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of slots {self.first_slot} to {self.last_slot}"
+
+
+class Finding(models.Model):
+    """A slot that an order found otherwise than it should be."""
+
+    order = models.ForeignKey(RangeOrder, models.CASCADE, related_name="found")
+    slot = SlotColumn()
+    area = models.TextField(help_text="archive or ledger")
+    what = models.TextField(help_text="A word of ingest/finding_words.py")
+    detail = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.what} at slot {self.slot}"

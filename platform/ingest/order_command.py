@@ -1,0 +1,83 @@
+"""What the commands that give orders over slots have in common: they work one off, and say how far
+they are.
+"""
+
+import sys
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from chain.slot_ranges import SlotRange
+from ingest.errors import OrderRefused
+from ingest.finding_words import FINDINGS
+from ingest.models import RangeOrder
+from ingest.services import orders
+from staff import audit
+
+# The worker takes up what nobody has been at for so long, such as an order of a command that died.
+_OURS = timedelta(hours=1)
+_SHOWN = 50
+
+
+def add_range(parser: CommandParser) -> None:
+    parser.add_argument("first", type=int, metavar="FIRST")
+    parser.add_argument("last", type=int, metavar="LAST")
+    areas = parser.add_mutually_exclusive_group()
+    areas.add_argument("--ledger-only", action="store_true", help="leave the archive out")
+    areas.add_argument("--archive-only", action="store_true", help="leave the ledger out")
+
+
+def work_off(command: BaseCommand, kind: str, source: str, options: dict[str, Any]) -> None:
+    """The order of the options, to its end. Raises CommandError where it fails or finds anything
+    that is left to do.
+    """
+    try:
+        with transaction.atomic():
+            order = orders.ask(
+                kind,
+                SlotRange(options["first"], options["last"]),
+                archive=not options["ledger_only"],
+                ledger=not options["archive_only"],
+                source=source,
+                asked_by="command line",
+                now=timezone.now(),
+                due_at=timezone.now() + _OURS,
+            )
+            audit.record(None, "ordered", order)
+    except OrderRefused as refused:
+        raise CommandError(str(refused)) from None
+    try:
+        orders.work_to_the_end(order, now=timezone.now, told=_bar)
+    except KeyboardInterrupt:
+        orders.cancel([order.pk], now=timezone.now())
+        command.stderr.write(f"\nstopped before slot {order.next_slot}; what was done stays")
+        raise SystemExit(130) from None
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    _tell(command, order)
+
+
+def _tell(command: BaseCommand, order: RangeOrder) -> None:
+    for each in order.found.all()[:_SHOWN]:
+        told = FINDINGS[each.what]
+        detail = f" ({each.detail})" if each.detail else ""
+        command.stdout.write(f"{each.area} slot {each.slot}: {told.text}{detail}. {told.advice}.")
+    if order.findings > _SHOWN:
+        command.stdout.write(f"... and {order.findings - _SHOWN:,} more, on the admin's page")
+    command.stdout.write(
+        f"{order.sound:,} slots are as they should be, {order.stored:,} came,"
+        f" {order.changed:,} came anew, {order.findings:,} findings"
+    )
+    if order.state == RangeOrder.State.FAILED:
+        raise CommandError(f"stopped before slot {order.next_slot}: {order.failure}")
+
+
+def _bar(order: RangeOrder) -> None:
+    if sys.stderr.isatty():
+        slots = order.last_slot - order.first_slot + 1
+        done = min(slots, order.next_slot - order.first_slot)
+        sys.stderr.write(f"\r{done:,} of {slots:,} slots, {order.findings:,} findings")
+        sys.stderr.flush()

@@ -1,0 +1,90 @@
+"""Looking whether what is stored holds together; nothing is changed."""
+
+from collections.abc import Iterator
+
+from chain.slot_ranges import SlotRange
+from chain.units import Slot
+from historical.services import checking as ledger_checking
+from historical.services.checking import Fault
+from historical.services.stored_content import changed_balances, differing
+from historical.store import checking as ledger_store
+from historical.store.tallies import TALLIED_SLOTS
+from ingest.services.order_steps import Asked, Step
+from rewind.services import checking as archive_checking
+from rewind.store import checking as archive_store
+from upstream.node import BadBlock, Node, SlotNotAvailable
+
+_STEP_SLOTS = 100
+_STEP_SLOTS_WITH_NODE = 16
+
+
+def verify_step(asked: Asked, first: int, node: Node | None) -> Step:
+    """The next slots of the order. Raises NodeError where a node is asked."""
+    size = _STEP_SLOTS if node is None else _STEP_SLOTS_WITH_NODE
+    window = SlotRange(first, min(first + size - 1, asked.last_slot))
+    step = Step(window.last + 1)
+    if first == asked.first_slot:
+        _check_tallies(SlotRange(asked.first_slot, asked.last_slot), asked, step)
+    headers = ledger_store.headers_between(*window)
+    archived = {each.slot: each for each in archive_store.archived_between(*window)}
+    if asked.ledger:
+        step.ledger_faults += ledger_checking.check_links(window)
+        step.ledger_faults += ledger_checking.check_index(window)
+    for header in headers:
+        entries, fault = ledger_checking.read_transactions(header.slot)
+        if asked.ledger:
+            step.ledger_faults += (
+                [fault]
+                if fault is not None
+                else ledger_checking.check_transactions(
+                    header.slot, entries, header.transaction_count
+                )
+            )
+        if asked.archive and header.slot in archived:
+            balances = list(changed_balances(entries))
+            step.archive_faults += archive_checking.check_writes(archived[header.slot], balances)
+    if asked.archive:
+        step.archive_faults += archive_checking.check_slots(window, headers)
+        step.archive_faults += archive_checking.check_counts(window)
+    if node is not None:
+        step.ledger_faults += _against(node, window, {header.slot for header in headers})
+    looked_at = {header.slot for header in headers} if asked.ledger else set()
+    step.count_sound([*looked_at, *(archived if asked.archive else ())])
+    return step
+
+
+def _check_tallies(window: SlotRange, asked: Asked, step: Step) -> None:
+    if asked.ledger:
+        runs = ledger_store.wrong_tallies(*window)
+        step.ledger_faults += [Fault(run * TALLIED_SLOTS, "ledger_tally") for run in runs]
+    if asked.archive:
+        runs = archive_store.wrong_tallies(*window)
+        step.archive_faults += [Fault(run * TALLIED_SLOTS, "archive_tally") for run in runs]
+
+
+def _against(node: Node, window: SlotRange, stored: set[int]) -> Iterator[Fault]:
+    """The node's word on the window, where it reaches."""
+    low = max(window.first, node.first_available_block())
+    high = min(window.last, node.slot("finalized"))
+    if low > high:
+        return
+    listed = set(node.blocks(Slot(low), Slot(high)))
+    for slot in range(low, high + 1):
+        if slot not in stored:
+            if slot in listed:
+                yield Fault(slot, "node_has_it", node.name)
+        elif slot not in listed:
+            yield Fault(slot, "node_has_none", node.name)
+        else:
+            yield from _held_against(node, slot)
+
+
+def _held_against(node: Node, slot: int) -> Iterator[Fault]:
+    try:
+        record = node.block(Slot(slot))
+    except (SlotNotAvailable, BadBlock) as error:
+        yield Fault(slot, "source_lacks", str(error)[:300])
+        return
+    parts = differing(record, told_more=False)
+    if parts:
+        yield Fault(slot, "node_differs", f"{', '.join(parts)}, by {node.name}")

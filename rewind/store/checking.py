@@ -1,0 +1,148 @@
+"""What a verification reads of the archive."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from django.db import connection, transaction
+
+from rewind.store import partitions
+from rewind.store.slots import TALLIED_SLOTS
+
+# A partition is read through for its writes when it is no larger: some tenths of a second.
+_SCANNED_BYTES = 64 * 1_048_576
+
+
+class Archived(NamedTuple):
+    """An archived slot as its row tells it."""
+
+    slot: int
+    parent_slot: int
+    blockhash: bytes
+    granularity: int
+    changes: int
+
+
+class Written(NamedTuple):
+    """A write that a block tells of: who, by which transaction, and the balance afterwards."""
+
+    pubkey: bytes
+    position: int
+    lamports: int
+
+
+def archived_between(first: int, last: int) -> list[Archived]:
+    """Ascending."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT slot, parent_slot, blockhash, granularity, changes FROM rewind_archivedslot"
+            " WHERE slot BETWEEN %s AND %s ORDER BY slot",
+            [first, last],
+        )
+        return [
+            Archived(slot, parent, bytes(blockhash), *rest)
+            for slot, parent, blockhash, *rest in cursor.fetchall()
+        ]
+
+
+def balances_of(slot: int, writes: Sequence[Written]) -> list[int | None]:
+    """What the archive has for each write, as stored (a u64 in a signed number's bits); None where
+    it has no row.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT change.lamports FROM"
+            " unnest(%s::bytea[], %s::int[]) WITH ORDINALITY AS told (pubkey, position, number)"
+            " LEFT JOIN rewind_accountchange AS change ON change.slot = %s"
+            " AND change.pubkey = told.pubkey AND change.position = told.position"
+            " ORDER BY number",
+            [[each.pubkey for each in writes], [each.position for each in writes], slot],
+        )
+        return [lamports for (lamports,) in cursor.fetchall()]
+
+
+def written_in(slot: int, pubkeys: Collection[bytes]) -> set[bytes]:
+    """Those of the accounts that have any row of the slot."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT pubkey FROM rewind_accountchange WHERE slot = %s AND pubkey = ANY(%s)",
+            [slot, list(pubkeys)],
+        )
+        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+
+
+def dropped_among(pubkeys: Collection[bytes]) -> set[bytes]:
+    """Those of the accounts that a filter has dropped writes of."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY(%s)", [list(pubkeys)]
+        )
+        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+
+
+def writes_of_slots(first: int, last: int) -> dict[int, int] | None:
+    """Slot → its writes, by counting them; None where that would read too much."""
+    tables = [
+        each.table for each in partitions.existing() if each.first <= last and each.last >= first
+    ]
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute("SELECT pg_relation_size(%s::regclass)", [table])
+            if cursor.fetchone()[0] > _SCANNED_BYTES:
+                return None
+        cursor.execute(
+            "SELECT slot, count(*) FROM rewind_accountchange"
+            " WHERE slot BETWEEN %s AND %s AND kind = 0 GROUP BY slot",
+            [first, last],
+        )
+        return dict(cursor.fetchall())
+
+
+_TRUTH = f"""
+    SELECT slot / {TALLIED_SLOTS} AS run, count(*) AS slots,
+        count(*) FILTER (WHERE granularity > 0) AS coarse_slots, sum(changes)::bigint AS changes
+    FROM rewind_archivedslot WHERE slot BETWEEN %(first)s AND %(last)s GROUP BY 1
+"""
+
+
+def wrong_tallies(first: int, last: int) -> list[int]:
+    """Runs that touch the range whose counts are not those of their slots. The run where the window
+    begins is left out: what fell out of it is still counted there.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM rewind_slottally"
+            f" WHERE run BETWEEN %(first)s / {TALLIED_SLOTS} AND %(last)s / {TALLIED_SLOTS})"
+            " AS tally USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
+            " IS DISTINCT FROM (tally.slots::bigint, tally.coarse_slots::bigint, tally.changes)"
+            f" AND run > coalesce((SELECT first_kept_slot / {TALLIED_SLOTS}"
+            " FROM rewind_archivestate), -1) ORDER BY run",
+            _whole_runs(first, last),
+        )
+        return [run for (run,) in cursor.fetchall()]
+
+
+@transaction.atomic
+def recount(runs: Sequence[int]) -> None:
+    """The runs' counts are those of their slots. Who writes meanwhile waits for the rows, and
+    counts what it brings itself.
+    """
+    with connection.cursor() as cursor:
+        for run in sorted(runs):
+            cursor.execute(
+                "INSERT INTO rewind_slottally (run, slots, coarse_slots, changes)"
+                " VALUES (%s, 0, 0, 0) ON CONFLICT (run) DO UPDATE SET run = excluded.run",
+                [run],
+            )
+            cursor.execute(
+                "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
+                " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
+                f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
+                {**_whole_runs(run * TALLIED_SLOTS, run * TALLIED_SLOTS), "run": run},
+            )
+
+
+def _whole_runs(first: int, last: int) -> dict[str, int]:
+    return {
+        "first": first // TALLIED_SLOTS * TALLIED_SLOTS,
+        "last": last // TALLIED_SLOTS * TALLIED_SLOTS + TALLIED_SLOTS - 1,
+    }
