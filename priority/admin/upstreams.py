@@ -1,5 +1,6 @@
 """Upstreams: the ways to the leaders, and their circuit breakers."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -7,19 +8,39 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin import words
 from access.models import Tier
+from priority.admin.landing import percent
+from priority.admin.upstream_lately import upstream_lately
 from priority.models import Upstream
+from priority.services import upstream_orders as orders
+from priority.services.landing_report import all_figures
 from priority.submissions import BUNDLE_NAME
+from staff import audit
 from staff.pages import StaffAdmin
 
 Kind = Upstream.Kind
+_DONE = {
+    "enabled": "Enabled",
+    "disabled": "Disabled",
+    "drained": "No new submissions go to",
+    "reset the breaker of": "Tried again now",
+}
+_NOTHING = {
+    "enabled": "they take submissions already",
+    "disabled": "they are disabled already",
+    "drained": "they are disabled, or drained already",
+    "reset the breaker of": "no breaker of theirs is open",
+}
 
 
 def derived_url(kind: str) -> str:
@@ -103,12 +124,22 @@ def _missing(kind: str) -> str:
 @admin.register(Upstream)
 class UpstreamAdmin(StaffAdmin):
     form = UpstreamForm
-    list_display = ("name", "way", "leads_to", "for_tiers", "share", "switched", "breaker")
+    list_display = (
+        "name",
+        "way",
+        "leads_to",
+        "for_tiers",
+        "share",
+        "switched",
+        "breaker",
+        "lately",
+    )
     list_filter = ("kind", "is_enabled")
     search_fields = ("name", "url")
     search_help_text = "Name or address"
-    actions = ["enable", "disable", "reset_breaker"]
-    readonly_fields = ("breaker",)
+    actions = ["enable", "drain", "disable", "reset_breaker"]
+    readonly_fields = ("breaker", "switched")
+    change_form_outer_after_template = "admin/priority/upstream/lately.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
         ("Who goes this way", {"fields": ("tiers", "weight")}),
@@ -116,36 +147,86 @@ class UpstreamAdmin(StaffAdmin):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        breaker = () if obj is None else (("Circuit breaker", {"fields": ("breaker",)}),)
-        return (*self.fieldsets, *breaker)
+        state = ("Now", {"fields": ("switched", "breaker")})
+        return self.fieldsets if obj is None else (state, *self.fieldsets)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Upstream]:
         queryset: QuerySet[Upstream] = super().get_queryset(request)
         return queryset.prefetch_related("tiers")
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        figures = {each.name: each for each in all_figures(now=timezone.now())}
+        for upstream in changes.result_list:
+            upstream.figures = figures.get(upstream.name)
+        return changes
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        upstream = None if object_id is None else self.get_object(request, unquote(object_id))
+        beside = {} if upstream is None else upstream_lately(upstream, now=timezone.now())
+        extra = {**beside, **(extra_context or {})}
+        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
+        return response
+
+    def save_model(self, request: HttpRequest, obj: Upstream, form: Any, change: bool) -> None:
+        if "is_enabled" in form.changed_data:
+            obj.draining_since = None
+        super().save_model(request, obj, form, change)
+
     # --- orders: the landers read the rows every second or two ---
 
     @admin.action(description="Enable", permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        self._switch(request, queryset, on=True)
+        self._carry_out(request, queryset, "enabled", orders.enable)
+
+    @admin.action(description="Drain: no new submissions", permissions=["change"])
+    def drain(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
+        def drain(pk: int) -> bool:
+            return orders.drain(pk, now=timezone.now())
+
+        self._carry_out(request, queryset, "drained", drain)
+        self._warn(request)
 
     @admin.action(description="Disable", permissions=["change"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        self._switch(request, queryset, on=False)
-        if not Upstream.objects.filter(is_enabled=True).exists():
-            messages.warning(request, "No upstream is left: what is accepted now will expire.")
+        self._carry_out(request, queryset, "disabled", orders.disable)
+        self._warn(request)
 
     @admin.action(description="Reset the circuit breaker", permissions=["change"])
     def reset_breaker(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        broken = queryset.filter(broken_until__isnull=False)
-        count = broken.update(broken_until=None, broken_reason="")
-        noun = "upstream is" if count == 1 else "upstreams are"
-        messages.success(request, f"{count} {noun} tried again; others had no open breaker.")
+        def reset(pk: int) -> bool:
+            return orders.reset_breaker(pk, now=timezone.now())
 
-    def _switch(self, request: HttpRequest, queryset: QuerySet[Upstream], *, on: bool) -> None:
-        count = queryset.exclude(is_enabled=on).update(is_enabled=on)
-        noun = "upstream is" if count == 1 else "upstreams are"
-        messages.success(request, f"{count} {noun} {'enabled' if on else 'disabled'} now.")
+        self._carry_out(request, queryset, "reset the breaker of", reset)
+
+    def _carry_out(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[Upstream],
+        verb: str,
+        order: Callable[[int], bool],
+    ) -> None:
+        done = []
+        with transaction.atomic():
+            for upstream in queryset:
+                if order(upstream.pk):
+                    audit.record(request, verb, upstream)
+                    done.append(upstream.name)
+        names = ", ".join(done)
+        if done:
+            messages.success(request, f"{_DONE[verb]}: {names}. Landers follow within two seconds.")
+        else:
+            messages.info(request, f"Nothing to do: {_NOTHING[verb]}.")
+
+    def _warn(self, request: HttpRequest) -> None:
+        if not Upstream.objects.filter(is_enabled=True, draining_since__isnull=True).exists():
+            messages.warning(request, "No upstream is left: what is accepted now will expire.")
 
     # --- what is shown ---
 
@@ -170,16 +251,40 @@ class UpstreamAdmin(StaffAdmin):
     def share(self, upstream: Upstream) -> str:
         return f"{upstream.weight}%"
 
-    @admin.display(description="enabled", ordering="is_enabled")
+    @admin.display(description="state", ordering="is_enabled")
     def switched(self, upstream: Upstream) -> SafeString:
-        if upstream.is_enabled:
-            return words.coloured("enabled", "good")
-        return words.coloured("disabled", "quiet")
+        return state_word(upstream)
+
+    @admin.display(description="last 24 hours")
+    def lately(self, upstream: Any) -> SafeString | str:
+        figures = getattr(upstream, "figures", None)
+        if figures is None:
+            return "-"
+        took = sum(figures.took.values())
+        link = f"{reverse('admin:priority_landing')}?upstream={upstream.name}"
+        told = f"{took:,} taken, {percent(figures.rate)} landed"
+        return format_html('<a class="tm-link" href="{}">{}</a>', link, told)
 
     @admin.display(description="circuit breaker", ordering="broken_until")
     def breaker(self, upstream: Upstream) -> SafeString:
         word = breaker_word(upstream, timezone.now())
         return format_html('{} <span class="tm-muted">{}</span>', word, upstream.broken_reason)
+
+
+def state_word(upstream: Upstream) -> SafeString:
+    """Whether it takes new submissions, and how far it is drained."""
+    if not upstream.is_enabled:
+        return words.coloured("disabled", "quiet", "Nothing is sent to it.")
+    draining = orders.draining(upstream)
+    if draining is None:
+        return words.coloured("enabled", "good", "It takes new submissions.")
+    since = f"No new submissions since {words.plain(draining.since, seconds=True)}"
+    if draining.is_drained:
+        hint = f"{since}; all that were accepted before have a fate: it may be disabled."
+        return words.coloured("drained", "quiet", hint)
+    most = "at least " if draining.under_way >= orders.MOST_COUNTED else ""
+    hint = f"{since}; {most}{draining.under_way:,} of before have no fate yet."
+    return words.coloured(f"draining, {most}{draining.under_way:,} under way", "warning", hint)
 
 
 def breaker_word(upstream: Upstream, now: datetime) -> SafeString:

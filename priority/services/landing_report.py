@@ -189,11 +189,9 @@ def landing_report(span: Span, narrowed: Narrowed, *, now: datetime) -> LandingR
     )
 
 
-def upstream_figures(name: str, *, now: datetime, span: Span = SPANS[1]) -> UpstreamFigures:
-    """What one upstream did in the span."""
-    facts = store.facts(_times(span, now), tier="", upstream=name)
-    found = _upstreams([fact for fact in facts if fact.upstream == name])
-    return found[0] if found else UpstreamFigures(name)
+def all_figures(*, now: datetime, span: Span = SPANS[1]) -> Sequence[UpstreamFigures]:
+    """What every upstream did in the span that did anything."""
+    return _upstreams(store.facts(_times(span, now), tier="", upstream=""))
 
 
 def _times(span: Span, now: datetime) -> Times:

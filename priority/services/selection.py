@@ -36,7 +36,8 @@ def chosen_upstreams(names: Iterable[str], *, tier: str) -> list[str]:
 
 def selectable(tier: str) -> list[str]:
     """Names that a caller of the tier may choose. Raises UpstreamsUnread."""
-    rows = [row for row in _upstreams() if not row.tiers or tier in row.tiers]
+    taking = [row for row in _upstreams() if row.draining_since is None]
+    rows = [row for row in taking if not row.tiers or tier in row.tiers]
     engines = Upstream.Kind.BLOCK_ENGINE
     names = [row.name.lower() for row in rows if row.kind != engines]
     return [*names, BUNDLE_NAME] if any(row.kind == engines for row in rows) else names

@@ -3,11 +3,19 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from priority.models import Upstream
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+
+from priority.models import BreakerOpening, Submission, Upstream
+
+# Openings of one upstream that are kept.
+_OPENINGS = 50
 
 
 class UpstreamRow(NamedTuple):
-    """An enabled upstream; `tiers` empty: it serves all."""
+    """An enabled upstream; `tiers` empty: it serves all. `draining_since`: what was accepted from
+    then on does not go there.
+    """
 
     id: int
     name: str
@@ -18,6 +26,7 @@ class UpstreamRow(NamedTuple):
     own_tip_lamports: int
     timeout_ms: int
     broken_until: datetime | None
+    draining_since: datetime | None = None
 
 
 def enabled_upstreams() -> list[UpstreamRow]:
@@ -33,11 +42,49 @@ def enabled_upstreams() -> list[UpstreamRow]:
             own_tip_lamports=each.own_tip_lamports,
             timeout_ms=each.timeout_ms,
             broken_until=each.broken_until,
+            draining_since=each.draining_since,
         )
         for each in Upstream.objects.filter(is_enabled=True).prefetch_related("tiers")
     ]
 
 
-def mark_broken(upstream_id: int, *, until: datetime | None, reason: str) -> None:
-    """The circuit breaker's state, for people: open until then, or closed."""
+def mark_broken(upstream_id: int, *, until: datetime | None, reason: str, now: datetime) -> None:
+    """The circuit breaker's state, for people: open until then, or closed; and its history."""
     Upstream.objects.filter(pk=upstream_id).update(broken_until=until, broken_reason=reason[:300])
+    if until is None:
+        close_opening([upstream_id], by="a try", now=now)
+        return
+    again = {"times": F("times") + 1, "reason": reason[:300]}
+    if BreakerOpening.objects.filter(upstream=upstream_id, closed_at__isnull=True).update(**again):
+        return
+    try:
+        with transaction.atomic():
+            BreakerOpening.objects.create(
+                upstream_id=upstream_id, opened_at=now, reason=reason[:300]
+            )
+    except IntegrityError:
+        return  # another lander was first, or the upstream was just deleted
+    kept = openings(upstream_id).values_list("pk", flat=True)[:_OPENINGS]
+    BreakerOpening.objects.filter(upstream=upstream_id).exclude(pk__in=list(kept)).delete()
+
+
+def close_opening(upstream_ids: list[int], *, by: str, now: datetime) -> None:
+    """Whose breakers are open no more, and by what: a try that got through, or somebody."""
+    still = BreakerOpening.objects.filter(upstream__in=upstream_ids, closed_at__isnull=True)
+    still.update(closed_at=now, closed_by=by[:20])
+
+
+def openings(upstream_id: int) -> QuerySet[BreakerOpening]:
+    """The times in which its breaker was open, the newest first."""
+    return BreakerOpening.objects.filter(upstream=upstream_id).order_by("-pk")
+
+
+def under_way_since_before(moment: datetime, *, most: int) -> int:
+    """How many submissions of before then have no fate yet, counted up to so many."""
+    waiting = Submission.objects.filter(settled_at__isnull=True, accepted_at__lt=moment)
+    return waiting.order_by()[:most].count()
+
+
+def locked(upstream_id: int) -> Upstream | None:
+    """The row, kept as it is until the transaction ends."""
+    return Upstream.objects.select_for_update().filter(pk=upstream_id).first()

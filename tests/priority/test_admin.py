@@ -8,8 +8,12 @@ import pytest
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
-from priority.models import Submission, Upstream
+from priority.models import BreakerOpening, Submission, Upstream
+from priority.services import tallying, upstream_orders
+from priority.store import upstreams as upstream_store
+from staff.models import AuditEntry
 from tests.priority.landed_samples import fill_landing
+from tests.priority.test_landing_tallies import mark_all
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.tipped_samples import fill_tipping
 
@@ -72,6 +76,7 @@ def test_no_list_counts_or_sorts_the_whole_table(
             ) as caught:
                 text_of(admin_client, path, **query)
             asked = [each["sql"] for each in caught if "priority_" in each["sql"]]
+            asked = [sql for sql in asked if "priority_upstream" not in sql]  # a handful
             assert asked
             for sql in asked:
                 assert "COUNT(*)" not in sql
@@ -170,15 +175,61 @@ def test_breakers_are_shown_and_reset_and_upstreams_switched(
         content: bytes = admin_client.post(UPSTREAMS, data, follow=True).content
         return content.decode()
 
-    assert "1 upstream is tried again" in order("reset_breaker", ids["frankfurt"], ids["node"])
+    told = order("reset_breaker", ids["frankfurt"], ids["node"])
+    assert "Tried again now: frankfurt." in told
     assert Upstream.objects.get(pk=ids["frankfurt"]).broken_until is None
-    assert "1 upstream is enabled now" in order("enable", ids["old"], ids["node"])
+    assert "Enabled: old." in order("enable", ids["old"], ids["node"])
+    assert "Nothing to do: they take submissions already." in order("enable", ids["old"])
     every = list(Upstream.objects.values_list("pk", flat=True))
     assert "what is accepted now will expire" in order("disable", *every)
+    assert [each.verb for each in AuditEntry.objects.filter(subject="frankfurt")] == [
+        "disabled",
+        "reset the breaker of",
+    ]
     Upstream.objects.filter(pk=ids["node"]).update(
         broken_until=timezone.now() - timedelta(seconds=1)
     )
     assert "half open" in text_of(admin_client, f"{UPSTREAMS}{ids['node']}/change/")
+
+
+def test_an_upstream_is_drained_and_says_when_it_is(admin_client: Any, ids: dict[str, Any]) -> None:
+    data = {"action": "drain", "_selected_action": [ids["node"]]}
+    text = admin_client.post(UPSTREAMS, data, follow=True).content.decode()
+    assert "No new submissions go to: node." in text
+    waiting = Submission.objects.filter(settled_at=None).count()
+    assert f"draining, {waiting} under way" in text
+    Submission.objects.filter(settled_at=None).update(state="expired", settled_at=timezone.now())
+    assert ">drained<" in text_of(admin_client, UPSTREAMS)
+    again = admin_client.post(UPSTREAMS, data, follow=True).content.decode()
+    assert "Nothing to do: they are disabled, or drained already." in again
+    data["action"] = "enable"
+    assert "Enabled: node." in admin_client.post(UPSTREAMS, data, follow=True).content.decode()
+    assert Upstream.objects.get(pk=ids["node"]).draining_since is None
+    assert AuditEntry.objects.filter(subject="node").count() == 2
+
+
+def test_an_upstream_tells_what_it_did_and_when_its_breaker_was_open(
+    admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    now = timezone.now()
+    mark_all()
+    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    page = f"{UPSTREAMS}{ids['engine']}/change/"
+    assert "Never, as far as is remembered." in text_of(admin_client, page)
+    for number in range(3):  # two landers tell of one pause after the other
+        upstream_store.mark_broken(ids["engine"], until=now, reason=f"trouble {number}", now=now)
+    with django_assert_max_num_queries(30):
+        text = text_of(admin_client, page)
+    for told in ("trouble 2", "still open", "Last error: ", "no answer within 2 s", "24 hours"):
+        assert told in text
+    assert BreakerOpening.objects.get().times == 3
+    upstream_store.mark_broken(ids["engine"], until=None, reason="", now=now)
+    upstream_store.mark_broken(ids["engine"], until=now, reason="again", now=now)
+    assert upstream_orders.reset_breaker(ids["engine"], now=now)
+    closed_by = BreakerOpening.objects.order_by("pk").values_list("closed_by", flat=True)
+    assert list(closed_by) == ["a try", "staff"]
+    listed = text_of(admin_client, UPSTREAMS)
+    assert "taken, " in listed
 
 
 def test_who_may_only_look_can_give_no_orders(
@@ -191,8 +242,12 @@ def test_who_may_only_look_can_give_no_orders(
         user.user_permissions.add(Permission.objects.get(codename=codename))
     client.force_login(user)
     assert "reset_breaker" not in text_of(client, UPSTREAMS)
-    client.post(UPSTREAMS, {"action": "disable", "_selected_action": [ids["node"]]})
-    assert Upstream.objects.get(pk=ids["node"]).is_enabled
+    for action in ("disable", "drain", "reset_breaker"):
+        client.post(UPSTREAMS, {"action": action, "_selected_action": [ids["frankfurt"]]})
+    kept = Upstream.objects.get(pk=ids["frankfurt"])
+    assert kept.is_enabled and kept.draining_since is None and kept.broken_until is not None
+    page = text_of(client, f"{UPSTREAMS}{ids['frankfurt']}/change/")
+    assert "_save" not in page
     home = text_of(client, "/admin/")
     assert "Submissions in the last hour" in home
     assert "Tips today" not in home

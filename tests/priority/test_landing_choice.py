@@ -1,6 +1,7 @@
 """Which ways a submission goes, and when an upstream is left alone."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given
@@ -28,7 +29,8 @@ WAYS = [LEADERS, NODE, ENGINE, ULTRA]
 
 def names(ways: list[Some] = WAYS, **fields: Any) -> set[str]:
     given = {"kind": "transaction", "tier": "basic", "signatures": [bytes(64)], **fields}
-    accepted = Accepted(wires=[b""], received_at=0.0, key_id=None, edge="", request_id="", **given)
+    given.setdefault("received_at", 0.0)
+    accepted = Accepted(wires=[b""], key_id=None, edge="", request_id="", **given)
     return {each.row.name for each in chosen(ways, accepted)}
 
 
@@ -48,6 +50,14 @@ def test_a_choice_is_kept_whatever_its_letters() -> None:
 def test_a_bundle_goes_to_engines_alone() -> None:
     assert names(kind="bundle") == {"engine"}
     assert names([way("slow", "block_engine", weight=1)], kind="bundle") == {"slow"}
+
+
+def test_a_drained_one_takes_only_what_was_accepted_before() -> None:
+    since = datetime.fromtimestamp(1_000, UTC)
+    ways = [NODE, Some(LEADERS.row._replace(draining_since=since))]
+    assert names(ways, received_at=999.9) == {"Fast", "leaders"}
+    assert names(ways, received_at=1_000.1) == {"Fast"}
+    assert names(ways, received_at=1_000.1, only=["leaders"]) == set()
 
 
 @given(st.binary(min_size=64, max_size=64))

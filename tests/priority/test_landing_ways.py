@@ -1,8 +1,13 @@
 """The lander on a running localnet: every way out by itself, and what the rows say of it."""
 
+import time
+
 import pytest
+from django.utils import timezone
 from solders.keypair import Keypair
 
+from priority.models import Submission
+from priority.services import upstream_orders
 from tests.localnet.wallets import pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.landing import (
@@ -49,3 +54,22 @@ def test_one_that_fails_on_chain_says_how(followed: Localnet, payer: Keypair) ->
         wrong = signed(followed, [pay(poor, payer.pubkey(), 10_000_000)], poor)
         found = reached(accept(wrong), "failed", commitment="confirmed")
     assert found.err == {"InstructionError": [0, {"Custom": 1}]}
+
+
+def test_a_drained_upstream_goes_on_with_what_it_had_and_gets_nothing_new(
+    followed: Localnet, payer: Keypair
+) -> None:
+    drained = upstream("drained")
+    upstream("other")
+    assert upstream_orders.drain(drained.pk, now=timezone.now())
+    with lander(followed):
+        before = accept(transfer_of(followed, payer), received_at=time.time() - 30)
+        after = accept(transfer_of(followed, payer))
+        for signature, expected in ((before, {"drained", "other"}), (after, {"other"})):
+            found = reached(signature, "landed")
+            wait(lambda f=found, e=expected: _ways(f) >= e, "its tries are written")
+            assert _ways(found) == expected
+
+
+def _ways(row: Submission) -> set[str]:
+    return set(row.attempts.values_list("upstream", flat=True))

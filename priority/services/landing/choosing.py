@@ -19,7 +19,7 @@ _Way = TypeVar("_Way", bound=_HasRow)
 
 def chosen(ways: Sequence[_Way], accepted: Accepted) -> list[_Way]:
     """All that shall race; empty only where no way of that kind serves the tier."""
-    serving = [way for way in ways if _serves(way.row, accepted)]
+    serving = [way for way in ways if _serves(way.row, accepted) and _takes(way.row, accepted)]
     engines = [way for way in serving if way.row.kind == Upstream.Kind.BLOCK_ENGINE]
     others = [way for way in serving if way.row.kind != Upstream.Kind.BLOCK_ENGINE]
     signature = accepted.signatures[0]
@@ -37,6 +37,12 @@ def chosen(ways: Sequence[_Way], accepted: Accepted) -> list[_Way]:
 def _serves(row: UpstreamRow, accepted: Accepted) -> bool:
     ours = accepted.kind == Submission.Kind.SWEEP
     return ours or not row.tiers or accepted.tier in row.tiers
+
+
+def _takes(row: UpstreamRow, accepted: Accepted) -> bool:
+    """One that is drained goes on with what was accepted before, until that is settled."""
+    since = row.draining_since
+    return since is None or accepted.received_at < since.timestamp()
 
 
 def _by_weight(ways: Sequence[_Way], signature: bytes) -> list[_Way]:

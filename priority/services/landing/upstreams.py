@@ -195,7 +195,7 @@ class Upstreams:
 def write_breakers(changes: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:
     """Writes them, then reads the rows: in a thread of the database's."""
     for upstream_id, until, reason in changes:
-        store.mark_broken(upstream_id, until=until, reason=reason)
+        store.mark_broken(upstream_id, until=until, reason=reason, now=datetime.now(UTC))
     return store.enabled_upstreams()
 
 
