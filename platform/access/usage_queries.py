@@ -1,25 +1,87 @@
-"""The queries over UsageMinute: summed in SQL, bounded by a time span."""
+"""The queries over usage: summed in SQL, bounded by a time span, each on the table that suits it.
 
-from datetime import date, datetime, timedelta
+Minutes tell everything and are many; so what is asked of all callers is read from UsageHour, what
+is asked of days from UsageDay, and who calls most from KeyHour and KeyDay.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db import connection
 
-MOST_ROWS = 200
+from access.spans import Span
 
-# (key_id, customer_id, without a key): each None or False where it does not matter.
-Who = tuple[int | None, int | None, bool]
+_HOUR = timedelta(hours=1)
 
 
-def _condition(who: Who, start: datetime, end: datetime) -> tuple[str, list[Any]]:
-    key_id, customer_id, keyless = who
-    sql, values = "minute >= %s AND minute < %s", [start, end]
-    if key_id is not None:
-        return f"{sql} AND key_id = %s", [*values, key_id]
-    if customer_id is not None:
-        keys = "SELECT id FROM access_apikey WHERE customer_id = %s"
-        return f"{sql} AND key_id IN ({keys})", [*values, customer_id]
-    return (f"{sql} AND key_id IS NULL" if keyless else sql), [*values]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whose calls, and which: a key's, a customer's keys', those without a key, or all; of one
+    method or all, with one outcome or all.
+    """
+
+    key_id: int | None = None
+    customer_id: int | None = None
+    keyless: bool = False
+    method: str | None = None
+    status: str | None = None
+
+    @property
+    def everybody(self) -> bool:
+        return self.key_id is None and self.customer_id is None and not self.keyless
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.method is not None or self.status is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    table: str
+    column: str
+    is_of_days: bool = False
+
+    def moment(self, at: datetime) -> datetime | date:
+        return at.date() if self.is_of_days else at
+
+
+_MINUTES = _Source("access_usageminute", "minute")
+_HOURS = _Source("access_usagehour", "hour")
+_DAYS = _Source("access_usageday", "day", is_of_days=True)
+_KEY_HOURS = _Source("access_keyhour", "hour")
+_KEY_DAYS = _Source("access_keyday", "day", is_of_days=True)
+
+
+def _source(asked: Asked, span: Span) -> _Source:
+    if asked.everybody:
+        return _MINUTES if span.step < _HOUR else _HOURS
+    return _DAYS if span.step >= timedelta(days=1) else _MINUTES
+
+
+def rows_source(asked: Asked, span: Span) -> str:
+    """Of what single rows are: `minute`, or `day` where a span has too many minutes."""
+    return "day" if span.is_of_days else "minute"
+
+
+def _condition(asked: Asked, source: _Source, span: Span, now: datetime) -> tuple[str, list[Any]]:
+    start, end = span.bounds(now)
+    parts = [f"{source.column} >= %s", f"{source.column} < %s"]
+    values: list[Any] = [source.moment(start), source.moment(end)]
+    if asked.key_id is not None:
+        parts.append("key_id = %s")
+        values.append(asked.key_id)
+    elif asked.customer_id is not None:
+        parts.append("key_id IN (SELECT id FROM access_apikey WHERE customer_id = %s)")
+        values.append(asked.customer_id)
+    elif asked.keyless:
+        parts.append("key_id IS NULL")
+    for name, value in (("method", asked.method), ("status", asked.status)):
+        if value is not None:
+            parts.append(f"{name} = %s")
+            values.append(value)
+    return " AND ".join(parts), values
 
 
 def _rows(sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
@@ -29,51 +91,73 @@ def _rows(sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
         return rows
 
 
-def calls_over_time(
-    who: Who, start: datetime, end: datetime, step: timedelta
-) -> list[tuple[datetime, int, int]]:
-    """(begin of the step, calls that went well, the others), steps without calls left out."""
-    where, values = _condition(who, start, end)
-    return _rows(
+def calls_by_step(
+    asked: Asked, span: Span, now: datetime
+) -> list[tuple[datetime, str, str, int, int]]:
+    """(begin of the step, method, status, calls, microseconds), what is nothing left out."""
+    source = _source(asked, span)
+    where, values = _condition(asked, source, span, now)
+    if source.is_of_days:
+        step, before = source.column, []
+    else:
+        step, before = f"date_bin(%s, {source.column}, %s)", [span.step, span.bounds(now)[0]]
+    found = _rows(
         f"""
-        SELECT date_bin(%s, minute, %s) AS step,
-               coalesce(sum(calls) FILTER (WHERE status = 'ok'), 0)::bigint,
-               coalesce(sum(calls) FILTER (WHERE status <> 'ok'), 0)::bigint
-        FROM access_usageminute WHERE {where} GROUP BY 1 ORDER BY 1
+        SELECT {step}, method, status, sum(calls)::bigint, sum(microseconds)::bigint
+        FROM {source.table} WHERE {where} GROUP BY 1, 2, 3
         """,
-        [step, start, *values],
+        [*before, *values],
     )
+    return [(_begin(row[0]), *row[1:]) for row in found]
 
 
-def calls_by_method(who: Who, start: datetime, end: datetime) -> list[tuple[str, str, int, int]]:
-    """(method, status, calls, microseconds), most calls first, at most MOST_ROWS."""
-    where, values = _condition(who, start, end)
-    return _rows(
-        f"""
-        SELECT method, status, sum(calls)::bigint, sum(microseconds)::bigint
-        FROM access_usageminute WHERE {where}
-        GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT {MOST_ROWS}
-        """,
-        values,
-    )
+def _begin(moment: date) -> datetime:
+    return moment if isinstance(moment, datetime) else datetime.combine(moment, time(), UTC)
 
 
 def calls_by_key(
-    who: Who, start: datetime, end: datetime, limit: int
+    asked: Asked, span: Span, now: datetime, limit: int
 ) -> list[tuple[int | None, int, int]]:
     """(key_id or None for callers without a key, calls that went well, the others), the busiest
     first.
     """
-    where, values = _condition(who, start, end)
+    if asked.is_narrow or span.step < _HOUR:
+        source = _DAYS if span.is_of_days else _MINUTES
+        ok = "CASE WHEN status = 'ok' THEN calls ELSE 0 END"
+    else:
+        source, ok = (_KEY_DAYS if span.is_of_days else _KEY_HOURS), "ok"
+    where, values = _condition(asked, source, span, now)
     return _rows(
         f"""
-        SELECT key_id, coalesce(sum(calls) FILTER (WHERE status = 'ok'), 0)::bigint,
-               coalesce(sum(calls) FILTER (WHERE status <> 'ok'), 0)::bigint
-        FROM access_usageminute WHERE {where}
-        GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT %s
+        SELECT key_id, ok, calls - ok FROM (
+            SELECT key_id, sum({ok})::bigint AS ok, sum(calls)::bigint AS calls
+            FROM {source.table} WHERE {where} GROUP BY 1
+        ) AS counted ORDER BY calls DESC, key_id NULLS FIRST LIMIT %s
         """,
         [*values, limit],
     )
+
+
+# Rows of an export that are held at once.
+_ROWS_AT_ONCE = 5_000
+
+
+def single_rows(asked: Asked, span: Span, now: datetime) -> Iterator[tuple[Any, ...]]:
+    """(key_id, minute or day, method, status, calls, microseconds), oldest first, read bit by bit:
+    of days where the span has whole days, else of minutes.
+    """
+    source = _DAYS if span.is_of_days else _MINUTES
+    where, values = _condition(asked, source, span, now)
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT key_id, {source.column}, method, status, calls, microseconds
+            FROM {source.table} WHERE {where} ORDER BY {source.column}
+            """,
+            values,
+        )
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            yield from rows
 
 
 def calls_by_status(start: datetime, end: datetime) -> list[tuple[str, int]]:

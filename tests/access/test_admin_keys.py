@@ -481,20 +481,15 @@ def test_a_keys_page_shows_its_usage_in_few_queries(
 ) -> None:
     from django.utils import timezone
 
-    from access.models import UsageMinute
+    from access.usage_sums import add_usage
 
     now = timezone.now().replace(second=0, microsecond=0)
-    UsageMinute.objects.bulk_create(
-        UsageMinute(
-            key=key.key,
-            method="getBlock",
-            status=status,
-            minute=now - timedelta(minutes=minute),
-            calls=1000,
-            microseconds=2_000_000,
-        )
-        for minute in range(90)
-        for status in ("ok", "rate_limited")
+    add_usage(
+        [
+            (key.key.pk, "getBlock", status, now - timedelta(minutes=minute), 1000, 2_000_000)
+            for minute in range(90)
+            for status in ("ok", "rate_limited")
+        ]
     )
     with django_assert_max_num_queries(14):
         page = admin_client.get(f"{LIST}{key.key.pk}/change/")

@@ -52,7 +52,8 @@ def fill(now: datetime) -> dict[str, Any]:
 
 
 def _usage(keys: list[int], now: datetime) -> None:
-    from access.models import ApiKey, UsageMinute
+    from access.models import ApiKey
+    from access.usage_sums import add_usage
 
     chance = random.Random(1)
     minute = now.replace(second=0, microsecond=0)
@@ -67,17 +68,10 @@ def _usage(keys: list[int], now: datetime) -> None:
             ):
                 calls = int(chance.random() ** 2 * most)
                 if calls:
-                    rows.append(
-                        UsageMinute(
-                            key_id=key_id,
-                            method=method,
-                            status=status,
-                            minute=minute - timedelta(hours=hour, minutes=hour % 7),
-                            calls=calls,
-                            microseconds=calls * chance.randrange(400, 90_000),
-                        )
-                    )
-    UsageMinute.objects.bulk_create(rows)
+                    at = minute - timedelta(hours=hour, minutes=hour % 7)
+                    spent = calls * chance.randrange(400, 90_000)
+                    rows.append((key_id, method, status, at, calls, spent))
+    add_usage(rows)
     ApiKey.objects.filter(pk__in=keys[:5]).update(
         last_used_at=now - timedelta(minutes=3),
         last_used_address="2001:db8:1234:5678:9abc:def0:1:2",

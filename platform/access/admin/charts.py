@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from access.services.usage_reports import Span, Step, UsageReport
+from access.services.usage_reports import Step, UsageReport
+from access.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,32 @@ def chart_of(report: UsageReport) -> Chart:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class MethodBar:
+    """One method's bar: what its calls are in percent of those of the busiest method."""
+
+    method: str
+    ok_width: float
+    errors_width: float
+    calls: int
+    title: str
+
+
+def method_bars(report: UsageReport) -> list[MethodBar]:
+    """The methods that were called most, the first one's bar as wide as can be."""
+    top = max((share.ok + share.errors for share in report.shares), default=0) or 1
+    return [
+        MethodBar(
+            share.method,
+            round(100 * share.ok / top, 2),
+            round(max(100 * share.errors / top, 0.5 if share.errors else 0.0), 2),
+            share.ok + share.errors,
+            f"{share.method}: {share.ok:,} ok, {share.errors:,} refused or failed",
+        )
+        for share in report.shares
+    ]
+
+
 def _five(steps: Sequence[Step]) -> list[Step]:
     last = len(steps) - 1
     return [steps[round(last * part / 4)] for part in range(5)]
@@ -64,7 +91,11 @@ def _bar(number: int, step: Step, span: Span, top: int) -> Bar:
 def _time(moment: datetime, span: Span) -> str:
     if span.step >= timedelta(days=1):
         return f"{moment:%b} {moment.day}"
-    return f"{moment:%H:%M}" if span.steps <= 24 else f"{moment:%b} {moment.day}, {moment:%H:%M}"
+    return (
+        f"{moment:%H:%M}"
+        if span.step * span.steps <= timedelta(days=1)
+        else f"{moment:%b} {moment.day}, {moment:%H:%M}"
+    )
 
 
 def _round_up(number: int) -> int:

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from access import key_text, store
-from access.admin import issued, key_orders, usage, words
+from access.admin import issued, key_orders, usage_panel, words
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
 from access.errors import OrderRefused
 from access.key_states import KeyState, condition
@@ -221,7 +221,7 @@ class ApiKeyAdmin(StaffAdmin):
         if object_id is None:
             extra["show_save_and_continue"] = False
         elif object_id.isdecimal() and request.user.has_perm("access.view_usageminute"):
-            extra["usage"] = usage.panel(request, key_id=int(object_id))
+            extra["usage"] = usage_panel.panel(request, key_id=int(object_id))
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         except OrderRefused as refusal:

@@ -5,46 +5,19 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from access.admin import words
-from access.admin.charts import chart_of
+from access.admin import usage_csv, words
+from access.admin.usage_panel import narrowing, panel
 from access.models import ApiKey, Customer, UsageMinute
 from access.services import usage_reports
+from access.spans import span_named
+from access.usage_queries import Asked
 from staff.pages import StaffAdmin
-
-
-def panel(
-    request: HttpRequest,
-    *,
-    key_id: int | None = None,
-    customer_id: int | None = None,
-    keyless: bool = False,
-) -> dict[str, Any]:
-    """What admin/usage_panel.html shows: the report over the span that the address names."""
-    span = usage_reports.span_named(request.GET.get("span"))
-    report = usage_reports.usage_report(
-        span, now=timezone.now(), key_id=key_id, customer_id=customer_id, keyless=keyless
-    )
-    others = {name: value for name, value in request.GET.items() if name != "span"}
-    return {
-        "report": report,
-        "chart": chart_of(report),
-        "calls": report.ok + report.errors,
-        "ok_calls": words.grouped(report.ok),
-        "error_calls": words.grouped(report.errors),
-        "methods": [
-            (row.method, row.status, words.grouped(row.calls), f"{row.milliseconds:,.2f}")
-            for row in report.methods
-        ],
-        "spans": [
-            (each, each is span, "?" + urlencode({**others, "span": each.name}))
-            for each in usage_reports.SPANS
-        ],
-    }
 
 
 @admin.register(UsageMinute)
@@ -63,50 +36,87 @@ class UsageAdmin(StaffAdmin):
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
 
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        own = [path("csv/", wrap(self._csv), name="access_usageminute_csv")]
+        return [*own, *super().get_urls()]
+
+    def _csv(self, request: HttpRequest) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        of = request.GET.get("of", "methods")
+        if of not in usage_csv.FILES:
+            raise Http404
+        key, customer, keyless = _who(request)
+        asked = Asked(
+            None if key is None else key.pk,
+            None if customer is None else customer.pk,
+            keyless,
+            **narrowing(request),
+        )
+        return usage_csv.answer(of, asked, span_named(request.GET.get("span")), now=timezone.now())
+
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        keyless = request.GET.get("who") == "keyless"
-        key = _named(ApiKey, request.GET.get("key"))
-        customer = _named(Customer, request.GET.get("customer"))
-        if key is not None:
-            subject = f"Key {key}"
-        elif customer is not None:
-            subject = f"All keys of {customer}"
-        else:
-            subject = "Callers without a key" if keyless else "All callers"
+        key, customer, keyless = _who(request)
         usage = panel(
             request,
             key_id=None if key is None else key.pk,
             customer_id=None if customer is None else customer.pk,
             keyless=keyless,
         )
+        span = span_named(request.GET.get("span"))
         busiest: list[usage_reports.KeyCalls] = []
         if key is None and not keyless:
             busiest = usage_reports.busiest_keys(
-                usage["report"].span,
+                span,
                 now=timezone.now(),
                 customer_id=None if customer is None else customer.pk,
+                **narrowing(request),
             )
+        here = reverse("admin:access_usageminute_changelist")
+        kept = {"span": span.name, **narrowing(request)}
         context = {
             **self.admin_site.each_context(request),
             "title": "Usage",
-            "subject": subject,
-            "narrowed": key is not None or customer is not None or keyless,
+            "key": key,
+            "customer": customer,
+            "keyless": keyless,
             "usage": usage,
             "busiest": [
-                (row.key, words.grouped(row.ok), words.grouped(row.errors)) for row in busiest
+                (
+                    row.key,
+                    f"?{urlencode({'key': row.key.pk, **kept})}" if row.key else "",
+                    f"?{urlencode({'customer': row.key.customer_id, **kept})}" if row.key else "",
+                    words.grouped(row.ok),
+                    words.grouped(row.errors),
+                )
+                for row in busiest
             ],
-            "keyless_link": f"?{urlencode({'who': 'keyless', 'span': usage['report'].span.name})}",
-            "here": reverse("admin:access_usageminute_changelist"),
+            "everybody_link": f"{here}?{urlencode(kept)}",
+            "keyless_link": f"?{urlencode({'who': 'keyless', **kept})}",
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/access/usageminute/usage.html", context)
 
 
+def _who(request: HttpRequest) -> tuple[ApiKey | None, Customer | None, bool]:
+    """Whose usage the address names; a key before its customer. Raises Http404 for nobody's."""
+    key = _named(ApiKey, request.GET.get("key"))
+    customer = None if key is not None else _named(Customer, request.GET.get("customer"))
+    keyless = key is None and customer is None and request.GET.get("who") == "keyless"
+    return key, customer, keyless
+
+
 def _named(model: type[Any], pk: str | None) -> Any:
-    if pk is None or not pk.isascii() or not pk.isdecimal() or len(pk) > 18:
+    if not pk:
         return None
-    return model.objects.filter(pk=int(pk)).first()
+    if not pk.isascii() or not pk.isdecimal() or len(pk) > 18:
+        raise Http404
+    found = model.objects.filter(pk=int(pk)).first()
+    if found is None:
+        raise Http404(f"no such {model._meta.verbose_name}")
+    return found

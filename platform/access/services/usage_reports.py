@@ -1,33 +1,20 @@
 """What was called: over time, by method, by key."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from access import usage_queries
 from access.models import ApiKey
+from access.spans import Span
+from access.usage_queries import Asked
 
 # The outcome of a call that we failed to answer: one of them matters more than many refusals.
 OUR_FAILURE = "internal_error"
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """How far back a report goes: `steps` times `step`, the last step still running."""
-
-    name: str
-    label: str
-    each: str
-    step: timedelta
-    steps: int
-
-
-SPANS = (
-    Span("24h", "24 hours", "hour", timedelta(hours=1), 24),
-    Span("7d", "7 days", "6 hours", timedelta(hours=6), 28),
-    Span("30d", "30 days", "day", timedelta(days=1), 30),
-    Span("90d", "90 days", "day", timedelta(days=1), 90),
-)
+# Rows of methods and outcomes that a page bears, and methods among its bars.
+MOST_ROWS = 200
+MOST_BARS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +37,15 @@ class MethodCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodShare:
+    """Calls of one method, well and not."""
+
+    method: str
+    ok: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeyCalls:
     """Calls of one key; None: of callers without a key."""
 
@@ -60,13 +56,15 @@ class KeyCalls:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """`steps` has every step of the span, also those without a call. `cut` says that there are more
-    methods and outcomes than `methods` lists.
+    """`steps` has every step of the span that began, also those without a call; `shares` the
+    methods that were called most. `cut` says that there are more methods and outcomes than
+    `methods` lists.
     """
 
     span: Span
     steps: Sequence[Step]
     methods: Sequence[MethodCalls]
+    shares: Sequence[MethodShare]
     cut: bool
 
     @property
@@ -78,11 +76,6 @@ class UsageReport:
         return sum(step.errors for step in self.steps)
 
 
-def span_named(name: str | None) -> Span:
-    """The span of that name, the shortest where there is none."""
-    return next((span for span in SPANS if span.name == name), SPANS[0])
-
-
 def usage_report(
     span: Span,
     *,
@@ -90,32 +83,52 @@ def usage_report(
     key_id: int | None = None,
     customer_id: int | None = None,
     keyless: bool = False,
+    method: str | None = None,
+    status: str | None = None,
 ) -> UsageReport:
-    """Calls of a key, of a customer's keys, of callers without a key, or of all."""
-    start, end = _bounds(span, now)
-    who = (key_id, customer_id, keyless)
-    counted = {
-        begin: (ok, errors)
-        for begin, ok, errors in usage_queries.calls_over_time(who, start, end, span.step)
-    }
-    begins = [start + span.step * number for number in range(span.steps)]
-    methods = usage_queries.calls_by_method(who, start, end)
+    """Calls of a key, of a customer's keys, of callers without a key, or of all; of one method and
+    with one outcome where these are named.
+    """
+    asked = Asked(key_id, customer_id, keyless, method, status)
+    if customer_id is not None:
+        span = span.by_days()
+    steps: dict[datetime, list[int]] = defaultdict(lambda: [0, 0])
+    by_outcome: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    by_method: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for begin, name, outcome, calls, microseconds in usage_queries.calls_by_step(asked, span, now):
+        place = 0 if outcome == "ok" else 1
+        steps[begin][place] += calls
+        by_method[name][place] += calls
+        by_outcome[name, outcome][0] += calls
+        by_outcome[name, outcome][1] += microseconds
+    methods = [
+        MethodCalls(name, outcome, calls, microseconds / 1e3 / calls if calls else 0.0)
+        for (name, outcome), (calls, microseconds) in by_outcome.items()
+    ]
+    methods.sort(key=lambda row: (-row.calls, row.method, row.status))
+    shares = [MethodShare(name, ok, errors) for name, (ok, errors) in by_method.items()]
+    shares.sort(key=lambda row: (-row.ok - row.errors, row.method))
     return UsageReport(
         span,
-        [Step(begin, *counted.get(begin, (0, 0))) for begin in begins],
-        [
-            MethodCalls(method, status, calls, microseconds / 1e3 / calls if calls else 0.0)
-            for method, status, calls, microseconds in methods
-        ],
-        cut=len(methods) == usage_queries.MOST_ROWS,
+        [Step(begin, *steps.get(begin, (0, 0))) for begin in span.begins(now)],
+        methods[:MOST_ROWS],
+        shares[:MOST_BARS],
+        cut=len(methods) > MOST_ROWS,
     )
 
 
 def busiest_keys(
-    span: Span, *, now: datetime, customer_id: int | None = None, limit: int = 20
+    span: Span,
+    *,
+    now: datetime,
+    customer_id: int | None = None,
+    method: str | None = None,
+    status: str | None = None,
+    limit: int = 20,
 ) -> list[KeyCalls]:
     """The keys with the most calls in the span, callers without a key as one of them."""
-    rows = usage_queries.calls_by_key((None, customer_id, False), *_bounds(span, now), limit)
+    asked = Asked(None, customer_id, False, method, status)
+    rows = usage_queries.calls_by_key(asked, span, now, limit)
     found = ApiKey.objects.select_related("customer").in_bulk([row[0] for row in rows if row[0]])
     return [
         KeyCalls(found.get(key_id) if key_id else None, ok, errors) for key_id, ok, errors in rows
@@ -126,10 +139,3 @@ def calls_by_status(*, since: datetime, now: datetime) -> list[tuple[str, int]]:
     """(status, calls) of every outcome, our own failures first, then most calls first."""
     rows = usage_queries.calls_by_status(since, now + timedelta(minutes=1))
     return sorted(rows, key=lambda row: row[0] != OUR_FAILURE)
-
-
-def _bounds(span: Span, now: datetime) -> tuple[datetime, datetime]:
-    """Steps begin at whole hours or days of UTC; the step that runs is the last."""
-    origin = datetime(2000, 1, 1, tzinfo=UTC)
-    end = origin + (((now - origin) // span.step) + 1) * span.step
-    return end - span.steps * span.step, end

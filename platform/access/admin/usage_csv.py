@@ -1,0 +1,110 @@
+"""Usage as CSV (RFC 4180), sent line by line."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponseBase, StreamingHttpResponse
+
+from access import usage_queries
+from access.models import ApiKey
+from access.services import usage_reports
+from access.spans import Span
+from access.usage_queries import Asked
+
+# A cell that begins so is run as a formula by the programs that open such files.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FILES = ("steps", "methods", "rows")
+
+
+class _Echo:
+    """A file whose `write` gives back what it got."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def answer(of: str, asked: Asked, span: Span, *, now: datetime) -> HttpResponseBase:
+    """The file of that name, one of FILES."""
+    lines = {"steps": _steps, "methods": _methods, "rows": _rows}[of](asked, span, now)
+    writer = csv.writer(_Echo())
+    response = StreamingHttpResponse(
+        (writer.writerow([_cell(value) for value in line]) for line in lines),
+        content_type="text/csv; charset=utf-8; header=present",
+    )
+    response.headers["Content-Disposition"] = f'attachment; filename="{_name(of, asked, span)}"'
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return "'" + value
+    return value
+
+
+def _name(of: str, asked: Asked, span: Span) -> str:
+    who = "all"
+    if asked.key_id is not None:
+        who = f"key-{asked.key_id}"
+    elif asked.customer_id is not None:
+        who = f"customer-{asked.customer_id}"
+    elif asked.keyless:
+        who = "without-key"
+    return f"usage-{who}-{span.name}-{of}.csv"
+
+
+def _report(asked: Asked, span: Span, now: datetime) -> usage_reports.UsageReport:
+    return usage_reports.usage_report(
+        span,
+        now=now,
+        key_id=asked.key_id,
+        customer_id=asked.customer_id,
+        keyless=asked.keyless,
+        method=asked.method,
+        status=asked.status,
+    )
+
+
+def _steps(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:
+    report = _report(asked, span, now)
+    yield ["start", "ok", "refused_or_failed"]
+    for step in report.steps:
+        yield [_time(step.start), step.ok, step.errors]
+
+
+def _methods(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:
+    yield ["method", "outcome", "calls", "mean_ms"]
+    for row in _report(asked, span, now).methods:
+        yield [row.method, row.status, row.calls, f"{row.milliseconds:.3f}"]
+
+
+def _rows(asked: Asked, span: Span, now: datetime) -> Iterator[list[Any]]:
+    named: dict[int, tuple[str, str]] = {}
+    yield [
+        *("key_id", "key", "customer", "method", "outcome"),
+        *("day" if span.is_of_days else "minute", "calls", "mean_ms"),
+    ]
+    for found in usage_queries.single_rows(asked, span, now):
+        key_id, at, method, status, calls, microseconds = found
+        if key_id is not None and key_id not in named:
+            # All at once: an export of everybody has most of the keys in it.
+            named = {key.pk: (str(key), key.customer.name) for key in _keys(asked)}
+            named.setdefault(key_id, ("deleted", ""))
+        name, customer = ("without a key", "") if key_id is None else named[key_id]
+        mean = microseconds / 1e3 / calls if calls else 0.0
+        yield [key_id, name, customer, method, status, _time(at), calls, f"{mean:.3f}"]
+
+
+def _keys(asked: Asked) -> Iterable[ApiKey]:
+    keys = ApiKey.objects.select_related("customer").only(
+        "name", "shown_prefix", "last_four", "customer__name"
+    )
+    if asked.key_id is not None:
+        return keys.filter(pk=asked.key_id)
+    return keys if asked.customer_id is None else keys.filter(customer_id=asked.customer_id)
+
+
+def _time(at: Any) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}" if isinstance(at, datetime) else f"{at:%Y-%m-%d}"
