@@ -55,7 +55,7 @@ class Webhook(models.Model):
         Customer, on_delete=models.CASCADE, null=True, blank=True, related_name="webhooks"
     )
     name = models.CharField(max_length=100)
-    url = models.URLField("URL", max_length=500)
+    url = models.CharField("URL", max_length=500, help_text="read by alerts.addresses")
     # Sealed (alerts.sealing): the database alone does not give them away.
     sealed_secret = models.BinaryField(max_length=200, editable=False)
     sealed_previous = models.BinaryField(max_length=200, null=True, editable=False)

@@ -11,9 +11,10 @@ from django.db import transaction
 
 from access.models import Customer
 from alerts import addresses
+from alerts.deleting import raw_delete
 from alerts.errors import NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
 from alerts.kinds import kinds_for
-from alerts.models import Delivery, Event, Webhook
+from alerts.models import Delivery, Event, Try, Webhook
 from alerts.sealing import seal, unseal
 
 MOST_WEBHOOKS = 10
@@ -160,7 +161,11 @@ def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
 @transaction.atomic
 def delete(webhook_id: int) -> None:
     """The webhook is gone, with the record of what was delivered to it."""
-    _locked(webhook_id).delete()
+    webhook = _locked(webhook_id)
+    # At once, without reading them: there may be a hundred thousand.
+    raw_delete(Try.objects.filter(delivery__webhook=webhook))
+    raw_delete(Delivery.objects.filter(webhook=webhook))
+    webhook.delete()
 
 
 def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:

@@ -1,0 +1,71 @@
+"""The form of a webhook: its owner, its address, and what it is told of."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.html import format_html
+
+from access.errors import OrderRefused
+from access.models import Customer
+from alerts import addresses
+from alerts.kinds import KINDS, Kind, kinds_for
+from alerts.models import Webhook
+
+
+def _choices(kinds: list[Kind]) -> list[tuple[str, str]]:
+    return [
+        (kind.name, format_html("<code>{}</code>&ensp;{}", kind.name, kind.meaning))
+        for kind in kinds
+    ]
+
+
+class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Says in words what the service would refuse."""
+
+    kinds = forms.MultipleChoiceField(
+        required=False,
+        label="Events",
+        # Plain boxes in one column: the labels are sentences.
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "tm-box"}),
+        help_text="What it is told of; none chosen: all of these, also those to come",
+    )
+
+    class Meta:
+        model = Webhook
+        fields = ("customer", "name", "url", "kinds")
+        help_texts = {
+            "customer": "Whose events it gets; empty: the staff's own, which are alarms",
+            "name": "To tell it from others",
+            "url": "Where events are posted to, as https://host/path. Redirects are not followed",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "kinds" not in self.fields:  # to be looked at only
+            return
+        if self.instance.pk is None:
+            kinds = [kind for kind in KINDS.values() if kind.name != "test"]
+        else:
+            kinds = kinds_for(staff=self.instance.customer_id is None)
+        self.fields["kinds"].choices = _choices(kinds)  # type: ignore[attr-defined]
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"].strip()
+        try:
+            addresses.check_url(url, private_allowed=settings.WEBHOOKS_PRIVATE)
+        except OrderRefused as refusal:
+            raise forms.ValidationError(str(refusal)) from None
+        return url
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.instance.pk is not None or "kinds" not in cleaned:
+            return cleaned
+        customer: Customer | None = cleaned.get("customer")
+        known = {kind.name for kind in kinds_for(staff=customer is None)}
+        strange = [name for name in cleaned["kinds"] if name not in known]
+        if strange:
+            whose = "the staff" if customer is None else "customers"
+            self.add_error("kinds", f"No events of {whose}: {', '.join(strange)}")
+        return cleaned
