@@ -20,9 +20,6 @@ class Member(models.Model):
     customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="members")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.READER)
     created_at = models.DateTimeField(auto_now_add=True)
-    sign_in_round = models.PositiveIntegerField(
-        default=0, editable=False, help_text="sessions of earlier rounds are over"
-    )
 
     class Meta:
         ordering: ClassVar = ["customer", "pk"]
@@ -52,6 +49,7 @@ class KeyTerms(models.Model):
     revoked_at = models.DateTimeField(null=True)
 
     class Meta:
+        default_permissions = ()
         verbose_name_plural = "key terms"
 
     def __str__(self) -> str:

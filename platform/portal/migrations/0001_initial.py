@@ -51,6 +51,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "key terms",
+                "default_permissions": (),
             },
         ),
         migrations.CreateModel(
@@ -71,12 +72,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "sign_in_round",
-                    models.PositiveIntegerField(
-                        default=0, editable=False, help_text="sessions of earlier rounds are over"
-                    ),
-                ),
                 (
                     "customer",
                     models.ForeignKey(

@@ -1,0 +1,3 @@
+"""The portal's pages in the admin."""
+
+from portal.admin import members as members

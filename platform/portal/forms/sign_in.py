@@ -1,0 +1,86 @@
+"""The forms of signing in."""
+
+from typing import Any
+
+from django import forms
+
+_EMAIL = forms.EmailInput(attrs={"autocomplete": "username", "autofocus": True})
+
+
+def _new_password(label: str) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=200,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+
+class SignInForm(forms.Form):
+    """E-mail address and password."""
+
+    email = forms.EmailField(label="E-mail address", max_length=150, widget=_EMAIL)
+    password = forms.CharField(
+        max_length=200,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+
+class EmailForm(forms.Form):
+    """Where a link is to be mailed."""
+
+    email = forms.EmailField(label="E-mail address", max_length=150, widget=_EMAIL)
+
+
+class CodeForm(forms.Form):
+    """The second step."""
+
+    code = forms.CharField(
+        max_length=20,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "autofocus": True, "spellcheck": "false"}
+        ),
+        help_text="Six digits of your app, or one of your recovery codes",
+    )
+
+
+class PasswordForm(forms.Form):
+    """A password, twice."""
+
+    password = _new_password("New password")
+    again = _new_password("The same again")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if "again" in cleaned and cleaned.get("password") != cleaned["again"]:
+            self.add_error("again", "The two are not the same")
+        return cleaned
+
+
+class ChangePasswordForm(PasswordForm):
+    """The same, with the password that is good now."""
+
+    current = forms.CharField(
+        label="Current password",
+        max_length=200,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    field_order = ("current", "password", "again")
+
+
+class TurnOffForm(forms.Form):
+    """Password and code, before the second factor itself is touched."""
+
+    current = forms.CharField(
+        label="Password",
+        max_length=200,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "id": "off_current"}),
+    )
+    code = forms.CharField(
+        label="Code",
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "id": "off_code"}),
+    )

@@ -1,0 +1,23 @@
+"""The forms of a customer's people."""
+
+from django import forms
+
+from portal.models import Member
+
+ROLES = (
+    (Member.Role.READER, "reader: sees everything, changes nothing"),
+    (Member.Role.OWNER, "owner: also issues keys, keeps webhooks and invites others"),
+)
+
+
+class InviteForm(forms.Form):
+    """Who is invited."""
+
+    email = forms.EmailField(label="E-mail address", max_length=150)
+    role = forms.ChoiceField(choices=ROLES, initial=Member.Role.READER)
+
+
+class RoleForm(forms.Form):
+    """What a colleague may do."""
+
+    role = forms.ChoiceField(choices=ROLES)

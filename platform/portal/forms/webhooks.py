@@ -1,0 +1,32 @@
+"""The form of a webhook."""
+
+from typing import Any
+
+from django import forms
+
+from alerts.kinds import kinds_for
+
+
+class WebhookForm(forms.Form):
+    """Where events are posted, and which."""
+
+    name = forms.CharField(max_length=100, help_text="To tell it from others")
+    url = forms.CharField(
+        label="URL",
+        max_length=500,
+        widget=forms.URLInput(attrs={"placeholder": "https://", "spellcheck": "false"}),
+        help_text="Where events are posted as JSON, signed",
+    )
+    kinds = forms.MultipleChoiceField(
+        label="Events",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen: all of them, also those that are new one day",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        chosen: Any = self.fields["kinds"]
+        chosen.choices = [
+            (kind.name, f"{kind.name}: {kind.meaning}") for kind in kinds_for(staff=False)
+        ]

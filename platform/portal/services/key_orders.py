@@ -1,0 +1,155 @@
+"""What a customer does to their own keys: never more than staff gave."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from access.models import ApiKey
+from access.services import key_edits, keys
+from portal import store
+from portal.errors import MayNot, TooMany
+from portal.services.key_rights import Given, given, is_suspended_by_staff, models_of
+
+# Each key has limits of its own: without a bound, keys would be a way around them.
+MOST_KEYS = 50
+LONGEST_OVERLAP = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a customer wants a key to be."""
+
+    name: str
+    environment: str
+    scopes: Sequence[str]
+    networks: Sequence[str]
+    expires_at: datetime | None
+
+
+@transaction.atomic
+def issue(customer_id: int, *, like: int, wish: Wish, now: datetime) -> keys.IssuedKey:
+    """A new key of the tier and within the rights of the key `like`. Raises ApiKey.DoesNotExist,
+    MayNot, TooMany, and what access refuses.
+    """
+    customer = store.lock_customer(customer_id)
+    if store.living_keys(customer_id, now) >= MOST_KEYS:
+        raise TooMany(f"There are {MOST_KEYS} keys, the most there may be: revoke one first")
+    model = _own(customer_id, like)
+    if not models_of([model], now):
+        raise MayNot(f"{model} cannot be followed by another key: choose another one")
+    rights = given(model)
+    _require_within(rights, wish)
+    issued = keys.issue_key(
+        customer,
+        tier=model.tier,
+        name=wish.name,
+        environment=wish.environment,
+        scopes=wish.scopes,
+        networks=wish.networks,
+        expires_at=wish.expires_at,
+        methods=model.methods,
+        calls_per_month=model.calls_per_month,
+    )
+    _note(issued.key, rights)
+    return issued
+
+
+@transaction.atomic
+def edit(customer_id: int, key_id: int, *, wish: Wish, now: datetime) -> ApiKey:
+    """The key as wished. Raises likewise."""
+    store.lock_customer(customer_id)
+    key = _own(customer_id, key_id)
+    rights = given(key)
+    expiry_changes = wish.expires_at != key.expires_at
+    if set(wish.scopes) != set(key.scopes) or expiry_changes:
+        _require_within(rights, wish)
+    changes: key_edits.KeyChanges = {
+        "name": wish.name,
+        "environment": wish.environment,
+        "scopes": wish.scopes,
+        "networks": wish.networks,
+    }
+    if expiry_changes:
+        changes["expires_at"] = wish.expires_at
+    changed = key_edits.edit_key(key_id, now=now, **changes)
+    _note(changed, rights)
+    return changed
+
+
+@transaction.atomic
+def rotate(customer_id: int, key_id: int, *, overlap: timedelta, now: datetime) -> keys.IssuedKey:
+    """A successor, as access makes it, within the bounds of its forerunner. Raises likewise."""
+    store.lock_customer(customer_id)
+    key = _own(customer_id, key_id)
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        raise MayNot(f"The overlap is at most {LONGEST_OVERLAP.days} days")
+    if store.living_keys(customer_id, now) >= 2 * MOST_KEYS:
+        raise TooMany("Too many keys work beside their successors: wait, or choose no overlap")
+    rights = given(key)
+    own_suspension = None if is_suspended_by_staff(key) else key.suspended_at
+    issued = keys.rotate_key(key_id, overlap=overlap, now=now)
+    _note(issued.key, rights, suspended_at=own_suspension)
+    return issued
+
+
+@transaction.atomic
+def suspend(customer_id: int, key_id: int, *, now: datetime) -> ApiKey:
+    """Suspending twice changes nothing."""
+    key = _own(customer_id, key_id)
+    if key.suspended_at is None:
+        rights = given(key)
+        keys.suspend_key(key_id, now=now)
+        _note(_own(customer_id, key_id), rights, suspended_at=now)
+    return key
+
+
+@transaction.atomic
+def resume(customer_id: int, key_id: int, *, now: datetime) -> ApiKey:
+    """Raises MayNot where staff suspended it."""
+    key = _own(customer_id, key_id)
+    if is_suspended_by_staff(key):
+        raise MayNot(f"{key} was suspended by the operator, who alone can resume it")
+    keys.resume_key(key_id, now=now)
+    return key
+
+
+@transaction.atomic
+def revoke(customer_id: int, key_id: int, *, now: datetime) -> ApiKey:
+    """Revoking twice changes nothing."""
+    key = _own(customer_id, key_id)
+    if key.revoked_at is None:
+        rights = given(key)
+        by_staff = is_suspended_by_staff(key)
+        keys.revoke_key(key_id, now=now)
+        # What staff suspended is not to be replaced, either.
+        _note(_own(customer_id, key_id), rights, revoked_at=None if by_staff else now)
+    return key
+
+
+def _own(customer_id: int, key_id: int) -> ApiKey:
+    return store.keys_of(customer_id).get(pk=key_id)
+
+
+def _require_within(rights: Given, wish: Wish) -> None:
+    more = [scope for scope in wish.scopes if scope not in rights.scopes]
+    if more:
+        raise MayNot(f"Not yours to give: {', '.join(more)}. Ask the operator for it")
+    if not wish.scopes:
+        raise MayNot("Choose at least one scope: a key without one may do nothing")
+    end = rights.expires_at
+    if end is not None and (wish.expires_at is None or wish.expires_at > end):
+        raise MayNot(f"It may last until {end:%Y-%m-%d %H:%M} UTC at most")
+
+
+def _note(key: ApiKey, rights: Given, **moments: datetime | None) -> None:
+    """What was given, and how the customer left it."""
+    store.write_terms(
+        key.pk,
+        given_scopes=list(rights.scopes),
+        given_expires_at=rights.expires_at,
+        set_scopes=list(key.scopes),
+        set_expires_at=key.expires_at,
+        **moments,
+    )

@@ -1,0 +1,66 @@
+"""How far a customer may change a key, and which keys a new one may be like."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from access.callers import SCOPES
+from access.models import ApiKey
+from portal.models import KeyTerms
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What staff gave a key: the scopes in their order, and the last expiry; None: no end."""
+
+    scopes: tuple[str, ...]
+    expires_at: datetime | None
+
+
+def given(key: ApiKey) -> Given:
+    """As noted before the customer's first change, unless staff changed the key since."""
+    terms = _terms(key)
+    scopes, expires_at = key.scopes, key.expires_at
+    if terms is not None and set(terms.set_scopes) == set(key.scopes):
+        scopes = terms.given_scopes
+    if terms is not None and terms.set_expires_at == key.expires_at:
+        expires_at = terms.given_expires_at
+    return Given(tuple(scope for scope in SCOPES if scope in scopes), expires_at)
+
+
+def is_suspended_by_staff(key: ApiKey) -> bool:
+    terms = _terms(key)
+    return key.suspended_at is not None and (
+        terms is None or terms.suspended_at != key.suspended_at
+    )
+
+
+def models_of(keys: Iterable[ApiKey], now: datetime) -> list[ApiKey]:
+    """The keys whose rights a new one may have, the best first: those that staff neither suspended
+    nor revoked, whose time is not over. One that the customer revoked may be replaced.
+    """
+    found = [key for key in keys if _may_be_followed(key, now)]
+    return sorted(found, key=_merit, reverse=True)
+
+
+def _may_be_followed(key: ApiKey, now: datetime) -> bool:
+    terms = _terms(key)
+    if key.revoked_at is not None and (terms is None or terms.revoked_at != key.revoked_at):
+        return False
+    end = given(key).expires_at
+    is_over = end is not None and end <= now
+    return not (is_over or is_rotated(key) or is_suspended_by_staff(key))
+
+
+def is_rotated(key: ApiKey) -> bool:
+    return getattr(key, "rotated_to", None) is not None
+
+
+def _merit(key: ApiKey) -> tuple[bool, int, int, bool, int]:
+    rights = given(key)
+    endless = rights.expires_at is None
+    return key.revoked_at is None, key.tier.rank, len(rights.scopes), endless, key.pk
+
+
+def _terms(key: ApiKey) -> KeyTerms | None:
+    return getattr(key, "portal_terms", None)

@@ -1,0 +1,107 @@
+"""Who of a customer's people may sign in: inviting, changing, removing."""
+
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.db import IntegrityError, transaction
+
+from access.models import Customer
+from portal import store
+from portal.errors import AddressTaken, MayNot, TooMany
+from portal.models import Member
+from staff import sessions
+
+MOST_MEMBERS = 20
+_TAKEN = "This address cannot be invited: it signs in here already"
+
+
+def username_of(email: str) -> str:
+    """The name that an address signs in by."""
+    return email.strip().lower()
+
+
+@transaction.atomic
+def invite(customer: Customer, *, email: str, role: str) -> Member:
+    """A new member who has no password yet. Raises AddressTaken and TooMany."""
+    if len(store.lock_members(customer.pk)) >= MOST_MEMBERS:
+        raise TooMany(f"{customer} has {MOST_MEMBERS} portal users, the most there may be")
+    name = username_of(email)
+    if store.user_named(name) is not None:
+        raise AddressTaken(_TAKEN)
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(name, email=name)  # with an unusable password
+    except IntegrityError:
+        raise AddressTaken(_TAKEN) from None
+    return Member.objects.create(user=user, customer=customer, role=role)
+
+
+@transaction.atomic
+def invite_again(member: Member) -> None:
+    """Links that were given out before are spent. Raises MayNot for who has a password."""
+    user = User.objects.select_for_update().get(pk=member.user_id)
+    if not is_invited(user):
+        raise MayNot(f"{member} has a password: who forgot it asks for a link at the sign-in page")
+    user.set_unusable_password()  # another one each time, on which links depend
+    user.save(update_fields=["password"])
+    member.user = user
+
+
+def is_invited(user: User) -> bool:
+    """The person has not chosen a password yet."""
+    return not user.has_usable_password()
+
+
+@transaction.atomic
+def choose_password(user: User, password: str) -> None:
+    """Sets it and ends every session. Raises Django's ValidationError for a weak one."""
+    validate_password(password, user)
+    user.set_password(password)
+    user.save(update_fields=["password"])
+
+
+@transaction.atomic
+def set_active(member: Member, *, active: bool, now: datetime) -> None:
+    """Who is not active cannot sign in; their sessions are over, also for when they may again."""
+    User.objects.filter(pk=member.user_id).update(is_active=active)
+    if not active:
+        sessions.sign_out_everywhere(member.user, now)
+
+
+@transaction.atomic
+def change_role(actor: Member, member_id: int, *, role: str) -> tuple[Member, str]:
+    """The colleague with the new role, and the old one. Raises Member.DoesNotExist and MayNot."""
+    member = _colleague(actor, member_id)
+    before, member.role = member.role, role
+    member.save(update_fields=["role"])
+    return member, before
+
+
+@transaction.atomic
+def remove(actor: Member, member_id: int) -> Member:
+    """The colleague, who is gone: the address may be invited again. Raises likewise."""
+    member = _colleague(actor, member_id)
+    forget(member)
+    return member
+
+
+@transaction.atomic
+def forget(member: Member) -> None:
+    """Takes the membership away, and the sign-in with it unless staff uses that too."""
+    if member.user.is_staff:
+        member.delete()
+    else:
+        member.user.delete()
+
+
+def _colleague(actor: Member, member_id: int) -> Member:
+    """Two owners who remove each other at once must not leave a customer without one."""
+    found = {each.pk: each for each in store.lock_members(actor.customer_id)}
+    if actor.pk not in found or not found[actor.pk].is_owner:
+        raise MayNot("You are not an owner any more")
+    if member_id == actor.pk:
+        raise MayNot("You cannot change or remove yourself: another owner can")
+    if member_id not in found:
+        raise Member.DoesNotExist
+    return found[member_id]

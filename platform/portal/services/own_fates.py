@@ -1,0 +1,40 @@
+"""The fates of what a customer submitted, and of nothing else: what came without a key is nobody's
+here, though anybody may ask the API for it.
+"""
+
+from solders.signature import Signature
+
+from portal import store
+from priority.errors import BundleUnknown, SignatureUnknown
+from priority.results import BundleFate, Fate
+from priority.services import fates
+
+
+def own_fate(customer_id: int, signature: Signature, *, kept_days: int) -> Fate:
+    """The fate with every attempt. Raises SignatureUnknown and FatesUnavailable."""
+    key_id = store.any_key(customer_id)
+    if key_id is None or not _is_own(customer_id, key_id, bytes(signature)):
+        raise SignatureUnknown(signature, kept_days)
+    return fates.fate(signature, key_id=key_id, kept_days=kept_days)
+
+
+def own_bundle_fate(customer_id: int, bundle_id: str, *, kept_days: int) -> BundleFate:
+    """The same of a bundle. Raises BundleIdMalformed, BundleUnknown and FatesUnavailable."""
+    asked = fates.named(bundle_id)
+    key_id = store.any_key(customer_id)
+    if key_id is None:
+        raise BundleUnknown(kept_days)
+    name = bytes.fromhex(asked.bundle_id)
+    if not store.has_bundle(customer_id, asked.bundle_id) and not _waits(name, key_id):
+        raise BundleUnknown(kept_days)
+    return fates.bundle_fate(asked.bundle_id, key_id=key_id, kept_days=kept_days)
+
+
+def _is_own(customer_id: int, key_id: int, signature: bytes) -> bool:
+    return bool(store.submitted(customer_id, [signature])) or _waits(signature, key_id)
+
+
+def _waits(name: bytes, key_id: int) -> bool:
+    """Accepted with a key of the customer's, and in no table yet."""
+    found = fates.in_flight([name], key_id).get(name)
+    return found is not None and found.key_id is not None

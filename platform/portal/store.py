@@ -1,0 +1,149 @@
+"""The queries of the portal: each asks for one customer's rows."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import Max, Q, QuerySet, Sum
+
+from access.models import ApiKey, Customer, UsageMinute
+from alerts.models import Webhook
+from portal.models import KeyTerms, Member
+from priority.models import Bundle, CoSubmitter, Submission
+
+
+def member_of(user_id: int) -> Member | None:
+    return Member.objects.select_related("user", "customer").filter(user=user_id).first()
+
+
+def members_of(customer_id: int) -> QuerySet[Member]:
+    return Member.objects.select_related("user").filter(customer=customer_id).order_by("pk")
+
+
+def lock_members(customer_id: int) -> list[Member]:
+    """The customer's people, locked until the transaction ends; also where there is none yet."""
+    Customer.objects.select_for_update().get(pk=customer_id)
+    return list(
+        Member.objects.select_for_update(of=("self",))
+        .select_related("user")
+        .filter(customer=customer_id)
+    )
+
+
+def user_named(username: str) -> User | None:
+    return User.objects.filter(username=username).first()
+
+
+def keys_of(customer_id: int) -> QuerySet[ApiKey]:
+    """The customer's keys, newest first, each with its tier, its terms and its successor."""
+    return (
+        ApiKey.objects.filter(customer=customer_id)
+        .select_related("tier", "portal_terms", "rotated_to", "rotated_from")
+        .defer("digest")
+        .order_by("-created_at", "-pk")
+    )
+
+
+def lock_customer(customer_id: int) -> Customer:
+    return Customer.objects.select_for_update().get(pk=customer_id)
+
+
+def living_keys(customer_id: int, now: datetime) -> int:
+    """Keys that are neither revoked nor expired."""
+    return (
+        ApiKey.objects.filter(customer=customer_id, revoked_at__isnull=True)
+        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now))
+        .count()
+    )
+
+
+def terms_of(key_id: int) -> KeyTerms | None:
+    return KeyTerms.objects.filter(key=key_id).first()
+
+
+def write_terms(key_id: int, **values: Any) -> None:
+    KeyTerms.objects.update_or_create(key_id=key_id, defaults=values)
+
+
+def key_names(key_ids: Sequence[int]) -> dict[int, ApiKey]:
+    return ApiKey.objects.defer("digest").in_bulk(list(key_ids))
+
+
+# By each key on its own, in the order of its index: together they would be sorted whole. What is
+# looked through for a rare state is bounded, whatever the number of keys.
+_NEWEST = """
+SELECT found.id FROM access_apikey k CROSS JOIN LATERAL (
+    SELECT looked.id, looked.state FROM (
+        SELECT s.id, s.state FROM priority_submission s
+        WHERE s.key_id = k.id AND s.id < %s ORDER BY s.id DESC LIMIT %s
+    ) looked
+    WHERE %s = '' OR looked.state = %s ORDER BY looked.id DESC LIMIT %s
+) found
+WHERE k.customer_id = %s ORDER BY found.id DESC LIMIT %s
+"""
+LOOKED_THROUGH = 20_000
+_LAST = 2**63 - 1
+
+
+def newest_submissions(
+    customer_id: int, *, state: str, before: int | None, limit: int
+) -> list[Submission]:
+    """The customer's newest submissions, newest first; with a state, of the newest
+    LOOKED_THROUGH.
+    """
+    keys = max(1, ApiKey.objects.filter(customer=customer_id).count())
+    looked = limit if not state else max(limit, LOOKED_THROUGH // keys)
+    last = _LAST if before is None else before
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWEST, [last, looked, state, state, limit, customer_id, limit])
+        ids = [row[0] for row in cursor.fetchall()]
+    return list(Submission.objects.select_related("key").filter(pk__in=ids).order_by("-pk"))
+
+
+def submitted(customer_id: int, signatures: Sequence[bytes]) -> set[bytes]:
+    """Those of the signatures that the customer submitted, also after another one had."""
+    own = Submission.objects.filter(signature__in=signatures, key__customer=customer_id)
+    also = CoSubmitter.objects.filter(name__in=signatures, key__customer=customer_id)
+    return {
+        bytes(each)
+        for each in (
+            *own.values_list("signature", flat=True),
+            *also.values_list("name", flat=True),
+        )
+    }
+
+
+def has_bundle(customer_id: int, bundle_id: str) -> bool:
+    """Likewise, for a bundle by its id."""
+    name = bytes.fromhex(bundle_id)
+    return (
+        Bundle.objects.filter(bundle_id=bundle_id, key__customer=customer_id).exists()
+        or CoSubmitter.objects.filter(name=name, key__customer=customer_id).exists()
+    )
+
+
+def any_key(customer_id: int) -> int | None:
+    """A key of the customer, whichever: what one of them sees, all of them see."""
+    keys = ApiKey.objects.filter(customer=customer_id).order_by("pk")
+    return keys.values_list("pk", flat=True).first()
+
+
+def webhooks_of(customer_id: int) -> QuerySet[Webhook]:
+    return Webhook.objects.filter(customer=customer_id)
+
+
+def refused_calls(customer_id: int, since: datetime, limit: int) -> list[tuple[str, int, datetime]]:
+    """(reason, calls, last minute) of the customer's calls that were not answered well, most calls
+    first.
+    """
+    keys = ApiKey.objects.filter(customer=customer_id).values("pk")
+    rows = (
+        UsageMinute.objects.filter(key__in=keys, minute__gte=since)
+        .exclude(status="ok")
+        .values("status")
+        .annotate(total=Sum("calls"), last=Max("minute"))
+        .order_by("-total", "status")
+    )
+    return [(row["status"], row["total"], row["last"]) for row in rows[:limit]]

@@ -1,0 +1,153 @@
+"""What is a member's own: password, second factor, sessions."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from access.callers import Quota
+from portal import words
+from portal.forms.sign_in import ChangePasswordForm, CodeForm, TurnOffForm
+from portal.models import Member
+from portal.services import members
+from portal.views.doors import for_oneself, page, too_often
+from staff import audit, second_factor, sessions
+
+# Of passwords and codes that somebody with an open session may try.
+_TRIES = Quota(rate=10 / 600, burst=10)
+
+
+@for_oneself
+def account(request: HttpRequest, member: Member) -> HttpResponse:
+    """Everything at a glance; its form changes the password."""
+    form = ChangePasswordForm(request.POST or None)
+    if request.method == "POST":
+        refused = _too_often(request, member)
+        if refused is not None:
+            return refused
+        if form.is_valid() and _changed(request, member, form):
+            messages.success(request, "The password is changed; other sessions are signed out")
+            return _back()
+    context = {
+        "member": member,
+        "at": "account",
+        "form": form,
+        "since": words.moment(member.created_at, timezone.now()),
+        "has_factor": second_factor.has_device(member.user),
+        "codes_left": second_factor.recovery_codes_left(member.user),
+        "turn_off_form": TurnOffForm(),
+    }
+    return page(request, "portal/account.html", context)
+
+
+def _changed(request: HttpRequest, member: Member, form: ChangePasswordForm) -> bool:
+    user = member.user
+    if not user.check_password(form.cleaned_data["current"]):
+        form.add_error("current", "This is not the password")
+        return False
+    try:
+        with transaction.atomic():
+            members.choose_password(user, form.cleaned_data["password"])
+            audit.record(request, "changed the password", member)
+    except ValidationError as problem:
+        form.add_error("password", problem)
+        return False
+    update_session_auth_hash(request, user)
+    return True
+
+
+@for_oneself
+def second_step(request: HttpRequest, member: Member) -> HttpResponse:
+    """Sets a second factor up; right after, the recovery codes are shown, once."""
+    user = member.user
+    if second_factor.has_device(user):
+        return _back()
+    form = CodeForm(request.POST or None)
+    context: dict[str, Any] = {"member": member, "at": "account", "form": form}
+    if request.method == "POST":
+        refused = _too_often(request, member)
+        if refused is not None:
+            return refused
+        if form.is_valid():
+            with transaction.atomic():
+                codes = second_factor.confirm(request, form.cleaned_data["code"])
+                if codes is not None:
+                    audit.record(request, "set up a second factor", member)
+            if codes is not None:
+                return page(request, "portal/recovery_codes.html", {**context, "codes": codes})
+            form.add_error("code", "Not the code that the app shows now: enter the newest one")
+    device = second_factor.new_device(user)
+    context |= {
+        "picture": second_factor.picture(device),
+        "secret": second_factor.secret_text(device),
+    }
+    return page(request, "portal/second_step.html", context)
+
+
+@for_oneself
+def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
+    """New recovery codes in place of the old ones, for who gives the password and a code."""
+    if not second_factor.has_device(member.user):
+        return _back()
+    if request.method == "POST":
+        refused = _too_often(request, member)
+        if refused is not None:
+            return refused
+        if _proven(request, member):
+            with transaction.atomic():
+                codes = second_factor.renew_recovery_codes(member.user)
+                audit.record(request, "renewed the recovery codes", member)
+            context = {"member": member, "at": "account", "codes": codes}
+            return page(request, "portal/recovery_codes.html", context)
+    return _back()
+
+
+@for_oneself
+def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
+    """Takes the second factor away, for who gives the password and a code."""
+    if request.method == "POST":
+        refused = _too_often(request, member)
+        if refused is not None:
+            return refused
+        if _proven(request, member):
+            with transaction.atomic():
+                second_factor.remove(member.user)
+                audit.record(request, "removed the second factor", member)
+            messages.success(request, "Signing in asks for the password alone now")
+    return _back()
+
+
+@for_oneself
+def sign_out_everywhere(request: HttpRequest, member: Member) -> HttpResponse:
+    if request.method == "POST":
+        with transaction.atomic():
+            sessions.sign_out_everywhere(member.user, timezone.now())
+            audit.record(request, "signed out everywhere", member)
+        return HttpResponseRedirect(reverse("portal:sign_in"))
+    return _back()
+
+
+def _proven(request: HttpRequest, member: Member) -> bool:
+    """Password and code are right; else a message says that they are not."""
+    form = TurnOffForm(request.POST)
+    if (
+        form.is_valid()
+        and member.user.check_password(form.cleaned_data["current"])
+        and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
+    ):
+        return True
+    messages.error(request, "Password and code do not fit: nothing was changed")
+    return False
+
+
+def _too_often(request: HttpRequest, member: Member) -> HttpResponse | None:
+    return too_often(request, "oneself", f"member {member.pk}", _TRIES)
+
+
+def _back() -> HttpResponse:
+    return HttpResponseRedirect(reverse("portal:account"))

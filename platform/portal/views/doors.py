@@ -1,0 +1,117 @@
+"""The doors of the portal: who comes in, and whose pages they see."""
+
+import functools
+from collections.abc import Callable, Collection
+from typing import Any, Concatenate, ParamSpec, cast
+
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.utils.http import urlencode
+
+from access import windows
+from access.callers import Quota
+from portal import store
+from portal.models import Member
+from staff import sessions
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, Member, P], HttpResponseBase]
+Door = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+_READS = ("GET", "HEAD")
+
+
+def for_members(view: View[P]) -> Door[P]:
+    """The page of a member, which changes nothing."""
+    return _door(view, "members", _READS)
+
+
+def for_oneself(view: View[P]) -> Door[P]:
+    """A page on which members change what is their own, as their password."""
+    return _door(view, "oneself", (*_READS, "POST"))
+
+
+def for_owners(view: View[P]) -> Door[P]:
+    """A page with a form, for owners."""
+    return _door(view, "owners", (*_READS, "POST"))
+
+
+def order_of_owners(view: View[P]) -> Door[P]:
+    """What an owner does by a button."""
+    return _door(view, "owners", ("POST",))
+
+
+def changed_by_owners(view: View[P]) -> Door[P]:
+    """A page that everyone sees, with a form that owners may send."""
+    return _door(view, "owners change", (*_READS, "POST"))
+
+
+def _door(view: View[P], who: str, methods: Collection[str]) -> Door[P]:
+    @functools.wraps(view)
+    def door(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return _to_sign_in(request)
+        member = store.member_of(request.user.pk)
+        if member is None or member.user.is_staff:
+            return page(request, "portal/no_member.html", {}, status=403)
+        if not _is_good(request):
+            logout(request)
+            return _to_sign_in(request)
+        if request.method not in methods:
+            return HttpResponseNotAllowed(methods)
+        needs_owner = who == "owners" or (who == "owners change" and request.method == "POST")
+        if needs_owner and not member.is_owner:
+            return page(request, "portal/forbidden.html", {"member": member}, status=403)
+        response = view(request, member, *args, **kwargs)
+        add_never_cache_headers(response)
+        return response
+
+    door.portal_door = who  # type: ignore[attr-defined]  # tests walk over the doors by it
+    return cast(Door[P], door)
+
+
+def standing_member(request: HttpRequest) -> Member | None:
+    """The member whose session this is."""
+    if not request.user.is_authenticated or request.user.is_staff or not _is_good(request):
+        return None
+    return store.member_of(request.user.pk)
+
+
+def _is_good(request: HttpRequest) -> bool:
+    """The session is neither over nor from before the second factor."""
+    user: Any = request.user
+    standing = sessions.standing(user)
+    if sessions.is_over(request.session, standing, timezone.now()):
+        return False
+    return bool(user.is_verified()) or not standing.has_device
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponse:
+    where = reverse("portal:sign_in")
+    home = reverse("portal:overview")
+    if request.method != "GET" or request.path == home:
+        return HttpResponseRedirect(where)
+    return HttpResponseRedirect(f"{where}?{urlencode({'next': request.get_full_path()})}")
+
+
+def page(
+    request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """A page of the portal."""
+    return render(request, template, {"section": "portal", **context}, status=status)
+
+
+def too_often(request: HttpRequest, what: str, who: str, limit: Quota) -> HttpResponse | None:
+    """The 429 page when `who` did it too often; else None, and it is counted."""
+    taken = windows.take(request, f"portal-{what}", who, limit)
+    if taken.allowed:
+        return None
+    context = {"seconds": taken.retry_seconds}
+    response = page(request, "portal/too_often.html", context, status=429)
+    response.headers["Retry-After"] = str(taken.retry_seconds)
+    return response

@@ -1,0 +1,208 @@
+"""What became of what a customer submitted: the newest, one transaction, one bundle."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from solders.signature import Signature
+
+from access.admin.words import grouped, plain
+from portal import fate_words, store, words
+from portal.models import Member
+from portal.services import own_fates
+from portal.views.doors import for_members, page
+from priority.errors import (
+    BundleIdMalformed,
+    BundleUnknown,
+    FatesUnavailable,
+    SignatureUnknown,
+)
+from priority.models import Attempt
+from priority.results import Fate, Try
+from priority.submissions import State
+
+_A_PAGE = 50
+_TRIES_SHOWN = 200
+_OUTCOMES = {
+    Attempt.Outcome.SENT: "good",
+    Attempt.Outcome.REFUSED: "bad",
+    Attempt.Outcome.FAILED: "warning",
+}
+
+
+@for_members
+def fates(request: HttpRequest, member: Member) -> HttpResponse:
+    """The newest submissions, and the search."""
+    asked = request.GET.get("q", "").strip()
+    if asked:
+        return _found(request, asked)
+    state = request.GET.get("state", "")
+    state = state if state in list(State) else ""
+    rows = store.newest_submissions(
+        member.customer_id,
+        state=state,
+        before=_number(request.GET.get("before")),
+        limit=_A_PAGE + 1,
+    )
+    now = timezone.now()
+    context = {
+        "member": member,
+        "at": "fates",
+        "rows": [
+            {
+                "signature": str(row.signature),
+                "state": _state_word(row.state, row.reason, row.settled_at is not None),
+                "key": row.key,
+                "slot": row.slot,
+                "tip": grouped(row.tip_lamports),
+                "tries": grouped(row.tries),
+                "at": words.moment(row.accepted_at, now),
+            }
+            for row in rows[:_A_PAGE]
+        ],
+        "older": rows[_A_PAGE - 1].pk if len(rows) > _A_PAGE else None,
+        "is_later_page": "before" in request.GET,
+        "state": state,
+        "states": list(State),
+        "looked": grouped(store.LOOKED_THROUGH),
+        "kept_days": settings.SUBMISSION_DAYS,
+    }
+    return page(request, "portal/fates.html", context)
+
+
+def _found(request: HttpRequest, asked: str) -> HttpResponse:
+    """Leads to the page of what was typed."""
+    bundle = len(asked) == 64 and all(each in "0123456789abcdef" for each in asked)
+    if bundle:
+        return HttpResponseRedirect(reverse("portal:bundle", args=[asked]))
+    try:
+        signature = Signature.from_string(asked)
+    except ValueError:
+        messages.error(
+            request,
+            "Neither a signature (base58, 86 to 88 characters) nor a bundle's id (64 digits of"
+            " lower-case hex)",
+        )
+        return HttpResponseRedirect(reverse("portal:fates"))
+    return HttpResponseRedirect(reverse("portal:fate", args=[str(signature)]))
+
+
+@for_members
+def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
+    """One submission: its fate in words, and every try."""
+    context: dict[str, Any] = {"member": member, "at": "fates", "asked": signature}
+    try:
+        found = own_fates.own_fate(
+            member.customer_id, Signature.from_string(signature), kept_days=settings.SUBMISSION_DAYS
+        )
+    except ValueError:
+        raise Http404("not a signature") from None
+    except SignatureUnknown as refusal:
+        return _not_found(request, context, str(refusal))
+    except FatesUnavailable as refusal:
+        return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
+    return page(request, "portal/fate.html", {**context, "fate": _told(found)})
+
+
+@for_members
+def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse:
+    """A bundle, and its transactions in their order."""
+    context: dict[str, Any] = {"member": member, "at": "fates", "asked": bundle_id}
+    try:
+        found = own_fates.own_bundle_fate(
+            member.customer_id, bundle_id, kept_days=settings.SUBMISSION_DAYS
+        )
+    except BundleIdMalformed:
+        raise Http404("not the id of a bundle") from None
+    except BundleUnknown as refusal:
+        return _not_found(request, context, str(refusal))
+    except FatesUnavailable as refusal:
+        return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
+    context |= {
+        "bundle_id": found.bundle_id,
+        "state": _state_word(found.state, found.reason, found.final),
+        "sentence": fate_words.state_words(found.state),
+        "explained": fate_words.explained(found.state, found.reason),
+        "reason": found.reason,
+        "slot": found.slot,
+        "engine_ids": found.engine_ids,
+        "accepted": plain(_moment(found.accepted_at), seconds=True),
+        "transactions": [_told(each) for each in found.transactions],
+    }
+    return page(request, "portal/bundle.html", context)
+
+
+def _not_found(request: HttpRequest, context: dict[str, Any], text: str) -> HttpResponse:
+    return page(request, "portal/fate_unknown.html", {**context, "refusal": text}, status=404)
+
+
+def _told(fate: Fate) -> dict[str, Any]:
+    tries = fate.attempts if isinstance(fate.attempts, list) else []
+    tries = sorted(tries, key=lambda each: each.started_at)
+    return {
+        "row": fate,
+        "state": _state_word(fate.state, fate.reason, fate.final),
+        "sentence": fate_words.state_words(fate.state),
+        "explained": fate_words.explained(fate.state, fate.reason),
+        "err": None if fate.err is None else json.dumps(fate.err),
+        "tip": None if fate.tip is None else grouped(fate.tip.lamports),
+        "steps": _steps(fate),
+        "tries": [_try(each, fate.accepted_at) for each in tries[:_TRIES_SHOWN]],
+        "more_tries": len(tries) > _TRIES_SHOWN,
+    }
+
+
+def _steps(fate: Fate) -> list[tuple[str, str, str]]:
+    """(what happened, how long after acceptance, when)."""
+    seen = "Seen in a block" if fate.slot is None else f"Seen in slot {fate.slot}"
+    accepted = (
+        "Accepted" if fate.accepted_slot is None else f"Accepted in slot {fate.accepted_slot}"
+    )
+    steps = [
+        (accepted, fate.accepted_at),
+        ("Sent first", fate.sent_at),
+        (seen, fate.seen_at),
+        ("Settled: this is final", fate.settled_at),
+    ]
+    return [
+        (text, _after(at, fate.accepted_at), plain(_moment(at), seconds=True))
+        for text, at in steps
+        if at is not None
+    ]
+
+
+def _try(each: Try, accepted_at: float) -> dict[str, Any]:
+    return {
+        "row": each,
+        "outcome": words.word(each.outcome, _OUTCOMES[Attempt.Outcome(each.outcome)]),
+        "after": _after(each.started_at, accepted_at),
+        "took": f"{each.latency_microseconds / 1e3:,.1f} ms",
+        "at": plain(_moment(each.started_at), seconds=True),
+    }
+
+
+def _after(at: float, start: float) -> str:
+    seconds = at - start
+    return f"{seconds * 1e3:+,.1f} ms" if abs(seconds) < 10 else f"{seconds:+,.1f} s"
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _state_word(state: str, reason: str | None, final: bool) -> Any:
+    hue = fate_words.HUES[State(state)]
+    if hue == "good" and not final:
+        hue = "warning"
+    return words.word(state, hue, reason or ("settled" if final else "not settled yet"))
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or not text.isascii() or not text.isdecimal() or len(text) > 18:
+        return None
+    return int(text)

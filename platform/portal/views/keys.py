@@ -1,0 +1,241 @@
+"""The keys of a customer: the list, issuing one, one key's page, and what is done to it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from access.callers import SCOPES, Quota
+from access.errors import OrderRefused
+from access.key_states import KeyState, state_of
+from access.models import ApiKey
+from access.services import parked_secrets
+from access.services.keys import IssuedKey
+from portal import store, words
+from portal.forms.keys import IssueForm, KeyForm, RotateForm
+from portal.models import Member
+from portal.services import key_orders, key_rights
+from portal.views import issued
+from portal.views.doors import (
+    changed_by_owners,
+    for_members,
+    for_owners,
+    order_of_owners,
+    page,
+    too_often,
+)
+from staff import audit
+
+# Each makes rows that are kept for good.
+_ISSUES = Quota(rate=30 / 3600, burst=30)
+_SHOWN = 200
+
+
+@for_members
+def keys(request: HttpRequest, member: Member) -> HttpResponse:
+    """Every key, those that work first."""
+    now = timezone.now()
+    found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
+    rows = [_row(key, now) for key in found[:_SHOWN]]
+    context = {
+        "member": member,
+        "at": "keys",
+        "living": [row for row in rows if row["lives"]],
+        "over": [row for row in rows if not row["lives"]],
+        "cut": len(found) > _SHOWN,
+        "may_issue": bool(key_rights.models_of(found, now)),
+        "most": key_orders.MOST_KEYS,
+    }
+    return page(request, "portal/keys.html", context)
+
+
+def _row(key: ApiKey, now: Any) -> dict[str, Any]:
+    return {
+        "key": key,
+        "state": words.key_state(key, now),
+        "lives": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
+        "scopes": words.scopes(key),
+        "networks": ", ".join(key.networks) or "any address",
+        "used": words.moment(key.last_used_at, now),
+        "expires": words.moment(key.expires_at, now),
+    }
+
+
+@for_owners
+def issue(request: HttpRequest, member: Member) -> HttpResponse:
+    """The form of a new key."""
+    now = timezone.now()
+    models = key_rights.models_of(store.keys_of(member.customer_id), now)
+    context: dict[str, Any] = {"member": member, "at": "keys"}
+    if not models:
+        return page(request, "portal/no_key_to_follow.html", context)
+    best = key_rights.given(models[0])
+    scopes = {scope for key in models for scope in key_rights.given(key).scopes}
+    initial = {"scopes": best.scopes, "expires_at": best.expires_at, "like": models[0].pk}
+    form = IssueForm(request.POST or None, models=models, scopes=tuple(scopes), initial=initial)
+    if request.method == "POST" and form.is_valid():
+        refused = too_often(request, "issue", f"customer {member.customer_id}", _ISSUES)
+        if refused is not None:
+            return refused
+        like = next(key for key in models if key.pk == form.cleaned_data["like"])
+        wish = _wish(form, key_rights.given(like).expires_at)
+
+        def order() -> IssuedKey:
+            new = key_orders.issue(member.customer_id, like=like.pk, wish=wish, now=now)
+            audit.record(request, "issued", new.key, text="in the portal")
+            return new
+
+        return _handed_over(request, order) or page(
+            request, "portal/key_issue.html", {**context, "form": form}, status=409
+        )
+    return page(request, "portal/key_issue.html", {**context, "form": form})
+
+
+@changed_by_owners
+def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    """One key: what it is, may and did; its form changes it."""
+    found, now = _own(member, pk), timezone.now()
+    rights = key_rights.given(found)
+    initial = {
+        "name": found.name,
+        "environment": found.environment,
+        "scopes": found.scopes,
+        "networks": "\n".join(found.networks),
+        "expires_at": found.expires_at,
+    }
+    offered = tuple(scope for scope in SCOPES if scope in (*rights.scopes, *found.scopes))
+    form = KeyForm(request.POST or None, scopes=offered, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                wish = _wish(form, found.expires_at)
+                changed = key_orders.edit(member.customer_id, pk, wish=wish, now=now)
+                audit.record(
+                    request,
+                    "changed",
+                    changed,
+                    text="in the portal",
+                    changes=_changes(found, changed),
+                )
+        except OrderRefused as refusal:
+            messages.error(request, str(refusal))
+        else:
+            messages.success(request, f"{changed} is changed; it counts within two seconds")
+            return HttpResponseRedirect(reverse("portal:key", args=[pk]))
+    state = state_of(found, now=now)
+    context = {
+        "member": member,
+        "at": "keys",
+        "row": _row(found, now),
+        "key": found,
+        "form": form,
+        "rotate_form": RotateForm(),
+        "created": words.moment(found.created_at, now),
+        "after": getattr(found, "rotated_to", None),
+        "before": found.rotated_from,
+        "is_over": state is KeyState.REVOKED,
+        "may_rotate": state not in (KeyState.REVOKED, KeyState.EXPIRED)
+        and not key_rights.is_rotated(found),
+        "may_suspend": found.suspended_at is None and state is not KeyState.REVOKED,
+        "may_resume": found.suspended_at is not None
+        and state is not KeyState.REVOKED
+        and not key_rights.is_suspended_by_staff(found),
+        "by_staff": key_rights.is_suspended_by_staff(found),
+        "given_until": rights.expires_at,
+    }
+    return page(request, "portal/key.html", context)
+
+
+def _wish(form: KeyForm, standing: Any) -> key_orders.Wish:
+    given = form.cleaned_data
+    return key_orders.Wish(
+        name=given["name"],
+        environment=given["environment"],
+        scopes=given["scopes"],
+        networks=given["networks"],
+        expires_at=form.expiry(standing),
+    )
+
+
+def _changes(before: ApiKey, after: ApiKey) -> dict[str, list[Any]]:
+    names = ("name", "environment", "scopes", "networks", "expires_at")
+    pairs = {name: [getattr(before, name), getattr(after, name)] for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+@order_of_owners
+def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    """A new secret; the old one works for the overlap."""
+    found, form = _own(member, pk), RotateForm(request.POST)
+    back = HttpResponseRedirect(reverse("portal:key", args=[pk]))
+    if not form.is_valid():
+        messages.error(
+            request, f"Overlap in hours: {' '.join(map(str, form.errors['overlap_hours']))}"
+        )
+        return back
+    refused = too_often(request, "issue", f"customer {member.customer_id}", _ISSUES)
+    if refused is not None:
+        return refused
+    overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
+
+    def order() -> IssuedKey:
+        new = key_orders.rotate(member.customer_id, pk, overlap=overlap, now=timezone.now())
+        audit.record(request, "rotated", found, text=f"in the portal; overlap {overlap}")
+        audit.record(request, "issued", new.key, text="in the portal, by rotation")
+        return new
+
+    return _handed_over(request, order) or back
+
+
+def _handed_over(request: HttpRequest, order: Callable[[], IssuedKey]) -> HttpResponse | None:
+    """Leads to the page that shows the secret; None, with a message, where it was refused."""
+    try:
+        # Together with the parking: without it nobody would ever see the secret.
+        with transaction.atomic():
+            token = parked_secrets.park([order()], owner=str(request.user.pk))
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+        return None
+    return issued.hand_over(token)
+
+
+@order_of_owners
+def suspend(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    return _done(request, member, pk, "suspended", key_orders.suspend)
+
+
+@order_of_owners
+def resume(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    return _done(request, member, pk, "resumed", key_orders.resume)
+
+
+@order_of_owners
+def revoke(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    return _done(request, member, pk, "revoked", key_orders.revoke)
+
+
+def _done(
+    request: HttpRequest, member: Member, pk: int, verb: str, order: Callable[..., ApiKey]
+) -> HttpResponse:
+    found = _own(member, pk)
+    try:
+        with transaction.atomic():
+            order(member.customer_id, pk, now=timezone.now())
+            audit.record(request, verb, found, text="in the portal")
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, f"{found} is {verb}; it counts within two seconds")
+    return HttpResponseRedirect(reverse("portal:key", args=[pk]))
+
+
+def _own(member: Member, pk: int) -> ApiKey:
+    found = store.keys_of(member.customer_id).filter(pk=pk).first()
+    if found is None:
+        raise Http404("no such key of this customer")
+    return found

@@ -1,0 +1,104 @@
+"""What a key may do and what is left of its limits: as whoami tells it, key by key."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+
+from access import peeks
+from access.admin.words import grouped
+from access.key_states import KeyState, state_of
+from access.models import ApiKey
+from access.services import keys as key_services
+from access.services import monthly_quotas
+from portal import store, words
+from portal.models import Member
+from portal.views.doors import for_members, page
+
+_SHOWN = 100
+_NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address fetches"}
+
+
+@for_members
+def limits(request: HttpRequest, member: Member) -> HttpResponse:
+    """Every key that is not over, each with its tier's limits and its month."""
+    now = timezone.now()
+    over = (KeyState.REVOKED, KeyState.EXPIRED)
+    keys = [key for key in store.keys_of(member.customer_id) if state_of(key, now=now) not in over]
+    months = {
+        each.key_id: each for each in monthly_quotas.usages_of_customer(member.customer_id, now)
+    }
+    context = {
+        "member": member,
+        "at": "limits",
+        "rows": [
+            {
+                "key": key,
+                "state": words.key_state(key, now),
+                "limits": words.limits(key.tier),
+                "month": words.month_of_calls(months[key.pk]),
+            }
+            for key in keys[:_SHOWN]
+            if key.pk in months
+        ],
+        "cut": len(keys) > _SHOWN,
+    }
+    return page(request, "portal/limits.html", context)
+
+
+@for_members
+def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    """One key's limits, with what is left of each now."""
+    now = timezone.now()
+    key = store.keys_of(member.customer_id).filter(pk=pk).first()
+    if key is None:
+        raise Http404("no such key of this customer")
+    month = monthly_quotas.usage_of(pk, now)
+    context = {
+        "member": member,
+        "at": "limits",
+        "key": key,
+        "state": words.key_state(key, now),
+        "scopes": words.scopes(key),
+        "buckets": _buckets(key, now),
+        "month": None if month is None else words.month_of_calls(month),
+        "resets": None if month is None else words.moment(month.resets_at, now),
+        "jobs": grouped(key.tier.simulation_jobs),
+        "simulations": grouped(key.tier.simulations_per_job),
+    }
+    return page(request, "portal/key_limits.html", context)
+
+
+def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
+    caller = key_services.caller_of(key)
+    peek = peeks.peek(caller, now=now)
+    rows = []
+    for name, title in _NAMES.items():
+        quota = caller.quotas.get(name)
+        left = None if peek is None else peek.left.get(name)
+        row = {
+            "title": title,
+            "rate": "no limit" if quota is None else f"{quota.rate:,g} a second",
+            "burst": "-" if quota is None else grouped(quota.burst),
+            "left": "-"
+            if quota is None
+            else "not known"
+            if left is None
+            else grouped(left.remaining),
+            "full": "-" if left is None or quota is None else f"{left.reset_seconds:,} s",
+        }
+        rows.append(row)
+    cap = caller.tip_fetch_daily_cap
+    if cap is not None:
+        taken = None if peek is None else peek.fetched_today
+        rows.append(
+            {
+                "title": "Tip-address fetches of the UTC day",
+                "rate": f"{cap:,} a day",
+                "burst": "-",
+                "left": "not known" if taken is None else grouped(max(0, cap - taken)),
+                "full": "at midnight UTC",
+            }
+        )
+    return rows

@@ -1,0 +1,116 @@
+"""The first page: limits, the month, the last day, and what needs somebody."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from access.admin.charts import chart_of
+from access.admin.words import grouped, plain
+from access.key_states import KeyState, state_of
+from access.models import ApiKey
+from access.months import month_of
+from access.services import monthly_quotas, usage_reports
+from access.spans import DEFAULT_SPAN
+from portal import refusal_words, store, words
+from portal.models import Member
+from portal.views.doors import for_members, page
+
+_REASONS = 6
+_NAMED = 5
+
+
+@for_members
+def overview(request: HttpRequest, member: Member) -> HttpResponse:
+    now = timezone.now()
+    customer = member.customer_id
+    keys = list(store.keys_of(customer))
+    report = usage_reports.usage_report(DEFAULT_SPAN, now=now, customer_id=customer)
+    context = {
+        "member": member,
+        "at": "overview",
+        "keys": keys,
+        "working": sum(_works(key, now) for key in keys),
+        "expiring": _expiring(keys, now),
+        "tiers": _tiers(keys, now),
+        "month": _month(customer, keys, now),
+        "report": report,
+        "chart": chart_of(report),
+        "ok_calls": grouped(report.ok),
+        "error_calls": grouped(report.errors),
+        "refusals": _refusals(customer, now),
+        "troubled": [
+            (each, words.webhook_state(each, now))
+            for each in store.webhooks_of(customer)
+            if not each.is_enabled or each.failing_since is not None
+        ],
+    }
+    return page(request, "portal/overview.html", context)
+
+
+def _works(key: ApiKey, now: datetime) -> bool:
+    return state_of(key, now=now) in (KeyState.ACTIVE, KeyState.EXPIRING)
+
+
+def _expiring(keys: list[ApiKey], now: datetime) -> list[dict[str, Any]]:
+    """Those whose time is nearly over, the soonest first; a rotated one is meant to end."""
+    found = [
+        key
+        for key in keys
+        if state_of(key, now=now) is KeyState.EXPIRING and getattr(key, "rotated_to", None) is None
+    ]
+    found.sort(key=lambda key: key.expires_at or now)
+    return [{"key": key, "expires": words.moment(key.expires_at, now)} for key in found[:_NAMED]]
+
+
+def _tiers(keys: list[ApiKey], now: datetime) -> list[dict[str, Any]]:
+    """The limits of each tier that a working key has, the highest first."""
+    counted: dict[int, int] = {}
+    tiers = {}
+    for key in keys:
+        if _works(key, now):
+            tiers[key.tier_id] = key.tier
+            counted[key.tier_id] = counted.get(key.tier_id, 0) + 1
+    ranked = sorted(tiers.values(), key=lambda tier: (-tier.rank, tier.name))
+    return [
+        {"tier": tier, "keys": counted[tier.pk], "limits": words.limits(tier)} for tier in ranked
+    ]
+
+
+def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
+    """Calls of this month, and the keys that are near their limit or over it."""
+    named = {key.pk: key for key in keys}
+    usages = monthly_quotas.usages_of_customer(customer, now)
+    limited = [each for each in usages if each.limit and named[each.key_id].revoked_at is None]
+    limited.sort(key=lambda each: each.used / (each.limit or 1), reverse=True)
+    start, end = month_of(now)
+    return {
+        "name": f"{start:%B}",
+        "used": grouped(sum(each.used for each in usages)),
+        "resets": words.moment(end, now),
+        "resets_at": plain(end),
+        "keys": [
+            {
+                "key": named[each.key_id],
+                "used": grouped(each.used),
+                "limit": grouped(each.limit),
+                "percent": min(100, 100 * each.used // (each.limit or 1)),
+            }
+            for each in limited[:_NAMED]
+        ],
+    }
+
+
+def _refusals(customer: int, now: datetime) -> list[dict[str, Any]]:
+    rows = store.refused_calls(customer, now - timedelta(hours=24), _REASONS)
+    return [
+        {
+            "reason": reason,
+            "meaning": refusal_words.meaning(reason),
+            "advice": refusal_words.advice(reason),
+            "calls": grouped(calls),
+            "last": words.moment(last, now),
+        }
+        for reason, calls, last in rows
+    ]

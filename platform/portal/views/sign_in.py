@@ -1,0 +1,182 @@
+"""Signing in and out, and choosing a password by a link."""
+
+import hashlib
+
+from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from access.callers import Quota
+from gateway.addresses import client_address
+from portal import store
+from portal.errors import LinkSpent
+from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
+from portal.services import links, members, post
+from portal.services.links import Purpose
+from portal.views.doors import page, standing_member, too_often
+from staff import audit, second_factor
+
+_PER_ADDRESS = Quota(rate=10 / 60, burst=10)
+_PER_ACCOUNT = Quota(rate=10 / 600, burst=10)
+_MAILS = Quota(rate=3 / 900, burst=3)
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """E-mail and password; who has a second factor is asked for it next."""
+    if request.method == "POST":
+        return _checked_password(request)
+    if standing_member(request) is not None:
+        return HttpResponseRedirect(_next(request))
+    return _sign_in_page(request, SignInForm())
+
+
+def _checked_password(request: HttpRequest) -> HttpResponse:
+    refused = too_often(request, "sign-in", client_address(request.META), _PER_ADDRESS)
+    if refused is not None:
+        return refused
+    form = SignInForm(request.POST)
+    if not form.is_valid():
+        return _sign_in_page(request, form)
+    name = members.username_of(form.cleaned_data["email"])
+    refused = too_often(request, "account", _holder(name), _PER_ACCOUNT)
+    if refused is not None:
+        return refused
+    user = authenticate(request, username=name, password=form.cleaned_data["password"])
+    member = None if user is None else store.member_of(user.pk)
+    if member is None or member.user.is_staff:
+        form.add_error(None, "E-mail address and password do not fit together")
+        return _sign_in_page(request, form)
+    if second_factor.has_device(member.user):
+        second_factor.begin(request, member.user, lead_to=_next(request))
+        return HttpResponseRedirect(reverse("portal:code"))
+    login(request, member.user, backend=_BACKEND)
+    return HttpResponseRedirect(_next(request))
+
+
+def _sign_in_page(request: HttpRequest, form: SignInForm) -> HttpResponse:
+    return page(request, "portal/sign_in.html", {"form": form, "next": _next(request)})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def code(request: HttpRequest) -> HttpResponse:
+    """The second step, for who gave a password within the last minutes."""
+    waiting = second_factor.pending(request)
+    member = None if waiting is None else store.member_of(waiting[0].pk)
+    if waiting is None or member is None or member.user.is_staff:
+        return HttpResponseRedirect(reverse("portal:sign_in"))
+    form = CodeForm(request.POST or None)
+    if request.method == "POST":
+        for what, who, limit in (
+            ("sign-in", client_address(request.META), _PER_ADDRESS),
+            ("account", _holder(member.user.username), _PER_ACCOUNT),
+        ):
+            refused = too_often(request, what, who, limit)
+            if refused is not None:
+                return refused
+        if form.is_valid():
+            device = second_factor.check_code(member.user, form.cleaned_data["code"])
+            if device is not None:
+                second_factor.finish(request, member.user, device)
+                return HttpResponseRedirect(waiting[1])
+            form.add_error("code", _why_no_code(member.user))
+    return page(request, "portal/code.html", {"form": form})
+
+
+def _why_no_code(user: User) -> str:
+    locked = second_factor.locked_until(user)
+    if locked is None:
+        return "This code is not good, or was used: enter the newest one"
+    seconds = max(1, round((locked - timezone.now()).total_seconds()))
+    return f"This code is not good. The next one can be entered in {seconds} s"
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return HttpResponseRedirect(reverse("portal:sign_in"))
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def forgotten(request: HttpRequest) -> HttpResponse:
+    """Mails a link, and says the same whether the address is known or not."""
+    form = EmailForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        return page(request, "portal/forgotten.html", {"form": form})
+    email = members.username_of(form.cleaned_data["email"])
+    for what, who, limit in (
+        ("sign-in", client_address(request.META), _PER_ADDRESS),
+        ("mail", _holder(email), _MAILS),
+    ):
+        refused = too_often(request, what, who, limit)
+        if refused is not None:
+            return refused
+    context = {"form": form, "posted": post.post_new_password(email), "asked": True}
+    return page(request, "portal/forgotten.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    return _by_link(request, token, Purpose.INVITATION)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_password(request: HttpRequest, token: str) -> HttpResponse:
+    return _by_link(request, token, Purpose.FORGOTTEN)
+
+
+def _by_link(request: HttpRequest, token: str, purpose: Purpose) -> HttpResponse:
+    """The page to choose a password on. Signing in, with the second step, comes after it."""
+    try:
+        user = links.user_of(token, purpose)
+    except LinkSpent as refusal:
+        context = {"refusal": refusal, "invited": purpose is Purpose.INVITATION}
+        return page(request, "portal/link_spent.html", context, status=410)
+    form = PasswordForm(request.POST or None)
+    if request.method == "POST":
+        refused = too_often(request, "sign-in", client_address(request.META), _PER_ADDRESS)
+        if refused is not None:
+            return refused
+        if form.is_valid() and _chosen(request, user, form, purpose):
+            return page(request, "portal/password_chosen.html", {})
+    context = {"form": form, "email": user.username, "invited": purpose is Purpose.INVITATION}
+    return page(request, "portal/choose_password.html", context)
+
+
+def _chosen(request: HttpRequest, user: User, form: PasswordForm, purpose: Purpose) -> bool:
+    try:
+        with transaction.atomic():
+            members.choose_password(user, form.cleaned_data["password"])
+            how = "by an invitation" if purpose is Purpose.INVITATION else "by a mailed link"
+            member = store.member_of(user.pk)
+            audit.record(request, "chose a password", member, text=how)
+    except ValidationError as problem:
+        form.add_error("password", problem)
+        return False
+    return True
+
+
+def _next(request: HttpRequest) -> str:
+    """Where to go after signing in: a page of the portal, and nothing else."""
+    asked = request.POST.get("next") or request.GET.get("next") or ""
+    home = reverse("portal:overview")
+    good = asked.startswith(home) and url_has_allowed_host_and_scheme(asked, allowed_hosts=None)
+    return asked if good else home
+
+
+def _holder(name: str) -> str:
+    """A name as the limits keep it: of one length, and not to be read."""
+    return hashlib.sha256(name.encode()).hexdigest()

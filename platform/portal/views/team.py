@@ -1,0 +1,135 @@
+"""The customer's people: who there is, inviting, changing, removing."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from access.callers import Quota
+from access.errors import OrderRefused
+from portal import store, words
+from portal.forms.team import InviteForm, RoleForm
+from portal.models import Member
+from portal.services import members, post
+from portal.views.doors import changed_by_owners, order_of_owners, page, too_often
+from staff import audit
+
+# Each sends a mail to an address that somebody typed.
+_INVITATIONS = Quota(rate=20 / 3600, burst=20)
+
+
+@changed_by_owners
+def team(request: HttpRequest, member: Member) -> HttpResponse:
+    """Everyone, and the form that invites another one."""
+    form = InviteForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        refused = _too_many(request, member)
+        if refused is not None:
+            return refused
+        given = form.cleaned_data
+        try:
+            with transaction.atomic():
+                new = members.invite(member.customer, email=given["email"], role=given["role"])
+                audit.record(request, "invited", new, text=f"as {new.role} of {member.customer}")
+        except OrderRefused as refusal:
+            form.add_error("email", str(refusal))
+        else:
+            _post(request, new)
+            return _back()
+    now = timezone.now()
+    people = [
+        {
+            "row": each,
+            "state": _state(each),
+            "is_invited": each.user.is_active and members.is_invited(each.user),
+            "last": words.moment(each.user.last_login, now),
+            "is_me": each.pk == member.pk,
+        }
+        for each in store.members_of(member.customer_id)
+    ]
+    context = {
+        "member": member,
+        "at": "team",
+        "people": people,
+        "form": form,
+        "is_full": len(people) >= members.MOST_MEMBERS,
+        "most": members.MOST_MEMBERS,
+    }
+    return page(request, "portal/team.html", context)
+
+
+def _state(member: Member) -> object:
+    if not member.user.is_active:
+        return words.word("deactivated", "bad", "Switched off by the operator")
+    if members.is_invited(member.user):
+        return words.word("invited", "warning", "Has not chosen a password yet")
+    return words.word("active", "good")
+
+
+@order_of_owners
+def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    colleague = store.members_of(member.customer_id).filter(pk=pk).first()
+    if colleague is None:
+        raise Http404("no such colleague")
+    refused = _too_many(request, member)
+    if refused is not None:
+        return refused
+    try:
+        with transaction.atomic():
+            members.invite_again(colleague)
+            audit.record(request, "invited again", colleague)
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        _post(request, colleague)
+    return _back()
+
+
+@order_of_owners
+def change_role(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose one of the roles")
+        return _back()
+    try:
+        with transaction.atomic():
+            changed, before = members.change_role(member, pk, role=form.cleaned_data["role"])
+            audit.record(request, "changed", changed, changes={"role": [before, changed.role]})
+    except Member.DoesNotExist:
+        raise Http404("no such colleague") from None
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, f"{changed} is {changed.role} now")
+    return _back()
+
+
+@order_of_owners
+def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    try:
+        with transaction.atomic():
+            gone = members.remove(member, pk)
+            audit.record(request, "removed", str(gone), text=f"from {member.customer}")
+    except Member.DoesNotExist:
+        raise Http404("no such colleague") from None
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, f"{gone} is removed, and signed out")
+    return _back()
+
+
+def _post(request: HttpRequest, new: Member) -> None:
+    if post.post_invitation(new.pk):
+        messages.success(request, f"{new} is invited: a mail with a link is on its way")
+    else:
+        messages.warning(request, f"{new} is invited, but no mail can be sent now: try again later")
+
+
+def _too_many(request: HttpRequest, member: Member) -> HttpResponse | None:
+    return too_often(request, "invite", f"customer {member.customer_id}", _INVITATIONS)
+
+
+def _back() -> HttpResponse:
+    return HttpResponseRedirect(reverse("portal:team"))

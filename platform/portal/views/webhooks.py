@@ -1,0 +1,267 @@
+"""Webhooks of a customer: the list, one with what was delivered to it, and what is done to it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+
+from access.admin.words import grouped
+from access.callers import Quota
+from access.errors import OrderRefused
+from alerts.models import Delivery, Webhook
+from alerts.services import webhooks as services
+from portal import store, words
+from portal.forms.webhooks import WebhookForm
+from portal.models import Member
+from portal.services import alert_mails
+from portal.views.doors import (
+    changed_by_owners,
+    for_members,
+    for_owners,
+    order_of_owners,
+    page,
+    too_often,
+)
+from staff import audit
+
+# Each posts to an address that somebody typed.
+_TESTS = Quota(rate=10 / 60, burst=10)
+_DELIVERIES = 50
+_STATES = {
+    Delivery.State.WAITING: ("waiting", "warning"),
+    Delivery.State.DELIVERED: ("delivered", "good"),
+    Delivery.State.FAILED: ("given up", "bad"),
+}
+
+
+@for_members
+def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
+    """All of them, and whether alerts are mailed."""
+    now = timezone.now()
+    rows = [_row(each, now) for each in store.webhooks_of(member.customer_id)]
+    context = {
+        "member": member,
+        "at": "webhooks",
+        "rows": rows,
+        "most": services.MOST_WEBHOOKS,
+        "is_full": len(rows) >= services.MOST_WEBHOOKS,
+        "mail_to": member.customer.email,
+        "mails": member.customer.alert_mails,
+    }
+    return page(request, "portal/webhooks.html", context)
+
+
+def _row(webhook: Webhook, now: Any) -> dict[str, Any]:
+    return {
+        "row": webhook,
+        "state": words.webhook_state(webhook, now),
+        "kinds": ", ".join(webhook.kinds) or "all events",
+        "delivered": words.moment(webhook.delivered_at, now),
+    }
+
+
+@for_owners
+def add(request: HttpRequest, member: Member) -> HttpResponse:
+    form = WebhookForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                new = services.create(member.customer_id, **form.cleaned_data)
+                audit.record(request, "added", new, text="in the portal")
+        except OrderRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, f"{new} is added: its secret stands below. Send a test now")
+            return _to(new.pk)
+    return page(
+        request, "portal/webhook_add.html", {"member": member, "at": "webhooks", "form": form}
+    )
+
+
+@changed_by_owners
+def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    """One webhook with its newest deliveries; its form changes it."""
+    found, now = _own(member, pk), timezone.now()
+    initial = {"name": found.name, "url": found.url, "kinds": found.kinds}
+    form = WebhookForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                changed = services.edit(pk, **form.cleaned_data)
+                changes = {
+                    name: [initial[name], getattr(changed, name)]
+                    for name in initial
+                    if initial[name] != getattr(changed, name)
+                }
+                audit.record(request, "changed", changed, text="in the portal", changes=changes)
+        except OrderRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, f"{changed} is changed")
+            return _to(pk)
+    context = {
+        "member": member,
+        "at": "webhooks",
+        "webhook": found,
+        "row": _row(found, now),
+        "form": form,
+        "secret": _secret(found) if member.is_owner else None,
+        "old_until": words.moment(found.previous_until, now, "")
+        if found.previous_until is not None and found.previous_until > now
+        else None,
+        "deliveries": [
+            _delivery(each, now) for each in services.deliveries_of(found, limit=_DELIVERIES)
+        ],
+        "shown": _DELIVERIES,
+    }
+    return page(request, "portal/webhook.html", context)
+
+
+def _secret(webhook: Webhook) -> str | None:
+    """None where it cannot be read any more: then a new one is needed."""
+    try:
+        return services.secret_of(webhook)
+    except OrderRefused:
+        return None
+
+
+def _delivery(delivery: Delivery, now: Any) -> dict[str, Any]:
+    text, hue = _STATES[Delivery.State(delivery.state)]
+    return {
+        "row": delivery,
+        "event": delivery.event,
+        "state": words.word(text, hue),
+        "at": words.moment(delivery.event.at, now),
+        "due": words.moment(delivery.due_at, now)
+        if delivery.state == Delivery.State.WAITING
+        else None,
+        "tries": [
+            {
+                "row": each,
+                "at": words.moment(each.at, now),
+                "took": f"{grouped(each.milliseconds)} ms",
+            }
+            for each in delivery.log.all()
+        ],
+    }
+
+
+@order_of_owners
+def send_test(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    refused = too_often(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
+    if refused is not None:
+        return refused
+    return _ordered(
+        request,
+        member,
+        pk,
+        "tested",
+        "A test is on its way: load this page again in some seconds",
+        lambda: services.send_test(pk, now=timezone.now()),
+    )
+
+
+@order_of_owners
+def rotate_secret(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    return _ordered(
+        request,
+        member,
+        pk,
+        "rotated the secret of",
+        "There is a new secret; for a day requests are signed with the old one as well",
+        lambda: services.rotate_secret(pk, now=timezone.now()),
+    )
+
+
+@order_of_owners
+def enable(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    return _ordered(
+        request, member, pk, "enabled", "Events are posted to it again", lambda: services.enable(pk)
+    )
+
+
+@order_of_owners
+def disable(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    return _ordered(
+        request,
+        member,
+        pk,
+        "disabled",
+        "Nothing is posted to it until it is enabled",
+        lambda: services.disable(pk),
+    )
+
+
+@order_of_owners
+def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    found = _own(member, pk)
+    with transaction.atomic():
+        audit.record(request, "deleted", found, text="in the portal")
+        services.delete(pk)
+    messages.success(request, f"{found} is deleted")
+    return HttpResponseRedirect(reverse("portal:webhooks"))
+
+
+@order_of_owners
+def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
+    if not Delivery.objects.filter(pk=delivery_pk, webhook=_own(member, pk)).exists():
+        raise Http404("no such delivery of this webhook")
+    refused = too_often(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
+    if refused is not None:
+        return refused
+    return _ordered(
+        request,
+        member,
+        pk,
+        "delivered again to",
+        "It is on its way again",
+        lambda: services.redeliver(delivery_pk, now=timezone.now()),
+    )
+
+
+@order_of_owners
+def mails(request: HttpRequest, member: Member) -> HttpResponse:
+    """Switches alert mails on or off."""
+    wanted = request.POST.get("wanted") == "on"
+    with transaction.atomic():
+        before = alert_mails.want(member.customer_id, wanted=wanted)
+        if before != wanted:
+            changes = {"alert_mails": [before, wanted]}
+            audit.record(request, "changed", member.customer, text="in the portal", changes=changes)
+    messages.success(request, f"Alerts are mailed {'from now on' if wanted else 'no more'}")
+    return HttpResponseRedirect(reverse("portal:webhooks"))
+
+
+def _ordered(
+    request: HttpRequest,
+    member: Member,
+    pk: int,
+    verb: str,
+    message: str,
+    order: Callable[[], object],
+) -> HttpResponse:
+    found = _own(member, pk)
+    try:
+        with transaction.atomic():
+            order()
+            audit.record(request, verb, found, text="in the portal")
+    except OrderRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, message)
+    return _to(pk)
+
+
+def _own(member: Member, pk: int) -> Webhook:
+    found = store.webhooks_of(member.customer_id).filter(pk=pk).first()
+    if found is None:
+        raise Http404("no such webhook of this customer")
+    return found
+
+
+def _to(pk: int) -> HttpResponse:
+    return HttpResponseRedirect(reverse("portal:webhook", args=[pk]))
