@@ -1,4 +1,6 @@
-"""What a new installation needs to be tried: an admin, a key per tier, and their file."""
+"""What a new installation needs to be tried: an admin, a key per tier, somebody who signs in to the
+portal with them, and their file.
+"""
 
 import json
 import os
@@ -15,10 +17,13 @@ from django.utils import timezone
 from access import store
 from access.errors import KeyMalformed, KeyRefused, KeyUnknown
 from access.services import keys
+from portal.models import Member
+from portal.services import members
 
 DEMO_TIERS = ("basic", "ultra", "elite", "epic")
 _ADMIN = "admin"
 _CUSTOMER = "Demo"
+_MEMBER = "demo@localhost"
 
 
 class BadCredentialsFile(Exception):
@@ -35,11 +40,21 @@ class AdminLogin:
 
 
 @dataclass(frozen=True, slots=True)
+class PortalLogin:
+    """Where and how to sign in to the portal, as an owner of the demo customer."""
+
+    url: str
+    email: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
 class Credentials:
     """The content of credentials.json: api_keys by tier name."""
 
     base_url: str
     admin: AdminLogin
+    portal: PortalLogin
     api_keys: dict[str, str]
 
 
@@ -53,6 +68,9 @@ def ensure_credentials(run_dir: Path, base_url: str) -> Credentials:
     credentials = Credentials(
         base_url=base_url,
         admin=_ensure_admin(f"{base_url}/admin/", str(known.get("admin", {}).get("password", ""))),
+        portal=_ensure_member(
+            f"{base_url}/portal/", str(known.get("portal", {}).get("password", ""))
+        ),
         api_keys={
             tier: _ensure_key(tier, str(known.get("api_keys", {}).get(tier, "")))
             for tier in DEMO_TIERS
@@ -75,6 +93,20 @@ def _ensure_admin(url: str, password: str) -> AdminLogin:
         user.set_password(password)
         user.save(update_fields=["password"])
     return AdminLogin(url, _ADMIN, password)
+
+
+def _ensure_member(url: str, password: str) -> PortalLogin:
+    """As the admin is ensured. Somebody else's user of that name is left alone."""
+    customer = store.customer_by_name(_CUSTOMER)
+    user = get_user_model().objects.filter(username=_MEMBER).first()
+    if user is not None and (password or not Member.objects.filter(user=user).exists()):
+        return PortalLogin(url, _MEMBER, password)
+    password = password or secrets.token_urlsafe(12)
+    if user is None:
+        user = members.invite(customer, email=_MEMBER, role=Member.Role.OWNER).user
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    return PortalLogin(url, _MEMBER, password)
 
 
 def _ensure_key(tier_name: str, secret: str) -> str:
@@ -104,7 +136,7 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
     except ValueError as error:
         raise BadCredentialsFile(f"{path}: {error}; remove it to get new credentials") from None
-    sections = (known.get(name, {}) for name in ("admin", "api_keys")) if known else ()
+    sections = (known.get(name, {}) for name in ("admin", "portal", "api_keys")) if known else ()
     if not isinstance(known, dict) or not all(isinstance(section, dict) for section in sections):
         raise BadCredentialsFile(f"{path}: not as we wrote it; remove it to get new credentials")
     return known
