@@ -115,7 +115,7 @@ def wrong_tallies(first: int, last: int) -> list[int]:
             " AS tally USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
             " IS DISTINCT FROM (tally.slots::bigint, tally.coarse_slots::bigint, tally.changes)"
             f" AND run > coalesce((SELECT first_kept_slot / {TALLIED_SLOTS}"
-            " FROM rewind_archivestate), -1) ORDER BY run",
+            " FROM rewind_archivestate WHERE first_kept_slot > 0), -1) ORDER BY run",
             _whole_runs(first, last),
         )
         return [run for (run,) in cursor.fetchall()]

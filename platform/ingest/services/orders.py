@@ -127,7 +127,7 @@ def work_off(*, now: Clock, seconds: float) -> bool:
 
 
 def work_to_the_end(order: RangeOrder, *, now: Clock, told: Callable[[RangeOrder], None]) -> None:
-    """All steps of an order that nobody else is at; `told` after each. The first failure ends it."""
+    """All steps of an order that nobody else is at, up to one that fails; `told` after each."""
     order.state, order.started_at = State.RUNNING, now()
     order.save(update_fields=["state", "started_at"])
     while _take_step(order, now):
