@@ -10,7 +10,10 @@ from django.db.models.signals import post_migrate
 from staff.roles import Role
 
 # Who runs the service changes what belongs to these areas: gaps, upstreams, tips, alarms.
-_OPERATIONAL = {"priority", "rewind", "historical", "tipping", "operations", "alerts"}
+_OPERATIONAL = {
+    *{"priority", "rewind", "historical", "tipping"},
+    *{"ingest", "operations", "alerts"},
+}
 _ALSO_OPERATIONAL = {"access.change_apikey"}  # to suspend one at night
 _ALSO_VIEWED = {"auth.view_user"}
 # What Django makes for each model; any other permission was named in a model's Meta.permissions.

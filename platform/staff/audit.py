@@ -45,7 +45,7 @@ def record(
         verb=_text(verb, 40),
         subject=_text("" if subject is None else subject, 300),
         text=_text(text),
-        changes=_settled(dict(changes or {})),
+        changes={_text(name): _pair(value) for name, value in (changes or {}).items()},
     )
     if hasattr(subject, "_meta"):
         entry.subject_type = subject._meta.label_lower
@@ -96,6 +96,12 @@ def _text(value: Any, most: int | None = None) -> str:
     """The value as text that the database stores as it is: without NUL and half characters."""
     text = str(value).replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text.encode("utf-8", "replace").decode()[:most]
+
+
+def _pair(value: Any) -> list[Any]:
+    """[before, after], also of what was given otherwise."""
+    pair = list(value) if isinstance(value, list | tuple) and len(value) == 2 else [None, value]
+    return [_settled(part) for part in pair]
 
 
 def _settled(value: Any) -> Any:
