@@ -1,7 +1,7 @@
 """Readings of a service that is well, and how a test makes it unwell."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,5 +21,8 @@ def well(now: datetime) -> Readings:
     )
 
 
-def changed(struct: Any, **values: Any) -> Any:
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def changed(struct: S, **values: Any) -> S:
     return msgspec.structs.replace(struct, **values)

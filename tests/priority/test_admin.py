@@ -249,7 +249,7 @@ def test_who_may_only_look_can_give_no_orders(
     page = text_of(client, f"{UPSTREAMS}{ids['frankfurt']}/change/")
     assert "_save" not in page
     home = text_of(client, "/admin/")
-    assert "Submissions in the last hour" in home
+    assert "Submissions in the last 15 minutes" in home
     assert "Tips today" not in home
 
 
@@ -265,7 +265,7 @@ def test_home_tells_of_submissions_landers_and_breakers(
         "manage.py land",
         "Upstream frankfurt",
         "HTTP status 429",
-        "Submissions in the last hour",
+        "Submissions in the last 15 minutes",
         ">expired<",
         "Tips today",
         "0 lamports",

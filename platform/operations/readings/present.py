@@ -8,7 +8,6 @@ import msgspec
 import redis
 from django.conf import settings
 from django.db import connection
-from django.db.models import QuerySet
 
 from access import tallies
 from access.redis_client import NAMESPACE, client
@@ -72,8 +71,9 @@ def present(now: datetime) -> Readings:
 
 def read(now: datetime) -> Readings:
     """Read now."""
-    newest = _samples(now).first()
-    before = _sample_before(now - _RATE, now)
+    samples = _samples(now)
+    newest = samples[0] if samples else None
+    before = next((each for each in samples if now - 4 * _RATE < each.at <= now - _RATE), None)
     counts = calls.read_tallies()
     found_chain = chain.read_chain(now)
     return Readings(
@@ -97,14 +97,10 @@ def read(now: datetime) -> Readings:
     )
 
 
-def _samples(moment: datetime) -> QuerySet[Sample]:
-    """Those of single moments up to this one, newest first."""
-    return Sample.objects.filter(resolution=MOMENT_SECONDS, at__lte=moment).order_by("-at")
-
-
-def _sample_before(moment: datetime, now: datetime) -> Sample | None:
-    """The newest sample that is old enough to take a rate against, and not too old."""
-    return _samples(moment).filter(at__gt=now - 4 * _RATE).first()
+def _samples(now: datetime) -> list[Sample]:
+    """The newest, of single moments, back to those that rates are taken against."""
+    found = Sample.objects.filter(resolution=MOMENT_SECONDS, at__lte=now).order_by("-at")
+    return list(found.defer("values")[: 4 * _RATE // timedelta(seconds=MOMENT_SECONDS) + 1])
 
 
 def slots_stored(counts: dict[tallies.Tally, int]) -> int:

@@ -4,9 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 from django.db import connection
-from django.db.models import Min
 
-from tipping.models import TipBatch, TipSweep
 from tipping.services import batches
 
 # What was recorded so long ago is committed, whoever recorded it.
@@ -14,6 +12,14 @@ _SETTLED = timedelta(minutes=10)
 # Entries of a page's figure for today, the newest: of more it says "at least".
 _NEWEST = 50_000
 
+_SWEEPING = """
+SELECT (SELECT count(*) FROM tipping_tipbatch
+        WHERE state = 'closed' AND swept_at IS NULL AND expires_at <= %s),
+       (SELECT count(*) FROM tipping_tipbatch
+        WHERE state = 'closed' AND swept_at IS NULL AND sweep_note <> ''),
+       (SELECT count(*) FROM tipping_tipsweep WHERE state = 'planned'),
+       (SELECT min(planned_at) FROM tipping_tipsweep WHERE state = 'planned')
+"""
 _SETTLED_ID = """
 SELECT coalesce(max(id), 0), coalesce(max(id) FILTER (WHERE recorded_at < %s), 0)
 FROM (SELECT id, recorded_at FROM tipping_tipentry ORDER BY id DESC LIMIT %s) AS newest
@@ -72,20 +78,17 @@ class TipsReading(msgspec.Struct, frozen=True):
 def read_tips(now: datetime, *, sweep_after_seconds: int, known: TipSums) -> TipsReading:
     """Entries up to those of `known` are not summed again."""
     late = now - timedelta(seconds=sweep_after_seconds + 60)
-    unswept = TipBatch.objects.filter(
-        state=TipBatch.State.CLOSED, swept_at__isnull=True, expires_at__lte=late
-    )
-    closed = TipBatch.objects.filter(state=TipBatch.State.CLOSED, swept_at__isnull=True)
-    sweeps = TipSweep.objects.filter(state=TipSweep.State.PLANNED)
-    planned = sweeps.aggregate(oldest=Min("planned_at"))["oldest"]
+    with connection.cursor() as cursor:
+        cursor.execute(_SWEEPING, [late])
+        unswept, noted, sweeps, oldest = cursor.fetchone()
     settled, every = _sums(now, known)
     tips_today, lamports_today = _today(now)
     return TipsReading(
         classes=[_class(state) for state in batches.overview()],
-        unswept=unswept.count(),
-        noted=closed.exclude(sweep_note="").count(),
-        sweeps=0 if planned is None else sweeps.count(),
-        oldest_sweep_at=planned,
+        unswept=unswept,
+        noted=noted,
+        sweeps=sweeps,
+        oldest_sweep_at=oldest,
         tips_today=tips_today,
         lamports_today=lamports_today,
         sums=every,

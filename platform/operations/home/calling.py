@@ -1,0 +1,129 @@
+"""Can customers call? How many do, how fast they are answered, and what is refused."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from access.admin import words
+from access.key_states import KeyState, condition
+from access.models import ApiKey
+from access.services import usage_reports
+from operations.home import figures
+from operations.home.cards import Card, list_of
+from operations.readings.present import Readings
+
+_LISTED = 5
+_OUTCOMES = 8
+_NOT_KNOWN = "not known yet"
+# Of calls in the last minute; above the second somebody is called (operations.rules).
+_SOME, _MANY = 0.0, 0.01
+
+
+def calls(request: HttpRequest, now: Readings) -> Card:
+    counted = usage_reports.calls_by_status(since=now.at - timedelta(hours=1), now=now.at)
+    rows: list[tuple[Any, Any]] = [("Calls in the last hour", _total(counted))]
+    shown = counted if len(counted) <= _OUTCOMES else counted[: _OUTCOMES - 1]
+    rows += [(words.coloured(status, _hue(status)), words.grouped(n)) for status, n in shown]
+    if len(shown) < len(counted):
+        others = counted[len(shown) :]
+        word = words.coloured("other", "quiet", ", ".join(status for status, _ in others))
+        rows.append((word, words.grouped(sum(number for _, number in others))))
+    speed = None if now.calls is None else now.calls.per_second
+    return Card(
+        "calls",
+        "Calls",
+        _NOT_KNOWN if speed is None else f"{figures.per_second(speed)}",
+        None,
+        "Over the last minute. By outcome: ok, or the reason told to the caller.",
+        rows,
+        list_of(request, "access", "usageminute"),
+        "Usage",
+        figures.CALLS,
+    )
+
+
+def _total(counted: list[tuple[str, int]]) -> str:
+    return words.grouped(sum(number for _, number in counted))
+
+
+def _hue(status: str) -> str:
+    return {"ok": "good", usage_reports.OUR_FAILURE: "bad"}.get(status, "warning")
+
+
+def failures(request: HttpRequest, now: Readings) -> Card:
+    found = now.calls
+    figure, state = _NOT_KNOWN, None
+    if found is not None and found.per_second is not None:
+        share = found.failed_share or 0.0
+        figure, state = "none fail", ("answering", "good", "")
+        if share > _SOME:
+            figure = f"{figures.percent(100 * share)} fail"
+            hue = "bad" if share > _MANY else "warning"
+            state = ("failing", hue, "Internal errors: the log has their tracebacks.")
+    rows = []
+    if found is not None:
+        if found.refused_share is not None:
+            rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
+        if found.milliseconds is not None:
+            rows.append(("Mean time of a call", figures.milliseconds(found.milliseconds)))
+    return Card(
+        "failures",
+        "Failures",
+        figure,
+        state,
+        "Calls of the last minute that ended with an internal error of ours.",
+        rows,
+        list_of(request, "access", "usageminute"),
+        "Usage",
+        figures.FAILED,
+    )
+
+
+def speed(request: HttpRequest, now: Readings) -> Card:
+    found = None if now.calls is None else now.calls.milliseconds
+    return Card(
+        "speed",
+        "Time of a call",
+        "no calls just now" if found is None else figures.milliseconds(found),
+        None,
+        "In this service, from reading the call to its answer; the mean of the last minute.",
+        (),
+        list_of(request, "access", "usageminute"),
+        "Usage",
+        figures.CALL_TIME,
+    )
+
+
+def expiring(request: HttpRequest, now: Readings) -> Card:
+    soon = ApiKey.objects.filter(condition(KeyState.EXPIRING, now=now.at)).defer("digest")
+    keys = list(soon.select_related("customer").order_by("expires_at")[: _LISTED + 1])
+    rows: list[tuple[Any, Any]] = [
+        (
+            format_html(
+                '<a class="tm-link" href="{}" title="{}">{}</a>',
+                reverse("admin:access_apikey_change", args=[key.pk]),
+                key.customer,
+                key,
+            ),
+            words.key_state(key, now.at),
+        )
+        for key in keys[:_LISTED]
+    ]
+    link = list_of(request, "access", "apikey")
+    if len(keys) > _LISTED:
+        more = format_html('<a class="tm-link" href="{}?state=expiring">and more</a>', link)
+        rows.append((more, ""))
+    return Card(
+        "expiring",
+        "Keys expiring within 7 days",
+        "",
+        None,
+        "",
+        rows,
+        f"{link}?state=expiring" if rows else link,
+        "API keys",
+        empty="None.",
+    )

@@ -1,0 +1,86 @@
+"""A card of the home page, and a group of them that answers one question."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.safestring import SafeString
+
+from access.admin import words
+from operations.home.charts import Figure, Line
+
+# From bad to worse; quiet says nothing.
+_ORDER = ("quiet", "good", "warning", "bad")
+_ANSWERS = {"good": "yes", "warning": "needs a look", "bad": "no", "quiet": "nothing to tell yet"}
+
+
+@dataclass(slots=True)
+class Card:
+    """One figure, its state as (word, hue, hint), rows of names and values, a line, and a link."""
+
+    id: str
+    title: str
+    figure: Any = ""
+    state: tuple[str, str, str] | None = None
+    hint: Any = ""
+    rows: Sequence[tuple[Any, Any]] = ()
+    link: str = ""
+    link_text: str = ""
+    drawn: Figure | None = None
+    line: Line | None = None
+    empty: str = ""
+
+    @property
+    def word(self) -> SafeString | str:
+        if self.state is None:
+            return ""
+        text, hue, hint = self.state
+        return words.coloured(text, hue, hint)
+
+
+@dataclass(slots=True)
+class Group:
+    """Cards under the question that they answer."""
+
+    id: str
+    question: str
+    cards: list[Card] = field(default_factory=list)
+
+    @property
+    def answer(self) -> SafeString:
+        hues = [each.state[1] for each in self.cards if each.state is not None]
+        worst = max(hues, key=_ORDER.index, default="quiet")
+        told = ", ".join(
+            f"{each.title}: {each.state[0]}"
+            for each in self.cards
+            if each.state is not None and each.state[1] == worst and worst in ("warning", "bad")
+        )
+        return words.coloured(_ANSWERS[worst], worst, told)
+
+
+def link_to(request: HttpRequest, url: str, permission: str) -> str:
+    """The address of an admin page, empty where the user may not see it or it is not there."""
+    if not url or not request.user.has_perm(permission):
+        return ""
+    try:
+        return reverse(f"admin:{url}")
+    except NoReverseMatch:
+        return ""
+
+
+def list_of(request: HttpRequest, app: str, model: str) -> str:
+    """The address of a model's list likewise."""
+    return link_to(request, f"{app}_{model}_changelist", f"{app}.view_{model}")
+
+
+def number_word(count: int | None, *, bad: str = "warning", hint: str = "") -> SafeString:
+    """A count that ought to be 0."""
+    if count is None:
+        return words.coloured("not known", "bad", "Valkey does not answer.")
+    return words.coloured(words.grouped(count), bad if count else "good", hint)
+
+
+def named(rows: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in rows if value is not None]

@@ -1,0 +1,44 @@
+"""How each figure of the samples is said and drawn."""
+
+from access.admin.words import grouped, size_of
+from operations.home.charts import Figure
+
+
+def count(value: float) -> str:
+    """A number that is whole, but for means of small ones."""
+    return grouped(round(value)) if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+def percent(value: float) -> str:
+    return f"{value:.0f}%" if value in (0, 100) or 1 <= value < 99 else f"{value:.2f}%"
+
+
+def milliseconds(value: float) -> str:
+    return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def size(value: float) -> str:
+    return size_of(int(value))
+
+
+def _per_second(value: float) -> str:
+    return f"{count(value) if value >= 10 else f'{value:.1f}'}/s"
+
+
+per_second = _per_second
+
+BEHIND = Figure("behind", "Slots behind", count, top=4)
+GAP_SLOTS = Figure("gap_slots", "Slots in open gaps", count)
+SLOTS = Figure("slots_per_second", "Slots stored per second", _per_second, top=1)
+LANDED = Figure("landed_percent", "Landed, of what settled", percent, top=100)
+SLOTS_TO_LAND = Figure("slots_to_land", "Slots to land", count, top=2)
+ACCEPTED = Figure("accepted_waiting", "Accepted and not done yet", count, top=4)
+TIPS_LEFT = Figure("tips_left_percent", "Least share of addresses left", percent, top=100)
+LAMPORTS = Figure("lamports_today", "Lamports of tips since 00:00 UTC", count)
+CALLS = Figure("calls_per_second", "Calls per second", _per_second, top=1)
+CALL_TIME = Figure("call_ms", "Mean time of a call", milliseconds, top=1)
+FAILED = Figure("failed_percent", "Calls that fail", percent, top=1)
+DISK = Figure("disk_free_bytes", "Free on the disk", size, floats=True)
+DATABASE = Figure("database_bytes", "The database's size", size, floats=True)
+REDIS = Figure("redis_bytes", "Memory of Valkey", size, floats=True)
+QUEUED = Figure("queued", "Tasks waiting", count, top=4)

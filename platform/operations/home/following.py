@@ -1,0 +1,169 @@
+"""Is it following? How far the chain is stored, and what is lacking."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from access.admin import words
+from historical.services import overview
+from operations.home import figures
+from operations.home.cards import Card, list_of, number_word
+from operations.readings.chain import NOT_FOLLOWED, ChainReading
+from operations.readings.present import Readings
+from rewind.admin.audit import rate
+from rewind.models import AuditedDay
+from rewind.store.audits import Count
+
+_NEARLY = 16
+_IMPORTS = 3
+_HUES = {"following": "good", "silent": "bad", "not connected": "bad", NOT_FOLLOWED: "quiet"}
+
+
+def chain(request: HttpRequest, now: Readings) -> Card:
+    found = now.chain
+    figure, state = _behind(found)
+    rows: list[tuple[Any, Any]] = []
+    if found.stream != NOT_FOLLOWED:
+        word = "connected" if found.stream == "following" else found.stream
+        rows = [
+            ("Stream", words.coloured(word, _HUES[found.stream], found.problem or found.source)),
+            ("Heard", _heard(found)),
+            ("Newest finalized slot", found.finalized_slot or "none yet"),
+            ("Newest stored slot", found.newest_slot or "none yet"),
+            ("Waiting to be stored", f"{words.grouped(found.waiting_slots)} slots"),
+        ]
+    hint = "The newest stored slot, against the newest finalized one of the stream."
+    if found.stream == NOT_FOLLOWED:
+        hint = "No follower has told anything in the last half minute."
+    return Card(
+        "chain",
+        "Chain",
+        figure,
+        state,
+        found.problem or hint,
+        rows,
+        list_of(request, "rewind", "slottally"),
+        "Coverage",
+        figures.BEHIND,
+    )
+
+
+def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
+    if found.stream == NOT_FOLLOWED:
+        return "not followed", (NOT_FOLLOWED, "warning", "Nothing new is stored.")
+    if found.stream == "silent":
+        since = "nothing heard yet"
+        if found.silent_seconds is not None:
+            since = f"silent for {found.silent_seconds} s"
+        return since, ("silent", "bad", "The stream is connected and says nothing.")
+    if found.stream != "following":
+        return "not connected", ("not connected", "bad", found.problem)
+    if found.behind is None:
+        return "nothing stored yet", ("following", "warning", "")
+    text = f"{words.grouped(found.behind)} slot{'' if found.behind == 1 else 's'} behind"
+    if found.behind > _NEARLY:
+        return text, ("catching up", "warning", "")
+    return text, ("following", "good", "")
+
+
+def _heard(found: ChainReading) -> str:
+    if found.silent_seconds is None:
+        return "nothing yet"
+    return "now" if found.silent_seconds < 2 else f"{found.silent_seconds} s ago"
+
+
+def gaps(request: HttpRequest, now: Readings) -> Card:
+    found = now.chain
+    total, slots = found.open_gaps(), found.gap_slots()
+    old = sum(each.old for each in found.gaps)
+    rows: list[tuple[Any, Any]] = [
+        (
+            f"Open gaps of the {store}",
+            number_word(found.open_gaps(store), hint=f"{found.gap_slots(store):,} slots"),
+        )
+        for store in ("archive", "ledger")
+    ]
+    rows.append(("Replays as the chain says", _replays()))
+    rows.append(("Open divergences", number_word(found.divergences, bad="bad")))
+    state = ("none", "good", "")
+    if total:
+        hint = f"{old} of them for more than two minutes"
+        state = ("open", "warning", hint)
+    if found.divergences:
+        state = ("divergences", "warning", "A replay did not end as the chain says.")
+    return Card(
+        "gaps",
+        "Gaps",
+        _lacking(slots, total),
+        state,
+        "Slots that ought to be stored and are not; they are asked of nodes again and again.",
+        rows,
+        list_of(request, "rewind", "gap"),
+        "Gaps",
+        figures.GAP_SLOTS,
+    )
+
+
+def _lacking(slots: int, gaps: int) -> str:
+    if not gaps:
+        return "none open"
+    slot, gap = "slot" if slots == 1 else "slots", "gap" if gaps == 1 else "gaps"
+    return f"{words.grouped(slots)} {slot} in {words.grouped(gaps)} {gap}"
+
+
+def _replays() -> str:
+    day = AuditedDay.objects.filter(day=timezone.now().date()).first()
+    count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
+    return f"{rate(count)} of {words.grouped(count.replayed)}" if count.replayed else "none today"
+
+
+def ledger(request: HttpRequest, now: Readings) -> Card:
+    found = overview.ledger_overview()
+    link = list_of(request, "historical", "block")
+    if found is None:
+        return Card(
+            "ledger",
+            "Ledger",
+            "empty",
+            None,
+            "Bring blocks in on the server: .venv/bin/python manage.py import_blocks FILE…",
+            (),
+            link,
+            "Blocks",
+        )
+    speed = now.slots_per_second
+    return Card(
+        "ledger",
+        "Ledger",
+        f"{'' if found.exact else 'about '}{words.grouped(found.blocks)} blocks",
+        None,
+        "A slot is a leader's turn to make a block; some turns are skipped.",
+        [
+            ("Slots", f"{found.first_slot} to {found.last_slot}"),
+            ("Newest block made", words.moment(found.newest_at, now.at, "not told")),
+            ("Stored", "not known yet" if speed is None else f"{figures.per_second(speed)}"),
+        ],
+        link,
+        "Blocks",
+        figures.SLOTS,
+    )
+
+
+def imports(request: HttpRequest, now: Readings) -> Card:
+    hues = {"done": "good", "failed": "bad", "running": "warning"}
+    rows: list[tuple[Any, Any]] = []
+    for entry in overview.last_imports(_IMPORTS):
+        word = words.coloured(entry.state, hues[entry.state], words.plain(entry.started_at))
+        rows.append((entry.file, word))
+    return Card(
+        "imports",
+        "Last imports",
+        "",
+        None,
+        "Files of blocks that were brought in by hand." if rows else "",
+        rows,
+        list_of(request, "historical", "import"),
+        "Imports",
+        empty="None yet: manage.py import_blocks, import_epoch and import_snapshot bring files in.",
+    )

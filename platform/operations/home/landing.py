@@ -1,0 +1,176 @@
+"""Is it landing? What became of submissions, who brings them out, and where tips go."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from access.admin import words
+from operations.home import figures
+from operations.home.cards import Card, list_of, number_word
+from operations.readings.landing import WINDOW, UpstreamReading
+from operations.readings.present import Readings
+from operations.readings.tips import ClassReading
+from priority.admin.fates import HUES
+from priority.submissions import State
+
+_MINUTES = int(WINDOW.total_seconds()) // 60
+# Below it somebody ought to look; of a few submissions a share says nothing.
+_GOOD_SHARE, _POOR_SHARE, _ENOUGH = 0.8, 0.5, 10
+_MANY_WAITING = 1_000
+
+
+def rate(request: HttpRequest, now: Readings) -> Card:
+    found = now.landing
+    rows: list[tuple[Any, Any]] = [
+        (words.coloured(state, HUES[state]), words.grouped(found.states[state]))
+        for state in State
+        if state in found.states
+    ]
+    state = None
+    if found.rate is not None and found.settled >= _ENOUGH:
+        state = ("landing", "good", "")
+        if found.rate < _GOOD_SHARE:
+            state = ("some land", "warning", "")
+        if found.rate < _POOR_SHARE:
+            state = ("few land", "bad", "")
+    return Card(
+        "submissions",
+        f"Submissions in the last {_MINUTES} minutes",
+        "none settled" if found.rate is None else f"{figures.percent(100 * found.rate)} landed",
+        state,
+        f"Of {words.grouped(found.settled)} that are settled; the others are on their way.",
+        rows,
+        list_of(request, "priority", "submission"),
+        "Submissions",
+        figures.LANDED,
+        empty="Nothing was submitted.",
+    )
+
+
+def latency(request: HttpRequest, now: Readings) -> Card:
+    found = now.landing
+    rows = [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
+    slots = found.slots_to_land
+    first = found.first_send_milliseconds
+    return Card(
+        "latency",
+        "Time to land",
+        "not known yet" if slots is None else f"{slots:.1f} slots",
+        None,
+        "From acceptance to the block, on average; "
+        + ("" if first is None else f"the first try went out {figures.milliseconds(first)} after. ")
+        + "By way: the mean time of a try, and what landed of what went that way.",
+        rows,
+        list_of(request, "priority", "upstream"),
+        "Upstreams",
+        figures.SLOTS_TO_LAND,
+        empty=f"Nothing was sent in the last {_MINUTES} minutes.",
+    )
+
+
+def _by(each: UpstreamReading) -> Any:
+    took = "-" if each.milliseconds is None else figures.milliseconds(each.milliseconds)
+    landed = ""
+    if each.settled:
+        landed = f", {figures.percent(100 * each.landed / each.settled)}"
+    hint = f"{each.sent:,} sent, {each.refused:,} refused, {each.failed:,} without an answer"
+    return format_html('<span title="{}">{}{}</span>', hint, took, landed)
+
+
+def landers(request: HttpRequest, now: Readings) -> Card:
+    found = now.landing
+    rows: list[tuple[Any, Any]] = []
+    if found.waiting is not None:
+        hue = "good" if found.waiting < _MANY_WAITING else "bad"
+        rows.append(("Accepted, not done yet", words.coloured(words.grouped(found.waiting), hue)))
+    for lander in found.landers or []:
+        word = words.coloured("alive", "good", lander.last_error)
+        rows.append((f"{lander.name}: {words.grouped(lander.in_flight)} in flight", word))
+    broken = [
+        each
+        for each in found.upstreams
+        if each.is_enabled and each.broken_until is not None and each.broken_until > now.at
+    ]
+    for each in broken:
+        until = words.plain(each.broken_until, seconds=True) if each.broken_until else ""
+        word = words.coloured("broken", "bad", f"{each.broken_reason}, until {until}")
+        rows.append((f"Upstream {each.name}", word))
+    enabled = any(each.is_enabled for each in found.upstreams)
+    if not enabled:
+        rows.append(("Upstreams", words.coloured("none enabled", "bad")))
+    alive = len(found.landers or [])
+    state = ("alive", "good", "") if alive else ("missing", "bad", "")
+    if alive and (broken or not enabled):
+        state = ("a way is broken", "warning", "") if enabled else ("no way out", "bad", "")
+    return Card(
+        "landers",
+        "Landers",
+        f"{alive} alive" if alive else "none alive",
+        state,
+        "They send what was accepted until its fate is known."
+        if alive
+        else "What is accepted waits until one runs: manage.py land.",
+        rows,
+        list_of(request, "priority", "upstream"),
+        "Upstreams",
+        figures.ACCEPTED,
+    )
+
+
+def addresses(request: HttpRequest, now: Readings) -> Card:
+    found = now.tips
+    available = sum(each.is_available for each in found.classes)
+    rows: list[tuple[Any, Any]] = [
+        (f"Class of {each.ttl_seconds:,} s", _class_word(each)) for each in found.classes
+    ]
+    rows.append(("Expired batches not swept", number_word(found.unswept)))
+    if found.noted:
+        rows.append(("Batches with a note", words.coloured(words.grouped(found.noted), "warning")))
+    state = ("available", "good", "")
+    if any(each.is_available and not each.prepared for each in found.classes) or found.unswept:
+        state = ("needs a look", "warning", "")
+    if available < len(found.classes):
+        state = ("unavailable", "bad", f"{len(found.classes) - available} classes")
+    return Card(
+        "addresses",
+        "Tip addresses",
+        f"{available} of {len(found.classes)} classes",
+        state,
+        "Classes of which an address can be fetched now.",
+        rows,
+        list_of(request, "tipping", "ttlclass"),
+        "TTL classes",
+        figures.TIPS_LEFT,
+    )
+
+
+def _class_word(each: ClassReading) -> Any:
+    if not each.is_available:
+        since = each.unavailable_since
+        hint = "no batch was open yet" if since is None else f"since {words.plain(since)}"
+        return words.coloured("unavailable", "bad", hint)
+    left = f"{each.left:,} of {each.size:,} left, {each.prepared} prepared behind"
+    if not each.prepared:
+        return words.coloured("running dry", "warning", f"no batch is prepared; {left}")
+    return words.coloured("available", "good", left)
+
+
+def tips(request: HttpRequest, now: Readings) -> Card:
+    found = now.tips
+    return Card(
+        "tips",
+        "Tips today",
+        f"{words.grouped(found.lamports_today)} lamports",
+        None,
+        "What finalized transactions brought to our addresses since 00:00 UTC.",
+        [
+            ("Tips", words.grouped(found.tips_today)),
+            ("Sweeps under way", words.grouped(found.sweeps)),
+            ("Treasury", words.short(str(settings.TREASURY_ADDRESS))),
+        ],
+        list_of(request, "tipping", "tipentry"),
+        "Tip ledger",
+        figures.LAMPORTS,
+    )

@@ -1,0 +1,143 @@
+"""Does everything run, and is there room? Processes, servers, queues, disk and memory."""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from access.admin import words
+from operations.home import figures
+from operations.home.cards import Card, list_of, number_word
+from operations.readings.present import Readings
+from operations.readings.processes import DUTIES, ProcessReading
+
+_FEW, _LITTLE = 5_000_000_000, 0.1
+_FULL = 0.8
+_MANY = 200
+
+
+def processes(request: HttpRequest, now: Readings) -> Card:
+    found = now.processes
+    if found is None:
+        state = ("not known", "bad", "Valkey does not answer.")
+        return Card(
+            "processes", "Processes", "not known", state, "They tell Valkey that they live."
+        )
+    alive = sum(bool(each.alive) for each in found)
+    missing = [each.kind for each in found if not each.alive]
+    state = ("all alive", "good", "")
+    if missing:
+        state = (f"{', '.join(missing)} missing", "bad", "Silent for half a minute or more.")
+    return Card(
+        "processes",
+        "Processes",
+        f"{alive} of {len(found)} kinds alive",
+        state,
+        "Each says every few seconds that it lives; the supervisor starts fallen ones again.",
+        [(each.kind, _alive(each, now)) for each in found],
+    )
+
+
+def _alive(each: ProcessReading, now: Readings) -> Any:
+    duty = f"It {DUTIES[each.kind]}."
+    if each.alive:
+        return words.coloured("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
+    heard = "never heard"
+    if each.heard_at is not None:
+        heard = f"heard {words.length(now.at - each.heard_at)} ago"
+    return words.coloured("missing", "bad", f"{heard}. {duty}")
+
+
+def servers(request: HttpRequest, now: Readings) -> Card:
+    database, redis = now.database, now.redis
+    told = f"answered in {database.milliseconds:.1f} ms"
+    rows: list[tuple[Any, Any]] = [
+        (f"PostgreSQL {database.version}", words.coloured("up", "good", told))
+    ]
+    if redis is None:
+        rows.append(("Valkey", words.coloured("down", "bad", "limits and queues stand still")))
+    else:
+        told = f"answered in {redis.milliseconds:.1f} ms"
+        rows.append((f"Valkey {redis.version}", words.coloured("up", "good", told)))
+    watched = now.sampled_at
+    rows.append(("Last sample", words.moment(watched, now.at, "none yet")))
+    return Card(
+        "servers",
+        "Servers",
+        f"{words.size_of(database.size)} stored",
+        ("answering", "good", "") if redis is not None else ("Valkey is down", "bad", ""),
+        "The database as it lies on the disk, with its indexes.",
+        rows,
+        "/readyz",
+        "Readiness",
+        figures.DATABASE,
+    )
+
+
+def disk(request: HttpRequest, now: Readings) -> Card:
+    free, total = now.disk.free, now.disk.total
+    state = ("room", "good", "")
+    if free < _LITTLE * total:
+        state = ("filling", "bad" if free < _FEW else "warning", "Less than a tenth is free.")
+    return Card(
+        "disk",
+        "Disk",
+        f"{words.size_of(free)} free",
+        state,
+        f"Of {words.size_of(total)} of the file system with the run directory.",
+        (),
+        drawn=figures.DISK,
+    )
+
+
+def memory(request: HttpRequest, now: Readings) -> Card:
+    redis = now.redis
+    if redis is None:
+        state = ("not known", "bad", "Valkey does not answer.")
+        return Card("memory", "Memory of Valkey", "not known", state)
+    state = ("room", "good", "")
+    if redis.most and redis.used > _FULL * redis.most:
+        state = ("filling", "bad", "Full, it refuses to take more.")
+    most = (
+        f"Of {words.size_of(redis.most)} that it may use." if redis.most else "Nothing bounds it."
+    )
+    return Card(
+        "memory",
+        "Memory of Valkey",
+        f"{words.size_of(redis.used)} used",
+        state,
+        f"{most} It holds what waits: limits, queues, submissions in flight.",
+        (),
+        drawn=figures.REDIS,
+    )
+
+
+def queues(request: HttpRequest, now: Readings) -> Card:
+    lengths = {} if now.redis is None else now.redis.queues
+    waiting = sum(lengths.values())
+    rows: list[tuple[Any, Any]] = [
+        (f"Tasks in {name}", words.grouped(length)) for name, length in lengths.items()
+    ]
+    rows += [
+        ("Submissions accepted", words.grouped(now.landing.waiting)),
+        ("Slots to be stored", words.grouped(now.chain.waiting_slots)),
+        ("Batches to be swept", words.grouped(now.tips.unswept)),
+        ("Mails and webhooks", words.grouped(now.alerts.waiting)),
+    ]
+    if now.alerts.late:
+        rows.append(("of these late", number_word(now.alerts.late)))
+    state = ("moving", "good", "")
+    if waiting > _MANY:
+        state = ("filling", "warning", "Whoever empties them is too slow, or missing.")
+    if now.redis is None:
+        state = ("not known", "bad", "Valkey does not answer.")
+    return Card(
+        "queues",
+        "Queues",
+        f"{words.grouped(waiting)} waiting" if now.redis is not None else "not known",
+        state,
+        "Tasks that wait for a worker; below, what else waits for somebody.",
+        rows,
+        list_of(request, "alerts", "delivery"),
+        "Deliveries",
+        figures.QUEUED,
+    )

@@ -1,0 +1,66 @@
+"""Samples as lines over time: the last hour, day or week."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from operations.readings.present import MOMENT_SECONDS
+from operations.services.sampling import MEAN_SECONDS, step_of
+
+_ORIGIN = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How far back lines go: one point each `step` seconds, from samples of the resolution."""
+
+    name: str
+    label: str
+    length: timedelta
+    step: int
+    resolution: int
+
+    @property
+    def points(self) -> int:
+        return int(self.length.total_seconds()) // self.step
+
+
+SPANS = (
+    Span("1h", "hour", timedelta(hours=1), MOMENT_SECONDS, MOMENT_SECONDS),
+    Span("24h", "24 hours", timedelta(hours=24), MEAN_SECONDS, MEAN_SECONDS),
+    Span("7d", "7 days", timedelta(days=7), 6 * MEAN_SECONDS, MEAN_SECONDS),
+)
+
+# (number of the step from the span's begin, value); a step without a sample has no point.
+Points = list[tuple[int, float]]
+
+
+def span_named(name: str | None) -> Span:
+    """The span of that name, the shortest where there is none."""
+    return next((span for span in SPANS if span.name == name), SPANS[0])
+
+
+def lines(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, Points]:
+    """The figures of these names over the span, in one query."""
+    if not names:
+        return {}
+    start = step_of(now, span.step) - span.length + timedelta(seconds=span.step)
+    means = ", ".join(["avg((values->>%s)::float8)"] * len(names))
+    step: Any = timedelta(seconds=span.step)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT date_bin(%s, at, %s), {means} FROM operations_sample"
+            " WHERE resolution = %s AND at >= %s AND at <= %s GROUP BY 1 ORDER BY 1",
+            [step, _ORIGIN, *names, span.resolution, start, now],
+        )
+        rows = cursor.fetchall()
+    found: dict[str, Points] = {name: [] for name in names}
+    for at, *values in rows:
+        number = (at - start) // step
+        for name, value in zip(names, values, strict=True):
+            if value is not None:
+                found[name].append((number, value))
+    return found
