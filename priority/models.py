@@ -194,6 +194,15 @@ class Submission(models.Model):
             ),
             models.Index(fields=["key", "-id"], name="submissions_by_key"),
             models.Index(fields=["accepted_at"], name="submissions_by_time"),
+            # For people who look for one: by what they have in their hands.
+            models.Index(
+                fields=["request_id"], condition=~Q(request_id=""), name="submissions_by_request"
+            ),
+            models.Index(
+                fields=["tip_address"],
+                condition=Q(tip_address__isnull=False),
+                name="submissions_by_tip_address",
+            ),
             models.Index(
                 fields=["seen_at"],
                 condition=Q(state=State.LANDED, tip_lamports__isnull=False),

@@ -11,12 +11,12 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from solders.signature import Signature
 from unfold.paginator import InfinitePaginator
 
 from access.admin import words
 from access.admin.key_names import key_link, with_key_names
 from access.admin.read_only import ReadOnlyAdmin
+from priority.admin.fate_timeline import fate_of, span
 from priority.admin.fates import in_words, slots_after, state_word
 from priority.admin.landing import landing_page
 from priority.admin.list_filters import (
@@ -27,16 +27,10 @@ from priority.admin.list_filters import (
     TierFilter,
     UpstreamFilter,
 )
+from priority.admin.looking_up import fate_page, found
 from priority.admin.states import StateFilter
-from priority.models import Attempt, Submission
+from priority.models import Submission
 from tipping.services.standing import expiry_of
-
-_TRIES_SHOWN = 200
-_OUTCOMES = {
-    Attempt.Outcome.SENT: "good",
-    Attempt.Outcome.REFUSED: "bad",
-    Attempt.Outcome.FAILED: "warning",
-}
 
 
 @admin.register(Submission)
@@ -61,8 +55,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
     paginator = InfinitePaginator
     show_full_result_count = False
     search_fields = ("signature",)  # looked for in get_search_results
-    search_help_text = "A whole signature"
-    change_form_outer_after_template = "admin/priority/submission/tries.html"
+    search_help_text = "A whole signature, bundle id, tip address or request id"
+    change_form_outer_before_template = "admin/priority/submission/fate.html"
     fieldsets = (
         (None, {"fields": ("whole_name", "fate", "error")}),
         (
@@ -81,11 +75,16 @@ class SubmissionAdmin(ReadOnlyAdmin):
         landing = path(
             "landing/", self.admin_site.admin_view(self.landing), name="priority_landing"
         )
-        return [landing, *super().get_urls()]
+        fate = path("fate/", self.admin_site.admin_view(self.fate_of_one), name="priority_fate")
+        return [landing, fate, *super().get_urls()]
 
     def landing(self, request: HttpRequest) -> HttpResponse:
         """The page of counts over all of them."""
         return landing_page(self, request)
+
+    def fate_of_one(self, request: HttpRequest) -> HttpResponse:
+        """The page that looks for one of them."""
+        return fate_page(self, request)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
         queryset: QuerySet[Submission] = super().get_queryset(request)
@@ -97,16 +96,11 @@ class SubmissionAdmin(ReadOnlyAdmin):
         text = search_term.strip()
         if not text:
             return queryset, False
-        try:
-            signature = Signature.from_string(text)
-        except ValueError:
-            return queryset.none(), False
-        return queryset.filter(signature=signature), False
+        return found(queryset, text), False
 
     def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         submission = self.get_object(request, object_id)
-        tries = [] if submission is None else _tries(submission)
-        return {"tries": tries[:_TRIES_SHOWN], "more_tries": len(tries) > _TRIES_SHOWN}
+        return {} if submission is None else fate_of(submission, now=timezone.now())
 
     # --- what is shown ---
 
@@ -229,24 +223,4 @@ class SubmissionAdmin(ReadOnlyAdmin):
 def _after(at: datetime | None, start: datetime) -> str:
     if at is None:
         return "not yet"
-    return f"{words.plain(at, seconds=True)}, {_span(at, start)}"
-
-
-def _span(at: datetime, start: datetime) -> str:
-    milliseconds = (at - start).total_seconds() * 1e3
-    if abs(milliseconds) < 10_000:
-        return f"{milliseconds:+,.1f} ms"
-    return f"{milliseconds / 1e3:+,.1f} s"
-
-
-def _tries(submission: Submission) -> list[dict[str, Any]]:
-    rows = list(submission.attempts.order_by("started_at", "pk")[: _TRIES_SHOWN + 1])
-    return [
-        {
-            "row": row,
-            "after": _span(row.started_at, submission.accepted_at),
-            "took": f"{row.latency_us / 1e3:,.1f} ms",
-            "outcome": words.coloured(row.outcome, _OUTCOMES[Attempt.Outcome(row.outcome)]),
-        }
-        for row in rows
-    ]
+    return f"{words.plain(at, seconds=True)}, {span(at, start)}"

@@ -171,6 +171,17 @@ def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, In
     return {signature: each for signature, each in found.items() if each.key_id in mine}
 
 
+def remembered(name: bytes) -> float | None:
+    """When what Redis remembers under the signature or the bundle's id was received, in Unix
+    seconds, whosever it is: for staff. Raises FatesUnavailable.
+    """
+    try:
+        value = cast(bytes | None, client().get(in_flight_key(name)))
+    except redis.RedisError:
+        raise FatesUnavailable from None
+    return None if value is None else _read(value).received_at
+
+
 def told(
     row: Submission, *, bundle_id: str | None = None, attempts: list[Try] | None = None
 ) -> Fate:

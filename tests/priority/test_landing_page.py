@@ -1,18 +1,24 @@
 """The page of landing, as a browser asks for it."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from solders.signature import Signature
 
 from access.models import ApiKey, UsageDay, UsageHour
-from priority.models import LandingTally, Submission
+from access.redis_client import client as redis_client
+from priority.models import Bundle, LandingTally, Submission
 from priority.services import tallying
+from priority.submissions import in_flight_key
 from tests.priority.landed_samples import fill_landing
 from tests.priority.test_landing_tallies import mark_all
 from tests.rewind.test_audit_admin import text_of
+from tests.tipping.tipped_samples import fill_tipping
+from tipping.models import TipSweep
 
 PAGE = "/admin/priority/submission/landing/"
 
@@ -113,3 +119,80 @@ def test_who_may_not_see_submissions_may_not_see_their_counts(
 ) -> None:
     client.force_login(django_user_model.objects.create_user("x", password="x", is_staff=True))
     assert client.get(PAGE).status_code == 403
+    assert client.get(FATE).status_code == 403
+
+
+# --- the fate of one ---
+
+FATE = "/admin/priority/submission/fate/"
+CHANGE = "/admin/priority/submission/{}/change/"
+
+
+def test_one_is_found_by_whatever_somebody_has_of_it(admin_client: Any, key: ApiKey) -> None:
+    row = Submission.objects.filter(state="expired", bundle=None).first()
+    assert row is not None and row.tip_address is not None
+    for text in (str(row.signature), str(row.tip_address), row.request_id, f" {row.signature} "):
+        answer = admin_client.get(FATE, {"q": text})
+        assert (answer.status_code, answer["Location"]) == (302, CHANGE.format(row.pk)), text
+    bundle = Bundle.objects.filter(state="expired").get()
+    listed = admin_client.get(FATE, {"q": bundle.bundle_id}, follow=True)
+    text = listed.content.decode()
+    for member in bundle.submissions.all():
+        assert CHANGE.format(member.pk) in text
+    bundle.submissions.all().delete()
+    alone = admin_client.get(FATE, {"q": bundle.bundle_id.upper()})
+    assert alone["Location"] == f"/admin/priority/bundle/{bundle.pk}/change/"
+
+
+def test_what_is_not_found_is_told_apart_from_what_waits(admin_client: Any) -> None:
+    assert "are looked for whole" in text_of(admin_client, FATE)
+    signature = Signature(bytes(range(64)))
+    assert "Not found." in text_of(admin_client, FATE, q=str(signature))
+    assert "That is none of the four." in text_of(admin_client, FATE, q="two words")
+    redis_client().set(in_flight_key(bytes(signature)), f"{time.time() - 5}|")
+    text = text_of(admin_client, FATE, q=str(signature))
+    assert "Accepted <time" in text and "5 s ago" in text
+
+
+def test_a_fate_is_a_line_of_moments_with_what_to_do(
+    admin_client: Any, key: ApiKey, django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    expired = Submission.objects.filter(state="expired", bundle=None).first()
+    assert expired is not None
+    with django_assert_max_num_queries(16):
+        text = text_of(admin_client, CHANGE.format(expired.pk))
+    order = [
+        text.index(told)
+        for told in (
+            "received and accepted",
+            "round 1: leaders",
+            "round 2: leaders",
+            "fate is final",
+        )
+    ]
+    assert order == sorted(order)
+    assert "What to do:</strong> Its blockhash is too old" in text
+    assert "lamports to a static address" in text
+    member = Submission.objects.filter(bundle__state="landed").first()
+    assert member is not None
+    text = text_of(admin_client, CHANGE.format(member.pk))
+    assert "Its bundle" in text and text.count("this one") == 1
+
+
+def test_a_tip_leads_to_its_batch_and_to_the_sweep_that_took_it(
+    admin_client: Any, key: ApiKey
+) -> None:
+    tipped = fill_tipping(timezone.now(), key=key)
+    sweep = TipSweep.objects.filter(state="landed").first()
+    assert sweep is not None
+    part = sweep.parts.select_related("address__batch").first()
+    assert part is not None
+    row = Submission.objects.filter(state="landed", commitment="finalized").first()
+    assert row is not None
+    Submission.objects.filter(pk=row.pk).update(
+        tip_address=part.address_id, slot=(sweep.slot or 0) - 10
+    )
+    text = text_of(admin_client, CHANGE.format(row.pk))
+    assert f"/admin/tipping/tipsweep/{sweep.pk}/change/" in text
+    assert f"batch {part.address.batch.number}</a>" in text
+    assert tipped["sweep"]

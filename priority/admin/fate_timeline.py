@@ -1,0 +1,186 @@
+"""One submission's way as a line of moments, what it means, and what can be done."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from access.admin import words
+from priority.admin.fates import in_words, slots_after, state_word
+from priority.models import Attempt, Submission
+from priority.submissions import State
+from tipping.models import TipAddress, TipSweep, TipSweepPart
+
+_TRIES_SHOWN = 200
+_HUES = {
+    Attempt.Outcome.SENT: "good",
+    Attempt.Outcome.REFUSED: "bad",
+    Attempt.Outcome.FAILED: "warning",
+}
+# By how a reason begins: what to do about it.
+_ADVICE = (
+    ("blockhash_expired", "Its blockhash is too old for any block: sign it again with a new one."),
+    ("not_landed", "Its blockhash is too old for any block: sign it again with a new one."),
+    ("nonce_unused", "Its durable nonce was not used: the same transaction may be sent again."),
+    ("no_upstream", "No enabled upstream serves its tier: enable one, then let it be sent again."),
+    ("upstream_rests", "Every upstream of its tier rested: see their circuit breakers."),
+    ("upstream_busy", "Its upstream had too many tries under way: add another one, or a lander."),
+    ("engine_", "The block engine did not take it: its answer says why; a higher tip may help."),
+    ("own_tip_unfunded", "The purse that tips the block engine for us is empty: fill it."),
+    ("no_schedule", "Nobody told who leads: see whether the node behind the upstream answers."),
+    ("no_address", "No coming leader has a reachable port: nodes and engines still take it."),
+    ("never_sent", "No lander sent it in time: see whether one runs, and its upstreams."),
+)
+_ADVICE_BY_STATE = {
+    State.FAILED: "It is on chain and paid its fee: its error is the program's or the account's."
+    " Sending the same transaction again changes nothing.",
+    State.EXPIRED: "It can never land as it is: sign it again with a new blockhash, and a higher"
+    " tip or priority fee where blocks were full.",
+    State.REFUSED: "No upstream took it: the answers below say why. Once that is mended it is to be"
+    " signed again with a new blockhash.",
+}
+
+
+class Moment(NamedTuple):
+    """One thing that happened."""
+
+    at: datetime
+    hue: str
+    title: SafeString | str
+    detail: SafeString | str
+
+
+def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
+    """For admin/priority/submission/fate.html."""
+    tries = list(row.attempts.order_by("started_at", "pk")[: _TRIES_SHOWN + 1])
+    address = _address(row)
+    moments = sorted(
+        [*_moments(row), *map(_try, tries[:_TRIES_SHOWN]), *_sweeps(address, row)],
+        key=lambda moment: moment.at,
+    )
+    return {
+        "fate": {
+            "word": state_word(row),
+            "told": in_words(row),
+            "advice": advice(row),
+            "moments": [
+                {
+                    "after": span(each.at, row.accepted_at) if number else "0 ms",
+                    "when": words.plain(each.at, seconds=True),
+                    "hue": each.hue,
+                    "title": each.title,
+                    "detail": each.detail,
+                }
+                for number, each in enumerate(moments)
+            ],
+            "more_tries": len(tries) > _TRIES_SHOWN,
+            "tries_shown": _TRIES_SHOWN,
+            "waits": "" if row.settled_at else _waits(row),
+            "tip": _tip(row, address),
+            "siblings": _siblings(row),
+        }
+    }
+
+
+def advice(row: Submission) -> str:
+    """What can be done about it; empty where nothing has to be."""
+    if row.state in (State.EXPIRED, State.REFUSED):
+        for begin, told in _ADVICE:
+            if row.reason.startswith(begin):
+                return told
+    return _ADVICE_BY_STATE.get(State(row.state), "")
+
+
+def span(at: datetime, start: datetime) -> str:
+    """How long after the start: +2.4 ms, +14.2 s."""
+    milliseconds = (at - start).total_seconds() * 1e3
+    if abs(milliseconds) < 10_000:
+        return f"{milliseconds:+,.1f} ms"
+    seconds = milliseconds / 1e3
+    return f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{words.length(at - start)}"
+
+
+def _moments(row: Submission) -> Iterator[Moment]:
+    slot = "" if row.accepted_slot is None else f"slot {row.accepted_slot}"
+    yield Moment(row.accepted_at, "quiet", "received and accepted", slot)
+    if row.seen_at is not None and row.slot is not None:
+        index = "" if row.transaction_index is None else f", transaction {row.transaction_index}"
+        slots = slots_after(row)
+        later = "" if slots is None else f", {slots} slot{'s'[: slots != 1]} after acceptance"
+        hue = "good" if row.state == State.LANDED else "bad"
+        yield Moment(row.seen_at, hue, "seen in a block", f"slot {row.slot}{index}{later}")
+    if row.settled_at is not None:
+        hue = "good" if row.state == State.LANDED else "bad"
+        title = f"{row.commitment or row.state}: its fate is final"
+        yield Moment(row.settled_at, hue, title, row.reason)
+
+
+def _try(each: Attempt) -> Moment:
+    took = f"{each.latency_us / 1e3:,.1f} ms"
+    outcome = words.coloured(each.outcome, _HUES[Attempt.Outcome(each.outcome)])
+    title = format_html("round {}: {} {} in {}", each.number, each.upstream, outcome, took)
+    detail = ": ".join(text for text in (each.target, each.answer) if text)
+    return Moment(each.started_at, _HUES[Attempt.Outcome(each.outcome)], title, detail)
+
+
+def _address(row: Submission) -> TipAddress | None:
+    if row.tip_address is None:
+        return None
+    return TipAddress.objects.select_related("batch").filter(pk=row.tip_address).first()
+
+
+def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
+    """Where the tip went: sweeps of its address after it."""
+    if address is None or row.seen_at is None or row.state != State.LANDED:
+        return
+    parts = TipSweepPart.objects.filter(
+        address=address, sweep__state=TipSweep.State.LANDED, sweep__slot__gt=row.slot or 0
+    )
+    part = parts.select_related("sweep").order_by("sweep__slot").defer("sweep__wire").first()
+    if part is None or part.sweep.settled_at is None:
+        return
+    link = reverse("admin:tipping_tipsweep_change", args=[part.sweep_id])
+    detail = format_html(
+        '<a class="tm-link" href="{}">{} lamports of its address</a>, slot {}',
+        *(link, f"{part.lamports:,}", part.sweep.slot),
+    )
+    yield Moment(part.sweep.settled_at, "quiet", "tip swept to the treasury", detail)
+
+
+def _waits(row: Submission) -> str:
+    if row.is_nonced:
+        return "It stands on a durable nonce: no block height ends it."
+    if row.last_valid_block_height is None:
+        return "Until when it may land is not known yet."
+    return f"It may land until block height {row.last_valid_block_height}."
+
+
+def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
+    if row.tip_lamports is None:
+        return ""
+    told = f"{row.tip_lamports:,} lamports"
+    if address is None:
+        return f"{told} to a static address"
+    link = reverse("admin:tipping_tipbatch_change", args=[address.batch_id])
+    return format_html(
+        '{} to an address of class {} s, <a class="tm-link" href="{}">batch {}</a>',
+        *(told, f"{address.batch.ttl_seconds:,}", link, address.batch.number),
+    )
+
+
+def _siblings(row: Submission) -> list[dict[str, Any]]:
+    if row.bundle_id is None:
+        return []
+    rows = Submission.objects.filter(bundle=row.bundle_id).order_by("bundle_index", "pk")
+    return [
+        {
+            "row": each,
+            "name": words.short(str(each.signature)),
+            "word": state_word(each),
+            "is_this": each.pk == row.pk,
+        }
+        for each in rows[:8]
+    ]

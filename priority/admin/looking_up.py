@@ -1,0 +1,92 @@
+"""Finding a submission by what somebody has in their hands."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from access.admin import words
+from priority.errors import FatesUnavailable
+from priority.models import Bundle, Submission
+from priority.services.fates import remembered
+
+_MOST = 50
+_BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
+_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,100}").fullmatch
+
+
+def condition(text: str) -> Q | None:
+    """The submissions that the text names: by signature, bundle id, tip address or request id; None
+    for what can be none of them.
+    """
+    text = text.strip()
+    if _BUNDLE_ID(text.lower()):
+        return Q(bundle__in=Bundle.objects.filter(bundle_id=text.lower()).values("pk"))
+    try:
+        return Q(signature=Signature.from_string(text))
+    except ValueError:
+        pass
+    try:
+        return Q(tip_address=Pubkey.from_string(text))
+    except ValueError:
+        return Q(request_id=text) & ~Q(request_id="") if _REQUEST_ID(text) else None
+
+
+def found(queryset: QuerySet[Submission], text: str) -> QuerySet[Submission]:
+    """Those that it names."""
+    named = condition(text)
+    return queryset.none() if named is None else queryset.filter(named)
+
+
+def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
+    """Leads to the one submission that is meant, or to the list of them; else it says what that
+    there is none means.
+    """
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    text = request.GET.get("q", "").strip()[:200]
+    if text:
+        rows = found(Submission.objects.order_by(), text).values_list("pk", flat=True)[:2]
+        pks = list(rows)
+        if len(pks) == 1:
+            return HttpResponseRedirect(reverse("admin:priority_submission_change", args=pks))
+        if pks:
+            listed = reverse("admin:priority_submission_changelist")
+            return HttpResponseRedirect(f"{listed}?{urlencode({'q': text})}")
+        if _BUNDLE_ID(text.lower()):
+            bundle = Bundle.objects.filter(bundle_id=text.lower()).first()
+            if bundle is not None:
+                page = reverse("admin:priority_bundle_change", args=[bundle.pk])
+                return HttpResponseRedirect(page)
+    context = {
+        **admin.admin_site.each_context(request),
+        "title": "Fate of a submission",
+        "opts": admin.opts,
+        "asked": text,
+        "waiting": _waiting(text),
+        "is_readable": bool(text) and condition(text) is not None,
+    }
+    return TemplateResponse(request, "admin/priority/submission/look_up.html", context)
+
+
+def _waiting(text: str) -> SafeString | str:
+    """What Redis remembers of an acceptance whose row is not written yet."""
+    try:
+        name = bytes.fromhex(text) if _BUNDLE_ID(text) else bytes(Signature.from_string(text))
+        received_at = remembered(name)
+    except (ValueError, FatesUnavailable):
+        return ""
+    if received_at is None:
+        return ""
+    at = datetime.fromtimestamp(received_at, UTC)
+    return words.moment(at, timezone.now())
