@@ -116,8 +116,8 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
                 raise forms.ValidationError(str(refused)) from None
         return told
 
-    def validate_constraints(self) -> None:
-        """`orders` says what the database would refuse, in words."""
+    def _post_clean(self) -> None:
+        """`orders` has said in words what the database would refuse, and makes the row itself."""
 
 
 @admin.register(RangeOrder)
@@ -190,7 +190,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             asked_by=request.user.get_username(),
             now=timezone.now(),
         )
-        obj.pk = order.pk
+        obj.__dict__.update(order.__dict__)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
