@@ -1,15 +1,39 @@
-"""The front page: what answers here, for whoever opens the address in a browser."""
+"""The front page: what this is, how it is now, and where to begin."""
+
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
+from access.outages import AWAY
+from config.content_policy import ContentPolicyMiddleware
+from gateway.health import readiness
+from historical.services.bounds import newest_slot_or_none
+from reference.views import base_of, start_snippets
 
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How the service is, for a person; `hue` is a word of site.css."""
+
+    word: str
+    hue: str
+    text: str
+
+
+@ContentPolicyMiddleware
 @require_safe
 def front_page(request: HttpRequest) -> HttpResponse:
-    base = f"{request.scheme}://{request.get_host()}"
-    return render(request, "front.html", {"base": base, "chain": _chain()})
+    found = {
+        "chain": _chain(),
+        "status": _status(),
+        "ways": start_snippets(base_of(request))["read"],
+        "portal": _portal(),
+    }
+    return render(request, "front.html", found)
 
 
 def _chain() -> str:
@@ -18,3 +42,33 @@ def _chain() -> str:
     if settings.UPSTREAM_RPC_URL:
         return "the standard node's methods, on the chain that is followed: for wallets and clients"
     return "getHealth; no node is set to pass other methods on to"
+
+
+def _status() -> Status:
+    found = readiness()
+    failed = [name for name, check in found.checks.items() if not check["ok"]]
+    if failed:
+        what = " and ".join(filter(None, [", ".join(failed[:-1]), failed[-1]]))
+        return Status("not ready", "bad", f"It cannot answer everything now: see {what}.")
+    try:
+        newest = newest_slot_or_none()
+    except AWAY:
+        return Status("not ready", "bad", "The database does not answer.")
+    if newest is None:
+        return Status("ready", "good", f"The ledger is empty yet; {_source()}.")
+    return Status("ready", "good", f"The ledger reaches slot {newest:,}; {_source()}.")
+
+
+def _source() -> str:
+    if settings.LOCALNET:
+        return "localnet, a small chain of its own, is followed"
+    if settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL:
+        return "the chain is followed"
+    return "no chain is followed, so that it holds what is imported"
+
+
+def _portal() -> str:
+    try:
+        return reverse("portal:overview")
+    except NoReverseMatch:
+        return ""

@@ -34,4 +34,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("portal", RedirectView.as_view(pattern_name="portal:overview")),
     path("portal/", include("portal.urls")),
+    path("", include("reference.urls")),
 ]

@@ -1,0 +1,32 @@
+"""The README's snippets, for the reader's own host: one text, which the tests run."""
+
+import re
+from functools import cache
+
+from django.conf import settings
+
+# What the README calls the service's address.
+_ADDRESS = "http://127.0.0.1:8000"
+_LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript"}
+
+
+def snippet(section: str, language: str, number: int, base: str) -> str:
+    """The section's snippet of that number in the language; KeyError where there is none."""
+    found = _of_section(section).get(language, [])
+    if number >= len(found):
+        raise KeyError((section, language, number))
+    return found[number].replace(_ADDRESS, base)
+
+
+def language_name(language: str) -> str:
+    return _LANGUAGES[language]
+
+
+@cache
+def _of_section(name: str) -> dict[str, list[str]]:
+    text = (settings.ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    return {
+        language: re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+        for language in _LANGUAGES
+    }

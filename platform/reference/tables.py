@@ -1,0 +1,134 @@
+"""Schemas as rows of tables: what a reader sees of params and results."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jsonrpc.params import U64_MAX
+from jsonrpc.schemas import Schema, Schemas
+
+_DEEPEST = 2
+_PLURALS = {"any value": "any values", "object": "objects", "boolean": "booleans"}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A piece of a type's text; `link` is the component that it names."""
+
+    text: str
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A field: its name, how deep it stands, its type, whether it must be there, what it means."""
+
+    name: str
+    depth: int
+    words: tuple[Word, ...]
+    required: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A component, with a table of its own."""
+
+    name: str
+    text: str
+    rows: tuple[Row, ...]
+
+
+def param_rows(params: list[dict[str, Any]], schemas: Schemas) -> list[Row]:
+    """Params in their order, each with its fields below it."""
+    rows: list[Row] = []
+    for each in params:
+        schema = each["schema"]
+        text = each["description"]
+        rows.append(Row(each["name"], 0, tuple(words(schema)), each["required"], text))
+        rows += _below(schema, schemas, 1)
+    return rows
+
+
+def result_rows(schema: Schema, schemas: Schemas) -> list[Row]:
+    """The fields of a result; none where it is a single value."""
+    return list(_below(schema, schemas, 0))
+
+
+def types(schemas: Schemas) -> list[Type]:
+    """A table for each component, by name."""
+    return [
+        Type(name, schema.get("description", ""), tuple(_fields(schema, schemas, 0, _DEEPEST)))
+        for name, schema in sorted(schemas.components.items())
+    ]
+
+
+def words(schema: Schema) -> Iterator[Word]:
+    """The schema's type as a reader says it."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        yield Word(name, name)
+    elif "anyOf" in schema:
+        for place, member in enumerate(schema["anyOf"]):
+            if place:
+                yield Word(" or ")
+            yield from words(member)
+    elif "prefixItems" in schema:
+        yield Word("[")
+        for place, member in enumerate(schema["prefixItems"]):
+            if place:
+                yield Word(", ")
+            yield from words(member)
+        yield Word("]")
+    elif "enum" in schema:
+        yield Word(" | ".join(f'"{value}"' for value in schema["enum"]))
+    elif schema.get("type") == "array":
+        yield Word("array of ")
+        several = "anyOf" in schema["items"]
+        yield from ([Word("(")] if several else [])
+        yield from words(schema["items"])
+        yield from ([Word(")")] if several else [])
+    elif schema.get("type") == "object" and "additionalProperties" in schema:
+        yield Word("object of ")
+        yield from words(schema["additionalProperties"])
+    else:
+        yield Word(_plain(schema))
+
+
+def _plain(schema: Schema) -> str:
+    if schema.get("title"):
+        return str(schema["title"])
+    if schema.get("maximum") == U64_MAX:
+        least = schema["minimum"]
+        return "u64" if least == 0 else f"u64, at least {least}"
+    if "maximum" in schema:
+        return f"integer, {schema['minimum']:,} to {schema['maximum']:,}"
+    if schema.get("maxLength"):
+        return f"string, {schema['minLength']} to {schema['maxLength']} characters"
+    return str(schema.get("type", "any value"))
+
+
+def _below(schema: Schema, schemas: Schemas, depth: int) -> Iterator[Row]:
+    """The fields of the one kind of object that the schema is, or may be."""
+    inner = schema
+    if "anyOf" in schema:
+        objects = [each for each in schema["anyOf"] if "$ref" in each]
+        inner = objects[0] if len(objects) == 1 else {}
+    if "$ref" in inner:
+        yield from _fields(schemas.resolve(inner), schemas, depth, depth + _DEEPEST)
+
+
+def _fields(schema: Schema, schemas: Schemas, depth: int, deepest: int) -> Iterator[Row]:
+    required = schema.get("required", [])
+    for name, field in schema.get("properties", {}).items():
+        text = field.get("description", "")
+        yield Row(name, depth, tuple(words(field)), name in required, text)
+        if depth + 1 < deepest:
+            yield from _inner(field, schemas, depth + 1, deepest)
+
+
+def _inner(field: Schema, schemas: Schemas, depth: int, deepest: int) -> Iterator[Row]:
+    for each in [field, *field.get("anyOf", [])]:
+        if "$ref" in each:
+            yield from _fields(schemas.resolve(each), schemas, depth, deepest)
+            return

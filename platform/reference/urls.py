@@ -1,0 +1,21 @@
+"""Path → page, and the documents."""
+
+from django.urls import path
+from django.views.generic import RedirectView
+
+from reference import views
+
+app_name = "reference"
+
+urlpatterns = [
+    path("openrpc.json", views.openrpc_document, name="openrpc"),
+    path("openapi.json", views.openapi_document, name="openapi"),
+    path("docs", RedirectView.as_view(pattern_name="reference:start")),
+    path("docs/", views.start, name="start"),
+    path("docs/errors/", views.errors_page, name="errors"),
+    path("docs/limits/", views.limits_page, name="limits"),
+    path("docs/webhooks/", views.webhooks_page, name="webhooks"),
+    path("docs/console/", views.console_page, name="console"),
+    path("docs/changelog/", views.changelog_page, name="changelog"),
+    path("docs/<slug:slug>/", views.doors_page, name="door"),
+]

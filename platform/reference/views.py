@@ -1,0 +1,211 @@
+"""The pages below /docs/, and the two documents."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_safe
+
+from access import store as access_store
+from access.callers import ANONYMOUS, SCOPES
+from alerts.kinds import COMMON_FIELDS, KINDS, Audience
+from gateway.hosts import QOS_TIERS, RPC_TIERS
+from reference import get_documents, pages, rpc_documents, samples, snippets
+from reference.advice import advice
+from reference.catalogue import common_errors, errors
+from reference.doors import doors
+
+_TEXTS = Path(__file__).parent / "texts"
+_READ = (("Use it", "sh", 0), ("Use it", "python", 1), ("Use it", "ts", 0))
+_LAND = (("Land a transaction", "python", 0), ("Land a transaction", "ts", 0))
+_PAST = (("The past", "python", 0),)
+_MADE_FOR_START = {"read": _READ, "land": _LAND, "past": _PAST}
+
+Render = Callable[..., HttpResponse]
+
+
+@require_safe
+def start(request: HttpRequest) -> HttpResponse:
+    return _page(request, "start", {"ways": start_snippets(base_of(request))})
+
+
+@require_safe
+def doors_page(request: HttpRequest, slug: str) -> HttpResponse:
+    try:
+        page = pages.page_of(slug)
+    except KeyError:
+        raise Http404 from None
+    if slug == "http":
+        told, types = pages.plain_gets()
+        return _page(request, slug, {"page": page, "told": told, "types": types}, "gets")
+    sections, types = pages.sections(slug)
+    values = samples.samples()
+    methods = {
+        each.anchor: {
+            "request": pages.request_text(section.path, each.name, values),
+            "answer": pages.answer_text(section.path, each.name),
+        }
+        for section in sections
+        for each in section.told
+    }
+    found = {
+        "page": page,
+        "sections": [
+            (each, [(told, methods[told.anchor]) for told in each.told]) for each in sections
+        ],
+        "types": types,
+        "passed_on": rpc_documents.passed_on(doors()) if slug == "node" else [],
+        "is_node": slug == "node",
+    }
+    return _page(request, slug, found, "door")
+
+
+@require_safe
+def errors_page(request: HttpRequest) -> HttpResponse:
+    common = {kind.reason for kind in common_errors()}
+    rows = [
+        {
+            "told": pages.refused(kind),
+            "area": kind.__module__.partition(".")[0],
+            "is_common": kind.reason in common,
+            "advice": advice(kind),
+        }
+        for kind in errors()
+    ]
+    return _page(request, "errors", {"rows": rows})
+
+
+@require_safe
+def limits_page(request: HttpRequest) -> HttpResponse:
+    tiers = access_store.tiers()
+    found = {
+        "tiers": [(tier, _hosts(tier.name, request)) for tier in tiers],
+        "anonymous": ANONYMOUS,
+        "scopes": SCOPES,
+        "max_batch": settings.MAX_BATCH,
+        "max_body": settings.MAX_BODY // 1024,
+    }
+    return _page(request, "limits", found)
+
+
+@require_safe
+def webhooks_page(request: HttpRequest) -> HttpResponse:
+    kinds = [kind for kind in KINDS.values() if kind.audience is Audience.CUSTOMER]
+    example = {
+        "type": "key.rotated",
+        "timestamp": "2026-01-31T14:05:09Z",
+        "data": dict.fromkeys((*KINDS["key.rotated"].fields, *COMMON_FIELDS), "…"),
+    }
+    found = {
+        "kinds": kinds,
+        "common": COMMON_FIELDS.items(),
+        "example": json.dumps(example, indent=2, ensure_ascii=False),
+        "verify": (_TEXTS / "verify_webhook.txt").read_text(encoding="utf-8"),
+    }
+    return _page(request, "webhooks", found)
+
+
+@require_safe
+def console_page(request: HttpRequest) -> HttpResponse:
+    values = samples.samples()
+    choices = [
+        (
+            door.path,
+            [
+                (name, pages.request_text(door.path, name, values))
+                for name in [method.name for method in door.table]
+                + (rpc_documents.passed_on([door]) if door.path == "/" else [])
+            ],
+        )
+        for door in doors()
+        if door.path.count("/") == 1
+    ]
+    return _page(request, "console", {"choices": choices})
+
+
+@require_safe
+def changelog_page(request: HttpRequest) -> HttpResponse:
+    text = (settings.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return _page(request, "changelog", {"blocks": _blocks(text)})
+
+
+@require_safe
+def openrpc_document(request: HttpRequest) -> HttpResponse:
+    return _json(rpc_documents.whole_document(base_of(request)))
+
+
+@require_safe
+def openapi_document(request: HttpRequest) -> HttpResponse:
+    return _json(get_documents.get_document(base_of(request)))
+
+
+def base_of(request: HttpRequest) -> str:
+    """The address by which the reader came."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
+    """The two-minute start's texts by step, for the reader's own host."""
+    return {
+        step: [
+            {
+                "language": snippets.language_name(language),
+                "id": f"{step}-{language}",
+                "text": snippets.snippet(section, language, number, base),
+            }
+            for section, language, number in ways
+        ]
+        for step, ways in _MADE_FOR_START.items()
+    }
+
+
+def _page(
+    request: HttpRequest, current: str, found: dict[str, Any], template: str = ""
+) -> HttpResponse:
+    frame = {
+        "section": "docs",
+        "current": current,
+        "base": base_of(request),
+        "door_pages": pages.PAGES,
+        "portal": _url("portal:overview"),
+    }
+    return render(request, f"docs/{template or current}.html", {**frame, **found})
+
+
+def _url(name: str) -> str:
+    try:
+        return reverse(name)
+    except NoReverseMatch:
+        return ""
+
+
+def _json(document: dict[str, Any]) -> HttpResponse:
+    text = json.dumps(document, ensure_ascii=False)
+    # Who makes a client of it reads it from a page of another origin.
+    headers = {"Access-Control-Allow-Origin": "*"}
+    return HttpResponse(text, content_type="application/json", headers=headers)
+
+
+def _hosts(tier: str, request: HttpRequest) -> list[str]:
+    named = {"rpc": (*RPC_TIERS, "public"), "qos": QOS_TIERS}
+    name = "public" if tier == ANONYMOUS else tier
+    return [f"{name}.{kind}.{settings.DOMAIN}" for kind, tiers in named.items() if name in tiers]
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """Headings, paragraphs and items of a plain Markdown text, one after the other."""
+    found: list[tuple[str, str]] = []
+    for block in re.split(r"\n{2,}|\n(?=- |#)", text.strip()):
+        kind, content = "p", " ".join(block.split())
+        for mark, name in (("### ", "h3"), ("## ", "h2"), ("# ", "h1"), ("- ", "li")):
+            if content.startswith(mark):
+                kind, content = name, content.removeprefix(mark)
+                break
+        found.append((kind, content))
+    return found
