@@ -56,7 +56,7 @@ REASONS = {
     ),
     "engine_refused": Explained(
         "The block engine answered that it does not take the bundle.",
-        "The answer stands beside the try, below.",
+        "The reason says what it answered: mostly the tip is too low, or a transaction fails.",
     ),
     "engine_dropped": Explained(
         "The block engine took the bundle and let it go: mostly it lost the auction, or failed on"

@@ -30,12 +30,12 @@ _ADVICE = {
     "blockhash_expired": "Take a newer blockhash, right before signing.",
     "bundle_simulation_failed": "Read the answer's logs, and mend the transaction that fails.",
     "method_not_found": "Look into the reference at which path the method is served.",
-    "slot_in_archive_gap": "Ask for another slot, or pass `tolerateGaps`.",
+    "slot_in_archive_gap": "Ask for another slot, or pass tolerateGaps.",
     "slot_too_new": "Ask a live node, or wait until the slot is archived.",
     "slot_too_old": "Ask for a newer slot: getRewindCoverage names the oldest.",
     "internal_error": "Our fault: tell the operator, with the X-Request-Id of an answer.",
 }
-_IN_GENERAL = "Look the reason up in the reference; `error.data` says what was required and found."
+_IN_GENERAL = "Look the reason up in the reference; error.data says what was required and found."
 
 
 def advice(reason: str) -> str:
@@ -50,10 +50,14 @@ def meaning(reason: str) -> str:
 @cache
 def _meanings() -> dict[str, str]:
     return {
-        str(kind.reason): " ".join((getdoc(kind) or "").split("\n\n")[0].split())
+        str(kind.reason): _first_paragraph(getdoc(kind) or "")
         for kind in _kinds(RpcError)
         if "reason" in vars(kind) and "abstract" not in vars(kind)
     }
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].replace("`", "").split())
 
 
 def _kinds(kind: type[RpcError]) -> Iterator[type[RpcError]]:

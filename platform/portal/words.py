@@ -1,5 +1,8 @@
 """How the portal's pages say a state, a moment, a number."""
 
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.html import format_html
@@ -66,20 +69,38 @@ def webhook_state(webhook: Webhook, now: datetime) -> SafeString:
     return word("on", "good")
 
 
-def limits(tier: Tier) -> list[tuple[str, str]]:
-    """A tier's limits for one key: (what, how many)."""
-    rows = [
-        ("calls", _rate(tier.requests_per_second, tier.requests_burst)),
-        ("bundles", _rate(tier.bundles_per_second, tier.bundles_burst)),
-        ("tip-address fetches", _rate(tier.tip_fetches_per_second, tier.tip_fetches_burst)),
+@dataclass(frozen=True, slots=True)
+class TierShown:
+    """A tier with its limits for one key, and how many keys have it."""
+
+    tier: Tier
+    keys: int
+    limits: list[str]
+
+
+def tiers_of(keys: Iterable[ApiKey]) -> list[TierShown]:
+    """The tiers of these keys, the highest first."""
+    counted = Counter(key.tier for key in keys)
+    ranked = sorted(counted.items(), key=lambda item: (-item[0].rank, item[0].name))
+    return [TierShown(tier, count, limits(tier)) for tier, count in ranked]
+
+
+def limits(tier: Tier) -> list[str]:
+    """A tier's limits for one key, a line each."""
+    lines = [
+        _rate("calls", tier.requests_per_second, tier.requests_burst),
+        _rate("bundles", tier.bundles_per_second, tier.bundles_burst),
+        _rate("tip-address fetches", tier.tip_fetches_per_second, tier.tip_fetches_burst),
     ]
     if tier.tip_fetches_daily_cap is not None:
-        rows.append(("tip-address fetches a UTC day", f"{tier.tip_fetches_daily_cap:,}"))
-    return rows
+        lines.append(f"{tier.tip_fetches_daily_cap:,} tip-address fetches a UTC day")
+    return lines
 
 
-def _rate(per_second: float | None, burst: int) -> str:
-    return "no limit" if per_second is None else f"{per_second:,g} a second, {burst:,} at once"
+def _rate(what: str, per_second: float | None, burst: int) -> str:
+    if per_second is None:
+        return f"{what}: no limit"
+    return f"{per_second:,g} {what} a second, {burst:,} at once"
 
 
 def month_of_calls(usage: MonthlyUsage) -> str:

@@ -45,6 +45,14 @@ class CodeForm(forms.Form):
     )
 
 
+class NewCodeForm(CodeForm):
+    """The first code of an app that is being set up."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["code"].help_text = "Six digits, another one every half a minute"
+
+
 class PasswordForm(forms.Form):
     """A password, twice."""
 

@@ -28,5 +28,6 @@ class WebhookForm(forms.Form):
         super().__init__(*args, **kwargs)
         chosen: Any = self.fields["kinds"]
         chosen.choices = [
-            (kind.name, f"{kind.name}: {kind.meaning}") for kind in kinds_for(staff=False)
+            (kind.name, f"{kind.name}: {kind.meaning.replace('`', '')}")
+            for kind in kinds_for(staff=False)
         ]

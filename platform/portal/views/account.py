@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from access.callers import Quota
 from portal import words
-from portal.forms.sign_in import ChangePasswordForm, CodeForm, TurnOffForm
+from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
 from portal.views.doors import for_oneself, page, too_often
@@ -67,7 +67,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     user = member.user
     if second_factor.has_device(user):
         return _back()
-    form = CodeForm(request.POST or None)
+    form = NewCodeForm(request.POST or None)
     context: dict[str, Any] = {"member": member, "at": "account", "form": form}
     if request.method == "POST":
         refused = _too_often(request, member)

@@ -32,11 +32,11 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
     context = {
         "member": member,
         "at": "limits",
+        "tiers": words.tiers_of(keys),
         "rows": [
             {
                 "key": key,
                 "state": words.key_state(key, now),
-                "limits": words.limits(key.tier),
                 "month": words.month_of_calls(months[key.pk]),
             }
             for key in keys[:_SHOWN]

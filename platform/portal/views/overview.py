@@ -33,7 +33,7 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
         "keys": keys,
         "working": sum(_works(key, now) for key in keys),
         "expiring": _expiring(keys, now),
-        "tiers": _tiers(keys, now),
+        "tiers": words.tiers_of(key for key in keys if _works(key, now)),
         "month": _month(customer, keys, now),
         "report": report,
         "chart": chart_of(report),
@@ -64,30 +64,19 @@ def _expiring(keys: list[ApiKey], now: datetime) -> list[dict[str, Any]]:
     return [{"key": key, "expires": words.moment(key.expires_at, now)} for key in found[:_NAMED]]
 
 
-def _tiers(keys: list[ApiKey], now: datetime) -> list[dict[str, Any]]:
-    """The limits of each tier that a working key has, the highest first."""
-    counted: dict[int, int] = {}
-    tiers = {}
-    for key in keys:
-        if _works(key, now):
-            tiers[key.tier_id] = key.tier
-            counted[key.tier_id] = counted.get(key.tier_id, 0) + 1
-    ranked = sorted(tiers.values(), key=lambda tier: (-tier.rank, tier.name))
-    return [
-        {"tier": tier, "keys": counted[tier.pk], "limits": words.limits(tier)} for tier in ranked
-    ]
-
-
 def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
     """Calls of this month, and the keys that are near their limit or over it."""
     named = {key.pk: key for key in keys}
     usages = monthly_quotas.usages_of_customer(customer, now)
     limited = [each for each in usages if each.limit and named[each.key_id].revoked_at is None]
+    has_limits = bool(limited)
+    limited = [each for each in limited if each.used]
     limited.sort(key=lambda each: each.used / (each.limit or 1), reverse=True)
     start, end = month_of(now)
     return {
         "name": f"{start:%B}",
         "used": grouped(sum(each.used for each in usages)),
+        "has_limits": has_limits,
         "resets": words.moment(end, now),
         "resets_at": plain(end),
         "keys": [
