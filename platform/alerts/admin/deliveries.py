@@ -52,7 +52,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     paginator = InfinitePaginator
     show_full_result_count = False
     search_fields = ("mail_to",)  # looked for in get_search_results
-    search_help_text = "A mail address, or a part of a webhook's or its customer's name"
+    search_help_text = "Mail address, webhook or customer"
     actions = ("deliver_again",)
     fieldsets = (
         (None, {"fields": ("kind", "about", "text", "customer", "happened_at")}),
@@ -81,6 +81,14 @@ class DeliveryAdmin(ReadOnlyAdmin):
         )
         found = list(named.order_by("pk").values_list("pk", flat=True)[:_MOST_FOUND])
         return queryset.filter(webhook__in=found), False
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        changes.why_nothing = (
+            "An event becomes deliveries to the webhooks and mail addresses that want it."
+            " They are kept for 35 days."
+        )
+        return changes
 
     def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         if not object_id.isdecimal() or len(object_id) > 18:

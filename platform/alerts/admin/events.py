@@ -47,8 +47,8 @@ class ConcernFilter(admin.SimpleListFilter):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    list_display = ("kind_name", "about", "concerns", "told", "happened")
-    list_display_links = ("kind_name", "about")
+    list_display = ("kind_name", "subject", "concerns", "reached", "happened")
+    list_display_links = ("kind_name", "subject")
     list_filter = (KindFilter, ConcernFilter)
     list_select_related = ("customer",)
     list_per_page = 50
@@ -58,11 +58,11 @@ class EventAdmin(ReadOnlyAdmin):
     search_fields = ("kind",)  # looked for in get_search_results
     search_help_text = "A part of a customer's name"
     fieldsets = (
-        (None, {"fields": ("kind_name", "meaning", "concerns", "about", "text", "happened_at")}),
+        (None, {"fields": ("kind_name", "meaning", "concerns", "subject", "said", "happened_at")}),
         ("Posted data", {"fields": ("content",)}),
     )
     readonly_fields = (
-        *("kind_name", "meaning", "concerns", "about", "text", "happened_at"),
+        *("kind_name", "meaning", "concerns", "subject", "said", "happened_at"),
         "content",
     )
     change_form_outer_after_template = "admin/alerts/event/deliveries.html"
@@ -80,6 +80,14 @@ class EventAdmin(ReadOnlyAdmin):
         named = Customer.objects.filter(name__icontains=text).order_by("pk")
         found = list(named.values_list("pk", flat=True)[:_MOST_FOUND])
         return queryset.filter(customer__in=found), False
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        changes.why_nothing = (
+            "Events come when something happens to keys, when the calls of a month run out, and"
+            " when alarms open or close. They are kept for 35 days."
+        )
+        return changes
 
     def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         if not object_id.isdecimal() or len(object_id) > 18:
@@ -103,8 +111,16 @@ class EventAdmin(ReadOnlyAdmin):
     def concerns(self, event: Event) -> SafeString | str:
         return customer_link(event.customer)
 
+    @admin.display(description="about")
+    def subject(self, event: Event) -> str:
+        return event.about
+
+    @admin.display(description="text")
+    def said(self, event: Event) -> str:
+        return event.text
+
     @admin.display(description="told")
-    def told(self, event: Event) -> SafeString | str:
+    def reached(self, event: Event) -> SafeString | str:
         if event.spread_at is None:
             return words.coloured("soon", "quiet", "It goes out within seconds")
         deliveries = list(event.deliveries.all())

@@ -9,13 +9,22 @@ from django.utils.html import format_html
 from access.errors import OrderRefused
 from access.models import Customer
 from alerts import addresses
-from alerts.kinds import KINDS, Kind, kinds_for
+from alerts.kinds import KINDS, Audience, Kind, kinds_for
 from alerts.models import Webhook
 
 
-def _choices(kinds: list[Kind]) -> list[tuple[str, str]]:
+def _choices(kinds: list[Kind], *, of_all: bool) -> list[tuple[str, str]]:
+    """Each with its meaning, and where it is not plain, whose it is."""
     return [
-        (kind.name, format_html("<code>{}</code>&ensp;{}", kind.name, kind.meaning))
+        (
+            kind.name,
+            format_html(
+                "<code>{}</code><span>{}{}</span>",
+                kind.name,
+                kind.meaning,
+                " (the staff's)" if of_all and kind.audience is Audience.STAFF else "",
+            ),
+        )
         for kind in kinds
     ]
 
@@ -44,11 +53,12 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         if "kinds" not in self.fields:  # to be looked at only
             return
-        if self.instance.pk is None:
+        is_new = self.instance.pk is None
+        if is_new:
             kinds = [kind for kind in KINDS.values() if kind.name != "test"]
         else:
             kinds = kinds_for(staff=self.instance.customer_id is None)
-        self.fields["kinds"].choices = _choices(kinds)  # type: ignore[attr-defined]
+        self.fields["kinds"].choices = _choices(kinds, of_all=is_new)  # type: ignore[attr-defined]
 
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"].strip()

@@ -99,6 +99,14 @@ class WebhookAdmin(StaffAdmin):
     def delivered(self, webhook: Webhook) -> SafeString | str:
         return words.moment(webhook.delivered_at, timezone.now())
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        changes.why_nothing = (
+            "A webhook is an address that events are posted to: customers add theirs in the"
+            " portal, the staff adds its own here to hear of alarms."
+        )
+        return changes
+
     # --- one webhook ---
 
     def get_fields(self, request: HttpRequest, obj: Webhook | None = None) -> tuple[str, ...]:
