@@ -17,7 +17,7 @@ from access.admin import words
 from access.admin.key_names import key_link, with_key_names
 from access.admin.read_only import ReadOnlyAdmin
 from priority.admin.fate_timeline import fate_of, span
-from priority.admin.fates import in_words, slots_after, state_word
+from priority.admin.fates import slots_after, state_word
 from priority.admin.landing import landing_page
 from priority.admin.list_filters import (
     CustomerFilter,
@@ -58,7 +58,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
     search_help_text = "A whole signature, bundle id, tip address or request id"
     change_form_outer_before_template = "admin/priority/submission/fate.html"
     fieldsets = (
-        (None, {"fields": ("whole_name", "fate", "error")}),
+        (None, {"fields": ("whole_name", "error")}),
         (
             "Who sent it, and how",
             {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
@@ -115,10 +115,6 @@ class SubmissionAdmin(ReadOnlyAdmin):
     @admin.display(description="state")
     def standing(self, row: Submission) -> SafeString:
         return state_word(row)
-
-    @admin.display(description="fate")
-    def fate(self, row: Submission) -> SafeString:
-        return format_html("{} {}", state_word(row), in_words(row))
 
     @admin.display(description="error")
     def error(self, row: Submission) -> SafeString | str:

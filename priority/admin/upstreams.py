@@ -115,6 +115,22 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
 
+def _fit_orders(upstream: Upstream) -> list[tuple[str, str, str]]:
+    """(order, its title, what it does) of those that would change something."""
+    drained = upstream.draining_since is not None
+    on = upstream.is_enabled
+    fit = (
+        (not on or drained, "enable", "Enable", "It takes new submissions."),
+        (on and not drained, "drain", "Drain", "New ones go elsewhere; what it has goes on."),
+        (on, "disable", "Disable", "Nothing is sent to it any more, also what is under way."),
+        (
+            upstream.broken_until is not None,
+            *("reset_breaker", "Reset the circuit breaker", "It is tried again at once."),
+        ),
+    )
+    return [(name, title, meaning) for fits, name, title, meaning in fit if fits]
+
+
 def _missing(kind: str) -> str:
     if kind == Kind.BLOCK_ENGINE:
         return "The followed chain has no block engine of its own: write the engine's address"
@@ -139,6 +155,7 @@ class UpstreamAdmin(StaffAdmin):
     search_help_text = "Name or address"
     actions = ["enable", "drain", "disable", "reset_breaker"]
     readonly_fields = ("breaker", "switched")
+    change_form_outer_before_template = "admin/priority/upstream/orders.html"
     change_form_outer_after_template = "admin/priority/upstream/lately.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
@@ -147,8 +164,21 @@ class UpstreamAdmin(StaffAdmin):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return self.fieldsets
         state = ("Now", {"fields": ("switched", "breaker")})
-        return self.fieldsets if obj is None else (state, *self.fieldsets)
+        if self.has_change_permission(request, obj):
+            return (state, *self.fieldsets)
+        # The host alone is for everybody: an address may hold a key in its path or query.
+        shown = {"fields": ("name", "kind", "leads_to", "is_enabled")}
+        return (state, (None, shown), *self.fieldsets[1:])
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        may_change = obj is None or self.has_change_permission(request, obj)
+        return self.readonly_fields if may_change else (*self.readonly_fields, "leads_to")
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        return self.search_fields if self.has_change_permission(request) else ("name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Upstream]:
         queryset: QuerySet[Upstream] = super().get_queryset(request)
@@ -169,7 +199,11 @@ class UpstreamAdmin(StaffAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         upstream = None if object_id is None else self.get_object(request, unquote(object_id))
-        beside = {} if upstream is None else upstream_lately(upstream, now=timezone.now())
+        beside: dict[str, Any] = {}
+        if upstream is not None:
+            beside = upstream_lately(upstream, now=timezone.now())
+            if self.has_change_permission(request, upstream):
+                beside["orders"] = _fit_orders(upstream)
         extra = {**beside, **(extra_context or {})}
         response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         return response
@@ -259,10 +293,11 @@ class UpstreamAdmin(StaffAdmin):
     def lately(self, upstream: Any) -> SafeString | str:
         figures = getattr(upstream, "figures", None)
         if figures is None:
-            return "-"
+            return "nothing was tried"
         took = sum(figures.took.values())
         link = f"{reverse('admin:priority_landing')}?upstream={upstream.name}"
-        told = f"{took:,} taken, {percent(figures.rate)} landed"
+        rate = "" if figures.rate is None else f", {percent(figures.rate)} landed"
+        told = f"{took:,} taken{rate}"
         return format_html('<a class="tm-link" href="{}">{}</a>', link, told)
 
     @admin.display(description="circuit breaker", ordering="broken_until")

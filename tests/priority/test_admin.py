@@ -229,7 +229,8 @@ def test_an_upstream_tells_what_it_did_and_when_its_breaker_was_open(
     closed_by = BreakerOpening.objects.order_by("pk").values_list("closed_by", flat=True)
     assert list(closed_by) == ["a try", "staff"]
     listed = text_of(admin_client, UPSTREAMS)
-    assert "taken, " in listed
+    assert " taken, " in listed
+    assert 'value="drain"' in text
 
 
 def test_who_may_only_look_can_give_no_orders(
@@ -247,7 +248,10 @@ def test_who_may_only_look_can_give_no_orders(
     kept = Upstream.objects.get(pk=ids["frankfurt"])
     assert kept.is_enabled and kept.draining_since is None and kept.broken_until is not None
     page = text_of(client, f"{UPSTREAMS}{ids['frankfurt']}/change/")
-    assert "_save" not in page
+    for hidden in ("_save", "very-secret", 'value="drain"'):
+        assert hidden not in page
+    assert "token-in-the-path.example.org" in page
+    assert "Nothing found" in text_of(client, UPSTREAMS, q="very-secret")
     home = text_of(client, "/admin/")
     assert "Submissions in the last 15 minutes" in home
     assert "Tips today" not in home
