@@ -116,7 +116,7 @@ def test_lines_keep_the_gaps_between_samples(admin_client: Any) -> None:
             )
     chain = card(admin_client, "chain")
     assert chain.count("<polyline") == 2
-    assert "Slots behind over the last hour: least 0, most 4, newest 3" in chain
+    assert "Slots behind over the last 1 hour: least 0, most 4, newest 3" in chain
     assert "<polyline" not in card(admin_client, "chain", "/admin/?span=7d")
 
 
@@ -124,7 +124,7 @@ def test_a_day_is_drawn_from_means(admin_client: Any) -> None:
     at = step_of(timezone.now() - timedelta(hours=20), 300)
     Sample.objects.create(at=at, resolution=300, values={"behind": 7.5})
     assert "least 7.5, most 7.5" in card(admin_client, "chain", "/admin/?span=24h")
-    assert "No samples in this span yet" in card(admin_client, "chain")
+    assert "Nothing to draw in this span yet" in card(admin_client, "chain")
 
 
 # --- alive ---

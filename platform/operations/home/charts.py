@@ -28,18 +28,17 @@ class Line:
     """Parts of a line, broken where samples are lacking; the words of its ends."""
 
     parts: list[str]
-    least: str
-    most: str
+    range: str
     label: str
     since: str
 
 
 def line_of(figure: Figure, points: Points, span: Span) -> Line:
     """Points in a box of WIDTH by HEIGHT."""
-    since = f"{span.label} ago" if span.label != "hour" else "1 hour ago"
+    since = f"{span.label} ago"
     if not points:
         label = f"{figure.title} over the last {span.label}: nothing was sampled yet"
-        return Line([], "", "", label, since)
+        return Line([], "", label, since)
     values = [value for _, value in points]
     low = min(values) if figure.floats else 0.0
     high = max(*values, low + figure.top) if not figure.floats else max(values)
@@ -47,8 +46,7 @@ def line_of(figure: Figure, points: Points, span: Span) -> Line:
     label = f"{figure.title} over the last {span.label}: least {least}, most {most}"
     return Line(
         [_part(part, low, high, span.points) for part in _unbroken(points)],
-        least,
-        most,
+        least if least == most else f"{least} to {most}",
         f"{label}, newest {figure.say(values[-1])}",
         since,
     )

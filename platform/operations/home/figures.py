@@ -21,24 +21,20 @@ def size(value: float) -> str:
     return size_of(int(value))
 
 
-def _per_second(value: float) -> str:
+def per_second(value: float) -> str:
     return f"{count(value) if value >= 10 else f'{value:.1f}'}/s"
 
 
-per_second = _per_second
-
 BEHIND = Figure("behind", "Slots behind", count, top=4)
 GAP_SLOTS = Figure("gap_slots", "Slots in open gaps", count)
-SLOTS = Figure("slots_per_second", "Slots stored per second", _per_second, top=1)
+SLOTS = Figure("slots_per_second", "Slots stored per second", per_second, top=1)
 LANDED = Figure("landed_percent", "Landed, of what settled", percent, top=100)
 SLOTS_TO_LAND = Figure("slots_to_land", "Slots to land", count, top=2)
 ACCEPTED = Figure("accepted_waiting", "Accepted and not done yet", count, top=4)
 TIPS_LEFT = Figure("tips_left_percent", "Least share of addresses left", percent, top=100)
-LAMPORTS = Figure("lamports_today", "Lamports of tips since 00:00 UTC", count)
-CALLS = Figure("calls_per_second", "Calls per second", _per_second, top=1)
+CALLS = Figure("calls_per_second", "Calls per second", per_second, top=1)
 CALL_TIME = Figure("call_ms", "Mean time of a call", milliseconds, top=1)
 FAILED = Figure("failed_percent", "Calls that fail", percent, top=1)
 DISK = Figure("disk_free_bytes", "Free on the disk", size, floats=True)
-DATABASE = Figure("database_bytes", "The database's size", size, floats=True)
-REDIS = Figure("redis_bytes", "Memory of Valkey", size, floats=True)
+DATABASE_TIME = Figure("database_ms", "Time of an empty query", milliseconds, top=1)
 QUEUED = Figure("queued", "Tasks waiting", count, top=4)

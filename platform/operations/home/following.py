@@ -31,7 +31,7 @@ def chain(request: HttpRequest, now: Readings) -> Card:
             ("Heard", _heard(found)),
             ("Newest finalized slot", found.finalized_slot or "none yet"),
             ("Newest stored slot", found.newest_slot or "none yet"),
-            ("Waiting to be stored", f"{words.grouped(found.waiting_slots)} slots"),
+            ("Waiting to be stored", _slots(found.waiting_slots)),
         ]
     hint = "The newest stored slot, against the newest finalized one of the stream."
     if found.stream == NOT_FOLLOWED:
@@ -61,10 +61,14 @@ def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
         return "not connected", ("not connected", "bad", found.problem)
     if found.behind is None:
         return "nothing stored yet", ("following", "warning", "")
-    text = f"{words.grouped(found.behind)} slot{'' if found.behind == 1 else 's'} behind"
+    text = f"{_slots(found.behind)} behind"
     if found.behind > _NEARLY:
         return text, ("catching up", "warning", "")
     return text, ("following", "good", "")
+
+
+def _slots(count: int) -> str:
+    return f"{words.grouped(count)} slot{'' if count == 1 else 's'}"
 
 
 def _heard(found: ChainReading) -> str:
@@ -108,8 +112,7 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
 def _lacking(slots: int, gaps: int) -> str:
     if not gaps:
         return "none open"
-    slot, gap = "slot" if slots == 1 else "slots", "gap" if gaps == 1 else "gaps"
-    return f"{words.grouped(slots)} {slot} in {words.grouped(gaps)} {gap}"
+    return f"{_slots(slots)} in {words.grouped(gaps)} gap{'' if gaps == 1 else 's'}"
 
 
 def _replays() -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 
 from access.admin import words
@@ -11,7 +12,7 @@ from operations.home import figures
 from operations.home.cards import Card, list_of, number_word
 from operations.readings.landing import WINDOW, UpstreamReading
 from operations.readings.present import Readings
-from operations.readings.tips import ClassReading
+from operations.readings.tips import ClassReading, TipsReading
 from priority.admin.fates import HUES
 from priority.submissions import State
 
@@ -51,17 +52,18 @@ def rate(request: HttpRequest, now: Readings) -> Card:
 
 def latency(request: HttpRequest, now: Readings) -> Card:
     found = now.landing
-    rows = [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
+    rows: list[tuple[Any, Any]] = []
+    if found.first_send_milliseconds is not None:
+        rows.append(("First try sent after", figures.milliseconds(found.first_send_milliseconds)))
+    rows += [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
     slots = found.slots_to_land
-    first = found.first_send_milliseconds
     return Card(
         "latency",
         "Time to land",
         "not known yet" if slots is None else f"{slots:.1f} slots",
         None,
-        "From acceptance to the block, on average; "
-        + ("" if first is None else f"the first try went out {figures.milliseconds(first)} after. ")
-        + "By way: the mean time of a try, and what landed of what went that way.",
+        "From acceptance to the block, on average. By way: the mean time of a try, and how much"
+        " landed of what went that way.",
         rows,
         list_of(request, "priority", "upstream"),
         "Upstreams",
@@ -125,6 +127,8 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
     rows: list[tuple[Any, Any]] = [
         (f"Class of {each.ttl_seconds:,} s", _class_word(each)) for each in found.classes
     ]
+    if request.user.has_perm("tipping.view_tipentry"):
+        rows += _tips(found)
     rows.append(("Expired batches not swept", number_word(found.unswept)))
     if found.noted:
         rows.append(("Batches with a note", words.coloured(words.grouped(found.noted), "warning")))
@@ -157,20 +161,14 @@ def _class_word(each: ClassReading) -> Any:
     return words.coloured("available", "good", left)
 
 
-def tips(request: HttpRequest, now: Readings) -> Card:
-    found = now.tips
-    return Card(
-        "tips",
-        "Tips today",
-        f"{words.grouped(found.lamports_today)} lamports",
-        None,
-        "What finalized transactions brought to our addresses since 00:00 UTC.",
-        [
-            ("Tips", words.grouped(found.tips_today)),
-            ("Sweeps under way", words.grouped(found.sweeps)),
-            ("Treasury", words.short(str(settings.TREASURY_ADDRESS))),
-        ],
-        list_of(request, "tipping", "tipentry"),
-        "Tip ledger",
-        figures.LAMPORTS,
+def _tips(found: TipsReading) -> list[tuple[Any, Any]]:
+    link = format_html(
+        '<a class="tm-link" href="{}" title="{}">Tips today</a>',
+        reverse("admin:tipping_tipentry_changelist"),
+        f"{found.tips_today:,} tips to our addresses since 00:00 UTC, in finalized transactions",
     )
+    return [
+        (link, f"{words.grouped(found.lamports_today)} lamports"),
+        ("Treasury", words.short(str(settings.TREASURY_ADDRESS))),
+        ("Sweeps under way", words.grouped(found.sweeps)),
+    ]

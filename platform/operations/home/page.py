@@ -39,7 +39,6 @@ _QUESTIONS: tuple[tuple[str, str, tuple[tuple[_Make, str], ...]], ...] = (
             (landing.latency, "priority.view_upstream"),
             (landing.landers, "priority.view_upstream"),
             (landing.addresses, "tipping.view_ttlclass"),
-            (landing.tips, "tipping.view_tipentry"),
         ),
     ),
     (
@@ -59,8 +58,7 @@ _QUESTIONS: tuple[tuple[str, str, tuple[tuple[_Make, str], ...]], ...] = (
             (room.processes, ""),
             (room.servers, ""),
             (room.queues, ""),
-            (room.disk, ""),
-            (room.memory, ""),
+            (room.space, ""),
         ),
     ),
 )

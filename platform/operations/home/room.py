@@ -58,56 +58,44 @@ def servers(request: HttpRequest, now: Readings) -> Card:
     else:
         told = f"answered in {redis.milliseconds:.1f} ms"
         rows.append((f"Valkey {redis.version}", words.coloured("up", "good", told)))
-    watched = now.sampled_at
-    rows.append(("Last sample", words.moment(watched, now.at, "none yet")))
+    rows.append(("Last sample", words.moment(now.sampled_at, now.at, "none yet")))
     return Card(
         "servers",
         "Servers",
-        f"{words.size_of(database.size)} stored",
+        figures.milliseconds(database.milliseconds),
         ("answering", "good", "") if redis is not None else ("Valkey is down", "bad", ""),
-        "The database as it lies on the disk, with its indexes.",
+        "How long PostgreSQL takes for a query that does nothing.",
         rows,
         "/readyz",
         "Readiness",
-        figures.DATABASE,
+        figures.DATABASE_TIME,
     )
 
 
-def disk(request: HttpRequest, now: Readings) -> Card:
-    free, total = now.disk.free, now.disk.total
+def space(request: HttpRequest, now: Readings) -> Card:
+    free, total, redis = now.disk.free, now.disk.total, now.redis
     state = ("room", "good", "")
+    rows: list[tuple[Any, Any]] = [("The database", words.size_of(now.database.size))]
+    if redis is not None:
+        used = words.size_of(redis.used)
+        is_full = bool(redis.most) and redis.used > _FULL * redis.most
+        if is_full:
+            state = ("Valkey fills", "bad", "Full, it refuses to take more.")
+        hint = "It holds what waits: limits, queues, submissions in flight."
+        rows.append(("Memory of Valkey", words.coloured(used, "bad" if is_full else "good", hint)))
+        if redis.most:
+            rows.append(("of at most", words.size_of(redis.most)))
     if free < _LITTLE * total:
-        state = ("filling", "bad" if free < _FEW else "warning", "Less than a tenth is free.")
+        hue = "bad" if free < _FEW else "warning"
+        state = ("the disk fills", hue, "Less than a tenth is free.")
     return Card(
-        "disk",
-        "Disk",
+        "space",
+        "Disk and memory",
         f"{words.size_of(free)} free",
         state,
         f"Of {words.size_of(total)} of the file system with the run directory.",
-        (),
+        rows,
         drawn=figures.DISK,
-    )
-
-
-def memory(request: HttpRequest, now: Readings) -> Card:
-    redis = now.redis
-    if redis is None:
-        state = ("not known", "bad", "Valkey does not answer.")
-        return Card("memory", "Memory of Valkey", "not known", state)
-    state = ("room", "good", "")
-    if redis.most and redis.used > _FULL * redis.most:
-        state = ("filling", "bad", "Full, it refuses to take more.")
-    most = (
-        f"Of {words.size_of(redis.most)} that it may use." if redis.most else "Nothing bounds it."
-    )
-    return Card(
-        "memory",
-        "Memory of Valkey",
-        f"{words.size_of(redis.used)} used",
-        state,
-        f"{most} It holds what waits: limits, queues, submissions in flight.",
-        (),
-        drawn=figures.REDIS,
     )
 
 

@@ -29,7 +29,7 @@ class Span:
 
 
 SPANS = (
-    Span("1h", "hour", timedelta(hours=1), MOMENT_SECONDS, MOMENT_SECONDS),
+    Span("1h", "1 hour", timedelta(hours=1), MOMENT_SECONDS, MOMENT_SECONDS),
     Span("24h", "24 hours", timedelta(hours=24), MEAN_SECONDS, MEAN_SECONDS),
     Span("7d", "7 days", timedelta(days=7), 6 * MEAN_SECONDS, MEAN_SECONDS),
 )
