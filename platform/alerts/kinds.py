@@ -15,15 +15,15 @@ class Audience(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of event: `name` is stable, `title` begins a mail's subject, `meaning` says when it
-    comes, `page` is the URL's name of where to act, `fields` the members of `data` beside
-    COMMON_FIELDS, each with its meaning.
+    comes, `page` is the URL's name of where to act and the member of `data` that the URL takes,
+    `fields` are the members of `data` beside COMMON_FIELDS, each with its meaning.
     """
 
     name: str
     audience: Audience
     title: str
     meaning: str
-    page: str
+    page: tuple[str, str]
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -52,12 +52,14 @@ _WEBHOOK = {
     "host": "the machine that it posts to",
 }
 _ALARM = {
+    "alarmId": "number of the alarm",
     "name": "the rule that found it",
     "subject": "what it concerns; may be empty",
     "severity": "how bad it is",
-    "openedAt": "since when, UTC (ISO 8601)",
+    "since": "when it began, UTC (ISO 8601)",
 }
-_KEYS, _HOOKS, _ALARMS = "portal:keys", "portal:webhooks", "admin:operations_alarm_changelist"
+_KEYS, _HOOKS = ("portal:key", "keyId"), ("portal:webhook", "webhookId")
+_ALARMS = ("admin:operations_alarm_change", "alarmId")
 
 KINDS = {
     kind.name: kind
@@ -156,7 +158,7 @@ KINDS = {
             "Alarm is over",
             "what needed somebody is well again",
             _ALARMS,
-            {**_ALARM, "closedAt": "when it was over, UTC (ISO 8601)"},
+            _ALARM,
         ),
     )
 }

@@ -19,7 +19,7 @@ def compose(events: Sequence[Event]) -> tuple[str, str]:
     customer = events[0].customer_id is not None
     context = {
         "events": [_shown(event) for event in events],
-        "settings_link": _link("portal:webhooks", "/portal/") if customer else "",
+        "settings_link": _address("portal:webhooks", "/portal/") if customer else "",
         "public_url": settings.PUBLIC_URL,
     }
     text = render_to_string("alerts/mail.txt", context)
@@ -38,24 +38,30 @@ def _subject(events: Sequence[Event]) -> str:
 
 
 def _shown(event: Event) -> dict[str, Any]:
-    kind = KINDS[event.kind]
-    staff = event.customer_id is None
-    # What concerns customers concerns the staff where a webhook of its own is meant.
-    meant = kind.audience is (Audience.STAFF if staff else Audience.CUSTOMER)
-    page = kind.page if meant else "admin:alerts_webhook_changelist"
     return {
-        "title": kind.title,
+        "title": KINDS[event.kind].title,
         "about": event.about,
         "text": event.text,
         "at": f"{event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
-        "link": _link(page, "/admin/" if staff else "/portal/"),
+        "link": _place_to_act(event),
     }
 
 
-def _link(page: str, otherwise: str) -> str:
+def _place_to_act(event: Event) -> str:
+    kind, staff = KINDS[event.kind], event.customer_id is None
+    page, member = kind.page
+    if staff and kind.audience is Audience.CUSTOMER:
+        # What concerns customers concerns the staff where a webhook of its own is meant.
+        page = "admin:alerts_webhook_change"
+    number = event.data.get(member)
+    above = "/admin/" if staff else "/portal/"
+    return _address(page, above, number) if number is not None else settings.PUBLIC_URL + above
+
+
+def _address(page: str, otherwise: str, *arguments: Any) -> str:
     """The page's full address; where this installation has no such page, of the one above it."""
     try:
-        path = reverse(page)
+        path = reverse(page, args=arguments)
     except NoReverseMatch:
         path = otherwise
-    return settings.PUBLIC_URL.rstrip("/") + path
+    return settings.PUBLIC_URL + path

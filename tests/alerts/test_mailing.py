@@ -23,7 +23,7 @@ def test_a_customer_is_mailed_what_happened_with_a_link_to_act(
 ) -> None:
     settings.PUBLIC_URL = "https://rpc.example.com"
     settings.DEFAULT_FROM_EMAIL = "Tidemark <tidemark@example.com>"
-    happen(ada_by_mail, about="key Trading (tmk_AbCd…wxyz)")
+    happen(ada_by_mail, about="key Trading (tmk_AbCd…wxyz)", keyId=7)
     work()
     ((to, mail),) = mail_server.got
     assert to == ["ada@example.com"]
@@ -32,7 +32,8 @@ def test_a_customer_is_mailed_what_happened_with_a_link_to_act(
     assert mail.get_content_type() == "text/plain"
     text = mail.get_content()
     assert "key Trading (tmk_AbCd…wxyz) was revoked." in text
-    assert "https://rpc.example.com/portal/" in text
+    assert "Where: https://rpc.example.com/portal/keys/7/\n" in text.replace("\r", "")
+    assert "https://rpc.example.com/portal/webhooks/" in text
     assert "&" not in text, "a plain text is not escaped"
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.mail_to) == ("delivered", "ada@example.com")
