@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("rewind.urls")),
     path("", include("tipping.urls")),
     path("", include("gateway.urls")),
+    path("", include("operations.urls")),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", limited_sign_in(sign_in)),
     path("admin/login/code/", limited_sign_in(enter_code), name="staff_code"),

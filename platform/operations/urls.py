@@ -1,0 +1,7 @@
+"""The path of operations."""
+
+from django.urls import path
+
+from operations.views import metrics
+
+urlpatterns = [path("metrics", metrics)]

@@ -1,0 +1,42 @@
+"""GET /metrics, for Prometheus."""
+
+import hmac
+import json
+from importlib import metadata
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from operations import exposition
+from operations.readings.present import present
+from operations.services import alarms
+
+_VERBS = ("GET", "HEAD")
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Everything of METRICS as it is now, to who knows the token."""
+    if request.method not in _VERBS:
+        return _refusal(405, "method_not_allowed", {"Allow": ", ".join(_VERBS)})
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    known: str = settings.METRICS_TOKEN
+    if scheme.lower() != "bearer" or not hmac.compare_digest(
+        token.strip().encode(), known.encode()
+    ):
+        return _refusal(401, "unauthorized", {"WWW-Authenticate": 'Bearer realm="metrics"'})
+    body = exposition.exposed(present(timezone.now()), alarms.open_alarms(), version=_version())
+    headers = {"Cache-Control": "no-store"}
+    return HttpResponse(body, content_type=exposition.CONTENT_TYPE, headers=headers)
+
+
+def _refusal(status: int, word: str, headers: dict[str, str]) -> HttpResponse:
+    body = json.dumps({"error": word})
+    return HttpResponse(body, status=status, content_type="application/json", headers=headers)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("tidemark")
+    except metadata.PackageNotFoundError:
+        return "checkout"
