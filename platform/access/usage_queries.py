@@ -196,3 +196,16 @@ def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int, int]:
         [key_id, start, end],
     )
     return row[0], row[1], row[2]
+
+
+def calls_by_customer(customer_ids: list[int], start: date, end: date) -> dict[int, int]:
+    """Calls of all keys of each customer, of the days from start to before end."""
+    rows = _rows(
+        """
+        SELECT k.customer_id, sum(d.calls)::bigint
+        FROM access_apikey k JOIN access_keyday d ON d.key_id = k.id
+        WHERE k.customer_id = ANY(%s) AND d.day >= %s AND d.day < %s GROUP BY 1
+        """,
+        [customer_ids, start, end],
+    )
+    return dict(rows)

@@ -6,16 +6,19 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, Max, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
 from unfold.decorators import action
+from unfold.views import ChangeList
 
-from access.admin import words
+from access import usage_queries
+from access.admin import usage_panel, words
 from access.errors import OrderRefused
 from access.models import ApiKey, Customer
+from access.months import month_of
 from access.services import customer_edits
 from staff.pages import StaffAdmin
 
@@ -57,20 +60,37 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
         return words.moment(key.last_used_at, timezone.now())
 
 
+class CustomerList(ChangeList):  # type: ignore[misc]
+    """The list, with the month's calls of the customers on the page: of all it would take long."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        start, end = month_of(timezone.now())
+        shown = [customer.pk for customer in self.result_list]
+        calls = usage_queries.calls_by_customer(shown, start.date(), end.date())
+        for customer in self.result_list:
+            customer.month_calls = calls.get(customer.pk, 0)
+
+
 @admin.register(Customer)
 class CustomerAdmin(StaffAdmin):
-    list_display = ("name", "email", "keys", "used", "created")
+    list_display = ("name", "email", "keys", "calls", "used", "created")
     ordering = ("name",)  # Meta's does not survive the counting below
     search_fields = ("name", "email", "notes")
     search_help_text = "Name, e-mail or notes"
-    fields = ("name", "email", "notes")
+    list_per_page = 50
+    fields = ("name", "email", "alert_mails", "notes")
+    change_form_outer_after_template = "admin/access/customer/usage.html"
     inlines: ClassVar[list[Any]] = [KeysOfCustomer]
     actions = None
-    actions_detail = ("show_usage", "issue_key")
+    actions_detail = ("show_usage", "issue_key", "portal_users", "add_portal_user")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Customer]:
         queryset: QuerySet[Customer] = super().get_queryset(request)
         return queryset.annotate(key_count=Count("keys"), used_at=Max("keys__last_used_at"))
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CustomerList]:
+        return CustomerList
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -86,6 +106,12 @@ class CustomerAdmin(StaffAdmin):
         link = reverse("admin:access_apikey_changelist")
         count = customer.key_count  # type: ignore[attr-defined]
         return format_html('<a href="{}?customer__id__exact={}">{}</a>', link, customer.pk, count)
+
+    @admin.display(description="calls this month")
+    def calls(self, customer: Customer) -> SafeString:
+        link = reverse("admin:access_usageminute_changelist")
+        count = words.grouped(customer.month_calls)  # type: ignore[attr-defined]
+        return format_html('<a href="{}?customer={}&span=month">{}</a>', link, customer.pk, count)
 
     @admin.display(description="last used", ordering="used_at")
     def used(self, customer: Customer) -> SafeString | str:
@@ -105,11 +131,41 @@ class CustomerAdmin(StaffAdmin):
         link = reverse("admin:access_apikey_add")
         return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
 
+    @action(description="Portal users", icon="badge", permissions=["portal"])  # type: ignore[untyped-decorator]
+    def portal_users(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        link = reverse("admin:portal_member_changelist")
+        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
+
+    @action(description="Add a portal user", icon="person_add", permissions=["add_portal"])  # type: ignore[untyped-decorator]
+    def add_portal_user(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        link = reverse("admin:portal_member_add")
+        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
+
+    def has_portal_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return _is_there("portal_member_changelist") and request.user.has_perm("portal.view_member")
+
+    def has_add_portal_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return _is_there("portal_member_add") and request.user.has_perm("portal.add_member")
+
     def has_usage_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("access.view_usageminute")
 
     def has_issue_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("access.add_apikey")
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        extra = dict(extra_context or {})
+        customer = None if object_id is None else self.get_object(request, unquote(object_id))
+        if customer is not None and self.has_usage_permission(request):
+            extra["usage"] = usage_panel.panel(request, customer_id=customer.pk)
+        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
+        return response
 
     def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
         customer_edits.save_customer(obj)
@@ -134,3 +190,12 @@ class CustomerAdmin(StaffAdmin):
             messages.error(request, str(refusal))
             return HttpResponseRedirect(reverse("admin:access_customer_change", args=[object_id]))
         return response
+
+
+def _is_there(page: str) -> bool:
+    """Whether the admin has the page: the portal's are another app's."""
+    try:
+        reverse(f"admin:{page}")
+    except NoReverseMatch:
+        return False
+    return True

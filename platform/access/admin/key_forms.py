@@ -13,6 +13,7 @@ from unfold.widgets import (
 
 from access.callers import SCOPES
 from access.errors import OrderRefused
+from access.method_names import listed_methods
 from access.models import ApiKey
 from access.networks import read_network
 from access.services import parked_secrets
@@ -78,11 +79,34 @@ class NetworksField(forms.CharField):
             return True
 
 
+class MethodsField(forms.CharField):
+    """Names of methods, one a line (or with commas) → a list of names."""
+
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 3, "placeholder": "getSlot"})
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return value
+        try:
+            return listed_methods(text for text in re.split(r"[\s,;]+", value or "") if text)
+        except OrderRefused as refusal:
+            raise forms.ValidationError(str(refusal)) from None
+
+    prepare_value = NetworksField.prepare_value
+    has_changed = NetworksField.has_changed
+
+
 class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
     scopes = ScopesField(initial=list(SCOPES), help_text="What the key may be used for")
     networks = NetworksField(
         required=False,
         help_text="Addresses that may use the key, one network or address a line; empty is any",
+    )
+    methods = MethodsField(
+        required=False,
+        help_text="Methods that the key may call, one a line: the JSON-RPC name, or tipinfo,"
+        " fetchtipaddress and the like for plain GETs as usage names them; empty is every method of"
+        " its scopes",
     )
 
     class Meta:
@@ -94,6 +118,8 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
             "environment",
             "scopes",
             "networks",
+            "methods",
+            "calls_per_month",
             "expires_at",
             "notes",
         )
@@ -101,6 +127,8 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
             "name": "What the key is for; shown in lists, no secret",
             "tier": "Decides the limits, and which tier hosts the key opens",
             "environment": "For your own order: production, staging, …",
+            "calls_per_month": "Calls in a calendar month (UTC); above them the key is answered"
+            " 429 until the next month. Empty is what the tier says",
             "expires_at": "UTC; empty is never",
         }
 

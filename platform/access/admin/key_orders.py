@@ -21,6 +21,7 @@ from access.errors import OrderRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys, parked_secrets
+from staff import audit
 
 # Keys of one order: their ids travel in an address.
 MOST_KEYS = 200
@@ -164,13 +165,14 @@ def carry_out(
         if reason is not None:
             messages.warning(request, f"{key}: {reason}")
             continue
-        if order.name == "suspend":
-            keys.suspend_key(key.pk, now=now)
-        elif order.name == "resume":
-            keys.resume_key(key.pk, now=now)
-        else:
-            keys.revoke_key(key.pk, now=now)
-        model_admin.log_change(request, key, f"{order.done.capitalize()}.")
+        with transaction.atomic():
+            if order.name == "suspend":
+                keys.suspend_key(key.pk, now=now)
+            elif order.name == "resume":
+                keys.resume_key(key.pk, now=now)
+            else:
+                keys.revoke_key(key.pk, now=now)
+            audit.record(request, order.done, key)
         done.append(key)
     if done:
         what = str(done[0]) if len(done) == 1 else f"{len(done)} keys"
@@ -195,8 +197,12 @@ def _rotate(
                     except OrderRefused as refusal:
                         reason = str(refusal)
                     else:
-                        model_admin.log_change(request, key, f"Rotated; overlap {overlap}.")
-                        model_admin.log_addition(request, issued[-1].key, "Issued by rotation.")
+                        new = issued[-1].key
+                        ends = words.plain(min(filter(None, [now + overlap, key.expires_at])))
+                        audit.record(
+                            request, "rotated", key, text=f"Replaced by {new}; it ends {ends}."
+                        )
+                        audit.record(request, "added", new, text=f"Issued in place of {key}.")
                 if reason is not None:
                     refused.append(f"{key}: {reason}")
             token = parked_secrets.park(issued, owner=str(request.user.pk)) if issued else None

@@ -14,54 +14,23 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from access import key_text, store
-from access.admin import issued, key_orders, usage_panel, words
+from access.admin import issued, key_orders, key_words, usage_panel, words
+from access.admin.key_filters import (
+    CustomerFilter,
+    EnvironmentFilter,
+    QuotaFilter,
+    StateFilter,
+    UseFilter,
+)
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
 from access.errors import OrderRefused
-from access.key_states import KeyState, condition
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
 from staff.pages import StaffAdmin
 
-_STATES = {
-    KeyState.ACTIVE: "active",
-    KeyState.EXPIRING: "expires within 7 days",
-    KeyState.SUSPENDED: "suspended",
-    KeyState.EXPIRED: "expired",
-    KeyState.REVOKED: "revoked",
-}
-
-
 _WINDOWS = ("can_add_related", "can_change_related", "can_delete_related", "can_view_related")
-
-
-class StateFilter(admin.SimpleListFilter):
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(state), text) for state, text in _STATES.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        chosen = next((state for state in KeyState if state == self.value()), None)
-        if chosen is None:
-            return queryset
-        return queryset.filter(condition(chosen, now=timezone.now()))
-
-
-class EnvironmentFilter(admin.SimpleListFilter):
-    title = "environment"
-    parameter_name = "environment"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        named = ApiKey.objects.exclude(environment="").order_by("environment")
-        names = named.values_list("environment", flat=True).distinct()
-        return [(name, name) for name in names[:50]]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        chosen = self.value()
-        return queryset if chosen is None else queryset.filter(environment=chosen)
 
 
 def _order_link(order: str, icon: str, permission: str) -> Any:
@@ -80,7 +49,14 @@ class ApiKeyAdmin(StaffAdmin):
     list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")
-    list_filter = (StateFilter, "tier", EnvironmentFilter)
+    list_filter = (
+        StateFilter,
+        UseFilter,
+        QuotaFilter,
+        "tier",
+        EnvironmentFilter,
+        CustomerFilter,
+    )
     list_fullwidth = True
     list_per_page = 50
     # Looked for in get_search_results; naming them here is what makes the field appear.
@@ -91,16 +67,21 @@ class ApiKeyAdmin(StaffAdmin):
     actions_detail = ("rotate", "suspend", "resume", "revoke")
     actions_row = ("rotate", "suspend", "resume", "revoke")
     change_form_outer_after_template = "admin/access/apikey/usage.html"
-    readonly_fields = ("key", "state", "issued_at", "used", "rotation")
+    readonly_fields = ("key", "state", "issued_at", "used", "rotation", "month", "limits")
     add_fieldsets = (
         (None, {"fields": ("customer", "name", "tier", "environment")}),
         ("Rights", {"fields": ("scopes", "networks", "expires_at")}),
+        ("Narrower still", {"fields": ("methods", "calls_per_month"), "classes": ("collapse",)}),
         (None, {"fields": ("notes",)}),
     )
     fieldsets = (
-        (None, {"fields": ("key", "state", "customer", "used", "issued_at", "rotation")}),
-        (None, {"fields": ("name", "tier", "environment")}),
+        (
+            None,
+            {"fields": ("key", "state", "customer", "used", "month", "issued_at", "rotation")},
+        ),
+        (None, {"fields": ("name", "tier", "limits", "environment")}),
         ("Rights", {"fields": ("scopes", "networks", "expires_at")}),
+        ("Narrower still", {"fields": ("methods", "calls_per_month")}),
         (None, {"fields": ("notes",)}),
     )
 
@@ -163,6 +144,14 @@ class ApiKeyAdmin(StaffAdmin):
             return "never"
         return links[0] if len(links) == 1 else format_html("{}; {}", *links)
 
+    @admin.display(description="this month")
+    def month(self, key: ApiKey) -> SafeString | str:
+        return key_words.month(key, timezone.now())
+
+    @admin.display(description="limits of the tier")
+    def limits(self, key: ApiKey) -> SafeString:
+        return key_words.limits(key.tier)
+
     # --- what may be changed ---
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -184,8 +173,10 @@ class ApiKeyAdmin(StaffAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "notes" and field is not None:
+        if field is not None and db_field.name == "notes":
             field.widget.attrs["rows"] = 3
+        if field is not None and db_field.name == "calls_per_month":
+            field.widget.attrs["placeholder"] = "as the tier says"
         # What stands in other lists is neither shown nor changed in a window of its own from here.
         for name in _WINDOWS:
             if field is not None and hasattr(field.widget, name):
@@ -220,14 +211,24 @@ class ApiKeyAdmin(StaffAdmin):
         extra = {"show_save_and_add_another": False, **(extra_context or {})}
         if object_id is None:
             extra["show_save_and_continue"] = False
-        elif object_id.isdecimal() and request.user.has_perm("access.view_usageminute"):
-            extra["usage"] = usage_panel.panel(request, key_id=int(object_id))
+        elif request.method == "GET" and (key := self._key(request, object_id)) is not None:
+            extra["key_links"] = key_words.links(request, key)
+            extra["story"] = key_words.story(request, key, timezone.now())
+            if request.user.has_perm("access.view_usageminute"):
+                extra["usage"] = usage_panel.panel(request, key_id=key.pk)
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         except OrderRefused as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(request.path)
         return response
+
+    def _key(self, request: HttpRequest, object_id: str) -> ApiKey | None:
+        """The key, where the user may look at it."""
+        if not self.has_view_permission(request):
+            return None
+        found: ApiKey | None = self.get_object(request, object_id)
+        return found
 
     # --- finding ---
 

@@ -83,6 +83,7 @@ class TierAdmin(StaffAdmin):
         "tip_fetches_per_second",
         "tip_fetches_burst",
         "tip_fetches_daily_cap",
+        "calls_per_month",
         "keys",
     )
     list_editable = list_display[1:-1]
@@ -92,7 +93,7 @@ class TierAdmin(StaffAdmin):
     actions = None
     fieldsets = (
         (None, {"fields": ("name", "rank")}),
-        ("Calls", {"fields": ("requests_per_second", "requests_burst")}),
+        ("Calls", {"fields": ("requests_per_second", "requests_burst", "calls_per_month")}),
         ("Bundles", {"fields": ("bundles_per_second", "bundles_burst")}),
         (
             "Tip addresses",

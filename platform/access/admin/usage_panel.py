@@ -1,6 +1,6 @@
 """A report of usage as the pages show it: chart, bars, table, and the ways to narrow it."""
 
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -12,14 +12,23 @@ from access.admin.charts import chart_of, method_bars
 from access.services import usage_reports
 from access.spans import SPANS, Span, span_named
 
-_NARROWING = ("method", "status")
 _LONGEST = 60
 
 
-def narrowing(request: HttpRequest) -> dict[str, str]:
-    """The method and the outcome that the address names, without what it does not."""
-    found = {name: request.GET.get(name, "")[:_LONGEST] for name in _NARROWING}
-    return {name: value for name, value in found.items() if value and "\0" not in value}
+class Narrowing(TypedDict, total=False):
+    """The method and the outcome that the address names; what it does not is absent."""
+
+    method: str
+    status: str
+
+
+def narrowing(request: HttpRequest) -> Narrowing:
+    found = Narrowing()
+    for name in ("method", "status"):
+        value = request.GET.get(name, "")[:_LONGEST]
+        if value and "\0" not in value:
+            found[name] = value
+    return found
 
 
 def panel(
@@ -79,7 +88,7 @@ def _address(request: HttpRequest, **changed: str | None) -> str:
 
 def _exports(
     span: Span,
-    chosen: dict[str, str],
+    chosen: Narrowing,
     key_id: int | None,
     customer_id: int | None,
     keyless: bool,

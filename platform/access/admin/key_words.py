@@ -1,0 +1,105 @@
+"""What a key's page says of it in words: its limits, its month, and what happened to it."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from access.admin import words
+from access.callers import Quota
+from access.models import ApiKey, Tier
+from access.services import monthly_quotas
+from access.services.tiers import quotas_of
+from staff.models import AuditEntry
+
+_STORY = 6
+
+
+def limits(tier: Tier) -> SafeString:
+    """The limits of a tier, a line each."""
+    quotas = quotas_of(tier)
+    fetches = _rate(quotas.get("tip_fetches"), "tip-address fetch", "tip-address fetches")
+    if tier.tip_fetches_daily_cap is not None:
+        fetches += f", at most {words.grouped(tier.tip_fetches_daily_cap)} a day (UTC)"
+    lines = (
+        _rate(quotas.get("requests"), "call", "calls"),
+        _rate(quotas.get("bundles"), "bundle", "bundles"),
+        fetches,
+        f"{words.grouped(tier.simulation_jobs)} simulation jobs open at once,"
+        f" {words.grouped(tier.simulations_per_job)} simulations in each",
+    )
+    return format_html_join("", "<div>{}</div>", ((line,) for line in lines))
+
+
+def _rate(quota: Quota | None, one: str, many: str) -> str:
+    if quota is None:
+        return f"{many} without limit"
+    rate = f"{quota.rate:,g}"
+    return (
+        f"{rate} {one if quota.rate == 1 else many} per second,"
+        f" {words.grouped(quota.burst)} at once after a pause"
+    )
+
+
+def month(key: ApiKey, now: datetime) -> SafeString | str:
+    """The month's calls, of how many, and when it begins anew."""
+    usage = monthly_quotas.usage_of(key.pk, now)
+    if usage is None:
+        return "-"
+    used = words.grouped(usage.used)
+    if usage.limit is None:
+        return f"{used} calls; no limit"
+    share = min(100, 100 * usage.used // usage.limit)
+    hue = "bad" if share >= 100 else "warning" if share >= 80 else "good"
+    return format_html(
+        '{} <span class="tm-nowrap">{} of {} calls</span>, begins anew {}',
+        words.coloured(f"{share} %", hue, "Refused and failed calls of ours do not count"),
+        used,
+        words.grouped(usage.limit),
+        words.moment(usage.resets_at, now),
+    )
+
+
+def links(request: HttpRequest, key: ApiKey) -> list[tuple[str, str, str]]:
+    """(text, hint, address) of other pages that know the key."""
+    found = []
+    for text, hint, name, query, permission in (
+        (
+            "Land rate",
+            "what became of the transactions that it sent",
+            "admin:priority_landing",
+            {"key": key.pk},
+            "priority.view_submission",
+        ),
+        (
+            "Audit log",
+            "who of the staff did what to it",
+            "admin:staff_auditentry_changelist",
+            {"subject_type": key._meta.label_lower, "subject_id": key.pk},
+            "staff.view_auditentry",
+        ),
+    ):
+        if not request.user.has_perm(permission):
+            continue
+        try:
+            found.append((text, hint, f"{reverse(name)}?{urlencode(query)}"))
+        except NoReverseMatch:
+            continue
+    return found
+
+
+def story(request: HttpRequest, key: ApiKey, now: datetime) -> list[tuple[Any, str, str, str]]:
+    """(when, who, what was done, more) of the newest entries of the audit log on the key."""
+    if not request.user.has_perm("staff.view_auditentry"):
+        return []
+    entries = AuditEntry.objects.filter(
+        subject_type=key._meta.label_lower, subject_id=str(key.pk)
+    ).order_by("-pk")
+    return [
+        (words.moment(each.at, now), each.who, each.verb, each.text or ", ".join(each.changes))
+        for each in entries[:_STORY]
+    ]
