@@ -1,6 +1,7 @@
 """Cells of slots, and single slots, as the heat map shows them."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
@@ -168,8 +169,14 @@ def _link_of(each: SlotStates, area: str) -> str:
     gap = getattr(each, f"{area}_gap")
     app, model = ("rewind", "archivedslot") if area == "archive" else ("historical", "block")
     if state in (State.HELD, State.COARSE, State.FILTERED):
-        return reverse(f"admin:{app}_{model}_change", args=[each.slot])
-    return "" if gap is None else reverse(f"admin:{app}_gap_change", args=[gap])
+        return _page(f"admin:{app}_{model}_change").format(each.slot)
+    return "" if gap is None else _page(f"admin:{app}_gap_change").format(gap)
+
+
+@cache
+def _page(name: str) -> str:
+    """A row's page with {} for its number: two thousand are wanted at once."""
+    return reverse(name, args=["0"]).replace("/0/", "/{}/")
 
 
 def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:

@@ -90,10 +90,8 @@ def _state(
     gaps: dict[int, tuple[int, State]],
     otherwise: State,
 ) -> State:
-    if slot in held:
-        return held[slot]
-    if slot in gaps:
-        return gaps[slot][1]
+    if slot in gaps and slot not in held:
+        return gaps[slot][1]  # also beyond the newest slot: somebody waits for it
     if reach is None or not reach.first <= slot <= reach.last:
         return State.OUTSIDE
-    return otherwise
+    return held.get(slot, otherwise)
