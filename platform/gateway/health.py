@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from django.db import connection
@@ -76,6 +76,8 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     milliseconds: how long it took
     why: what is wrong, where it did not pass
     """
+
+    has_more_members: ClassVar[bool] = True
 
     ok: bool
     milliseconds: float

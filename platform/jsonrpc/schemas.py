@@ -151,6 +151,8 @@ class Schemas:
             schema["required"] = required
         if getattr(getattr(kind, "__struct_config__", None), "forbid_unknown_fields", False):
             schema["additionalProperties"] = False
+        elif getattr(kind, "has_more_members", False):
+            schema["additionalProperties"] = True
         return schema
 
 
