@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from access import usage
 from access.buckets import Taken
 from access.callers import Caller
+from gateway import call_log
 from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
@@ -128,7 +129,7 @@ class RpcEndpoint(APIView):
                     if is_narrow(caller, terms):
                         calls = _with_rights(calls, caller, terms)
                 require_taken(taken, cost)
-            observe = self._observer(caller, address, started)
+            observe = self._observer(caller, address, started, identity)
             headers: dict[str, str] | None = None
             if isinstance(calls, RpcError):
                 observe("", calls)
@@ -154,11 +155,15 @@ class RpcEndpoint(APIView):
         except Exception:
             key = None if caller is None else caller.key_id
             known = method if self.methods.knows(method) else ""
-            log.exception("request %s failed: method %r, key %s", identity, known, key)
+            log.exception(
+                *("request %s failed: method %r, key %s", identity, known, key),
+                extra={"request_id": identity, "method": known, "key_id": key},
+            )
             refusal = InternalError()
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
         key_id = getattr(refusal, "key_id", None) if caller is None else caller.key_id
-        self.count(key_id, method, refusal.reason, address, time.perf_counter() - started)
+        spent = time.perf_counter() - started
+        self.count(key_id, method, refusal.reason, address, spent, identity)
         content_type, text = body_of(refusal, terms.face)
         return Answer(
             [text],
@@ -169,11 +174,17 @@ class RpcEndpoint(APIView):
             headers=headers_of(refusal),
         )
 
-    def _observer(self, caller: Caller, address: str, started: float) -> "_Observer":
-        return _Observer(self, caller.key_id, address, started)
+    def _observer(self, caller: Caller, address: str, started: float, identity: str) -> "_Observer":
+        return _Observer(self, caller.key_id, address, started, identity)
 
     def count(
-        self, key_id: int | None, method: str, status: str, address: str, spent: float
+        self,
+        key_id: int | None,
+        method: str,
+        status: str,
+        address: str,
+        spent: float,
+        identity: str,
     ) -> None:
         """Whatever a caller invents as a method is one word, so that counters stay few; `none` is
         what was refused before its method was read, or could not be read.
@@ -188,27 +199,35 @@ class RpcEndpoint(APIView):
             microseconds=int(spent * 1e6),
             address=address,
         )
+        call_log.note(method, status, spent, key_id=key_id, request_id=identity)
 
 
 class _Observer:
     """Counts each call of a body, and keeps the refusal of the last one."""
 
-    __slots__ = ("address", "endpoint", "error", "key_id", "started")
+    __slots__ = ("address", "endpoint", "error", "identity", "key_id", "started")
 
     def __init__(
-        self, endpoint: RpcEndpoint, key_id: int | None, address: str, started: float
+        self,
+        endpoint: RpcEndpoint,
+        key_id: int | None,
+        address: str,
+        started: float,
+        identity: str,
     ) -> None:
         self.endpoint = endpoint
         self.key_id = key_id
         self.address = address
         self.started = started
+        self.identity = identity
         self.error: RpcError | None = None
 
     def __call__(self, method: str, error: RpcError | None) -> None:
         now = time.perf_counter()
         reason = "ok" if error is None else error.reason
         self.error = error
-        self.endpoint.count(self.key_id, method, reason, self.address, now - self.started)
+        spent = now - self.started
+        self.endpoint.count(self.key_id, method, reason, self.address, spent, self.identity)
         self.started = now
 
 

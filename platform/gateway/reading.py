@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from access import usage
 from access.buckets import Taken
 from access.callers import Caller
+from gateway import call_log
 from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
@@ -122,15 +123,19 @@ def get_endpoint(
             accepted = meta.get("HTTP_ACCEPT_ENCODING")
             if accepted and len(chunks[0]) > MINIMUM:
                 chunks, encoding = compress(chunks, accepted)
-            _count(asked.caller.key_id, name, "ok", address, started)
+            _count(asked.caller.key_id, name, "ok", address, started, identity)
             return Answer(chunks, request_id=identity, encoding=encoding, taken=asked.taken)
         except RpcError as error:
             refusal = error
         except Exception:
-            log.exception("request %s failed: %s", identity, name)
+            key = None if asked is None else asked.caller.key_id
+            log.exception(
+                *("request %s failed: %s, key %s", identity, name, key),
+                extra={"request_id": identity, "method": name, "key_id": key},
+            )
             refusal = InternalError()
         key_id = getattr(refusal, "key_id", None) if asked is None else asked.caller.key_id
-        _count(key_id, name, refusal.reason, address, started)
+        _count(key_id, name, refusal.reason, address, started, identity)
         content_type, text = body_of(refusal, terms.face)
         words: dict[str, Any] | None = getattr(refusal, "words", None)
         return Answer(
@@ -157,6 +162,16 @@ def get_endpoint(
     return view  # type: ignore[return-value]
 
 
-def _count(key_id: int | None, name: str, status: str, address: str, started: float) -> None:
-    spent = int((time.perf_counter() - started) * 1e6)
-    usage.count(key_id, name, status, seconds=time.time(), microseconds=spent, address=address)
+def _count(
+    key_id: int | None, name: str, status: str, address: str, started: float, identity: str
+) -> None:
+    spent = time.perf_counter() - started
+    usage.count(
+        key_id,
+        name,
+        status,
+        seconds=time.time(),
+        microseconds=int(spent * 1e6),
+        address=address,
+    )
+    call_log.note(name, status, spent, key_id=key_id, request_id=identity)

@@ -161,7 +161,10 @@ def _answer_one(
         # Never the params: they may hold what its owner alone should read.
         key = getattr(getattr(call, "caller", None), "key_id", None)
         identity = getattr(call, "request_id", "")
-        log.exception("request %s failed: method %r, key %s", identity, request.method, key)
+        log.exception(
+            *("request %s failed: method %r, key %s", identity, request.method, key),
+            extra={"request_id": identity, "method": request.method, "key_id": key},
+        )
         internal = InternalError()
         observe(request.method, internal)
         return [failure(internal, request.id)]

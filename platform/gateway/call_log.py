@@ -1,0 +1,32 @@
+"""Lines in the log on single calls: those that took long, and those that we failed to answer."""
+
+import logging
+
+from django.conf import settings
+
+from jsonrpc.errors import InternalError
+
+log = logging.getLogger(__name__)
+
+
+def note(method: str, status: str, seconds: float, *, key_id: int | None, request_id: str) -> None:
+    """Costs nothing for the others: two comparisons. The method is a known one, or a word."""
+    milliseconds = seconds * 1e3
+    failed = status == InternalError.reason
+    if not failed and not 0 < settings.SLOW_CALL_MS < milliseconds:
+        return
+    log.warning(
+        "request %s: %s of key %s %s after %.0f ms",
+        request_id,
+        method,
+        key_id,
+        "failed" if failed else f"was slow ({status})",
+        milliseconds,
+        extra={
+            "request_id": request_id,
+            "key_id": key_id,
+            "method": method,
+            "status": status,
+            "milliseconds": round(milliseconds, 1),
+        },
+    )
