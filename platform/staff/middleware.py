@@ -84,7 +84,7 @@ def _went_unwritten(request: HttpRequest, response: HttpResponseBase, writes: Wr
     """
     if getattr(request, "audit_entries", 0) or response.status_code >= 400:
         return False
-    if writes.happened:
+    if writes.tables:
         return True
     if "action" in request.POST and not _chosen(request):
         return False  # an action on no row

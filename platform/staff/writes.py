@@ -1,4 +1,4 @@
-"""Writes: whether a piece of code changed something in the database."""
+"""Writes: which tables a piece of code changed something in."""
 
 import re
 from collections.abc import Callable
@@ -13,10 +13,10 @@ _WRITE = re.compile(r'\s*(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?(\w+)', re.IGNOR
 
 
 class Writes:
-    """`with Writes() as writes: …` and then `writes.happened`."""
+    """`with Writes() as writes: …` and then `writes.tables`."""
 
     def __init__(self) -> None:
-        self.happened = False
+        self.tables: set[str] = set()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -29,7 +29,7 @@ class Writes:
     def _look(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any
     ) -> Any:
-        found = None if self.happened else _WRITE.match(str(sql))
+        found = _WRITE.match(str(sql))
         if found is not None and found[1] not in _BESIDE:
-            self.happened = True
+            self.tables.add(found[1])
         return execute(sql, params, many, context)
