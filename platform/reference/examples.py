@@ -15,6 +15,9 @@ from jsonrpc.wire import to_camel
 
 RECORDED = Path(__file__).parent / "recorded.json"
 
+# What any chain has; the other words stand for what a reader sends, or has sent.
+_OF_A_CHAIN = ("signature", "slot", "earlier_slot", "address", "transaction")
+
 _VERSIONS = {"maxSupportedTransactionVersion": 0}
 _AT = {"slot": "{slot}"}
 _BEFORE = {"anchor": {"signature": "{signature}", "position": "before"}}
@@ -101,12 +104,20 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def params_of(path: str, method: str, values: dict[str, Any] | None = None) -> list[Any] | None:
-    """An example's params; with the recorded values unless others are given."""
+def params_of(path: str, method: str) -> list[Any] | None:
+    """An example's params with the recorded values, which its recorded answer is about."""
     template = EXAMPLES.get((path, method))
-    if template is None:
-        return None
-    made: list[Any] = filled(template, {**recorded()["values"], **(values or {})})
+    made: list[Any] | None = filled(template, recorded()["values"])
+    return made
+
+
+def request_of(path: str, method: str, values: dict[str, Any]) -> list[Any]:
+    """An example's params to be edited and sent: with these values of this chain, else with the
+    recorded ones; what only the reader has stays in braces.
+    """
+    found = recorded()["values"]
+    chains = {name: found[name] for name in _OF_A_CHAIN if name in found}
+    made: list[Any] = filled(EXAMPLES.get((path, method), []), {**chains, **values})
     return made
 
 

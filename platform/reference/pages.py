@@ -11,7 +11,7 @@ from jsonrpc.schemas import Schemas
 from reference import get_documents, rpc_documents, tables
 from reference.catalogue import http_status
 from reference.doors import Door, Get, doors, gets
-from reference.examples import answer_of, params_of
+from reference.examples import EXAMPLES, answer_of, request_of
 from reference.tables import Row, Type, Word
 
 _LONGEST_ANSWER = 48
@@ -141,8 +141,7 @@ def plain_gets() -> tuple[list[Told], list[Type]]:
 
 def request_text(path: str, method: str, values: dict[str, Any]) -> str:
     """An example's params as JSON, to be edited and sent."""
-    params = params_of(path, method, values)
-    return json.dumps([] if params is None else params, indent=2, ensure_ascii=False)
+    return json.dumps(request_of(path, method, values), indent=2, ensure_ascii=False)
 
 
 def answer_text(path: str, method: str) -> str:
@@ -165,7 +164,11 @@ def refused(kind: type[RpcError], status: int | None = None) -> Refused:
 def _section(door: Door, first: Door, schemas: Schemas) -> Section:
     told, alike = [], []
     methods = {method.name: method for method in door.methods}
-    for each in rpc_documents.method_objects(door, schemas):
+    order = {each: number for number, each in enumerate(EXAMPLES)}
+    for each in sorted(
+        rpc_documents.method_objects(door, schemas),
+        key=lambda told: order.get((door.path, told["name"]), len(order)),
+    ):
         same = first.table.get(each["name"])
         if door is not first and same and same.function is methods[each["name"]].function:
             alike.append(each["name"])

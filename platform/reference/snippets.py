@@ -7,6 +7,8 @@ from django.conf import settings
 
 # What the README calls the service's address.
 _ADDRESS = "http://127.0.0.1:8000"
+# Where a key comes from, the README says before its snippets, and a page in its own words.
+_KEY = "export KEY  # as above\n"
 _LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript"}
 
 
@@ -15,7 +17,7 @@ def snippet(section: str, language: str, number: int, base: str) -> str:
     found = _of_section(section).get(language, [])
     if number >= len(found):
         raise KeyError((section, language, number))
-    return found[number].replace(_ADDRESS, base)
+    return found[number].replace(_ADDRESS, base).removeprefix(_KEY)
 
 
 def language_name(language: str) -> str:

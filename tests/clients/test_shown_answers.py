@@ -251,13 +251,13 @@ def _word(leaf: Any) -> str:
 
 def ledger_questions(played: History) -> Iterator[Question]:
     slots, wallets = list(played.blocks), list(map(str, played.wallets))
-    for slot in slots[::3]:
+    for slot in slots[::6]:
         for details in ("full", "accounts", "signatures", "none"):
             for encoding in ("json", "jsonParsed", "base64") if details == "full" else ("json",):
                 config = {"transactionDetails": details, "encoding": encoding, **VERSION_0}
                 yield "getBlock", slot, config
         yield "getBlockTime", slot
-    for signature in played.signatures[::2]:
+    for signature in played.signatures[::5]:
         for encoding in ("json", "jsonParsed", "base64+zstd"):
             yield "getTransaction", signature, {"encoding": encoding, **VERSION_0}
     yield "getSignatureStatuses", [*played.signatures[:200], str(played.lost[0].signature)]
@@ -282,7 +282,7 @@ def archive_questions(played: History) -> Iterator[Question]:
     )
     first, last = played.first, played.last
     middle = (first + last) // 2
-    for key in touched[::2]:
+    for key in touched[::5]:
         yield "getAccountInfo", key, {"slot": last, "encoding": "jsonParsed"}
         yield "getAccountInfo", key, {"slot": middle}
         yield "getAccountDiff", key, {"slotA": middle, "slotB": last}
@@ -310,7 +310,7 @@ def test_answers_about_mixed_transactions_are_as_documented(
 def test_simulations_of_mixed_transactions_are_as_documented(
     played: History, reference: Reference
 ) -> None:
-    chosen = played.taken[::6]
+    chosen = played.taken[::10]
     texts = of_service(
         played.service,
         "/historical",

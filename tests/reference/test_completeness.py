@@ -1,0 +1,266 @@
+"""The reference is whole: every method, param, field, error and plain GET of the code is in the
+documents and on a page, and says what it means.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from gateway.paths import endpoints
+from jsonrpc.schemas import Schemas
+from reference import get_documents, pages, rpc_documents
+from reference.catalogue import common_errors, errors
+from reference.doors import EVERYWHERE, doors, gets
+from reference.examples import EXAMPLES
+
+BASE = "http://tidemark.example"
+HOST = "localhost"
+
+
+@pytest.fixture(scope="module")
+def rpc_document() -> dict[str, Any]:
+    return rpc_documents.whole_document(BASE)
+
+
+@pytest.fixture(scope="module")
+def get_document() -> dict[str, Any]:
+    return get_documents.get_document(BASE)
+
+
+class Words(HTMLParser):
+    """A page's text, and the ids of its elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.hrefs: set[str] = set()
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                assert value not in self.ids, f"{value} stands twice"
+                self.ids.add(value)
+            if name == "href" and value:
+                self.hrefs.add(value)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture
+def page(client: Any, db: None) -> Any:
+    def read(path: str) -> Words:
+        answer = client.get(path, HTTP_HOST=HOST)
+        assert answer.status_code == 200, path
+        return Words(answer.content.decode())
+
+    return read
+
+
+def told_methods(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for method in document["methods"]:
+        yield method
+        yield from method.get("x-also", [])
+
+
+def test_every_method_of_every_path_is_in_the_document(rpc_document: dict[str, Any]) -> None:
+    told = {(path, each["name"]) for each in told_methods(rpc_document) for path in each["x-paths"]}
+    there = {
+        (path, method.name) for path, view in endpoints() for method in getattr(view, "methods", ())
+    }
+    assert told == there and len(there) > 50
+    names = [each["name"] for each in rpc_document["methods"]]
+    assert len(names) == len(set(names))
+    assert set(rpc_document["x-passed-on"]["methods"]) <= set(settings.PROXY_METHODS)
+
+
+def test_every_method_and_param_says_what_it_means(rpc_document: dict[str, Any]) -> None:
+    for each in told_methods(rpc_document):
+        assert each["summary"] and each["description"], each["name"]
+        for param in each["params"]:
+            assert param["description"], (each["name"], param["name"])
+        schema = each["result"]["schema"]
+        described = "$ref" in schema or "description" in schema
+        assert described or all("$ref" in member for member in schema["anyOf"]), each["name"]
+
+
+def test_every_param_of_the_code_is_told(rpc_document: dict[str, Any]) -> None:
+    told = {
+        (path, each["name"]): each
+        for each in told_methods(rpc_document)
+        for path in each["x-paths"]
+    }
+    for door in doors():
+        for method in door.methods:
+            params = told[door.path, method.name]["params"]
+            assert len(params) == len(method.params.names)
+            assert sum(each["required"] for each in params) == method.params.required
+
+
+@pytest.mark.parametrize("which", ["rpc_document", "get_document"])
+def test_every_field_says_what_it_means(which: str, request: pytest.FixtureRequest) -> None:
+    document = request.getfixturevalue(which)
+    for name, schema in document["components"]["schemas"].items():
+        assert schema.get("description"), name
+        for field, told in schema["properties"].items():
+            assert told.get("description"), f"{name}.{field}"
+        assert set(schema.get("required", [])) <= schema["properties"].keys()
+
+
+def test_no_docstring_tells_of_a_field_that_is_not_there() -> None:
+    """A field that was renamed would leave its line in the text above the others."""
+    schemas = Schemas()
+    for door in doors():
+        rpc_documents.method_objects(door, schemas)
+    for get in gets():
+        get_documents.operation(get, schemas)
+    texts = {name: each.get("description", "") for name, each in schemas.components.items()}
+    texts |= {m.name: m.function.__doc__ or "" for door in doors() for m in door.methods}
+    for name, text in texts.items():
+        known = ["returns"]
+        for door in doors():
+            found = door.table.get(name)
+            known += [] if found is None else found.params.names
+        lines = re.findall(r"^ *([a-z_]+): \S", text, re.MULTILINE)
+        assert set(lines) <= set(known), name
+
+
+def test_every_error_is_told_of_where_it_can_come(rpc_document: dict[str, Any]) -> None:
+    told = {reason for each in rpc_document["x-common-errors"] for reason in _reasons(each)}
+    told |= {reason for each in rpc_document["x-passed-on"]["errors"] for reason in _reasons(each)}
+    for method in told_methods(rpc_document):
+        codes = [each["code"] for each in method["errors"]]
+        assert len(codes) == len(set(codes)), "one entry a code"
+        told |= {reason for each in method["errors"] for reason in _reasons(each)}
+    told |= {kind.reason for get in gets() for kind in get_documents.errors_of(get)}
+    assert {kind.reason for kind in errors()} == told
+
+
+def _reasons(error: dict[str, Any]) -> list[str]:
+    found: list[str] = error["data"]["reasons"]
+    return found
+
+
+def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> None:
+    told = set(get_document["paths"])
+    there = set()
+    for path, view in endpoints():
+        is_page = getattr(view, "declaration", None) is None and not hasattr(view, "terms")
+        if hasattr(view, "methods") or path.startswith(settings.ADMIN_PATHS):
+            continue
+        if is_page and path in ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json"):
+            continue
+        there.add(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path))
+    assert told == there
+    for path, item in get_document["paths"].items():
+        operation = item["get"]
+        assert operation["summary"] and operation["description"], path
+        named = [each["name"] for each in operation["parameters"] if each["in"] == "path"]
+        assert named == re.findall(r"{(\w+)}", path)
+        for each in operation["parameters"]:
+            assert each["description"] and each["schema"], (path, each["name"])
+        assert "200" in operation["responses"]
+
+
+def test_every_method_has_an_example() -> None:
+    for door in doors():
+        for method in door.methods:
+            if method.name in EVERYWHERE and door.path != "/":
+                continue
+            alike = [
+                other
+                for other in doors()
+                if (found := other.table.get(method.name))
+                and found.function is method.function
+                and (other.path, method.name) in EXAMPLES
+            ]
+            assert alike, f"{method.name} on {door.path}"
+
+
+def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
+    shown: set[tuple[str, str]] = set()
+    for each in pages.PAGES:
+        if each.slug == "http":
+            continue
+        words = page(f"/docs/{each.slug}/")
+        sections, types = pages.sections(each.slug)
+        for section in sections:
+            assert section.path in words.text
+            assert all(alias in words.text for alias in section.aliases)
+            assert all(name in words.text for name in section.alike)
+            shown |= {(section.path, name) for name in section.alike}
+            for told in section.told:
+                assert told.anchor in words.ids
+                shown.add((section.path, told.name))
+                parts = [*told.params, *told.fields, *(row for kind in types for row in kind.rows)]
+                assert all(row.name in words.text for row in parts), told.name
+                assert all(error.reason in words.text for error in told.errors), told.name
+        links = {href[1:] for href in words.hrefs if href.startswith("#")}
+        assert links <= words.ids, links - words.ids
+    there = {
+        (door.path, method.name)
+        for door in doors()
+        for method in door.methods
+        if method.name not in EVERYWHERE or door.path == "/"
+    }
+    assert there == shown
+
+
+def test_every_plain_get_is_on_the_page(page: Any) -> None:
+    words = page("/docs/http/")
+    told, types = pages.plain_gets()
+    assert {each.path for each in told} == {each.path for each in gets()}
+    for each in told:
+        assert each.anchor in words.ids and each.path in words.text
+        assert all(row.name in words.text for row in (*each.params, *each.fields))
+    assert all(row.name in words.text for kind in types for row in kind.rows)
+    links = {href[1:] for href in words.hrefs if href.startswith("#")}
+    assert links <= words.ids
+
+
+def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
+    words = page("/docs/errors/")
+    assert {kind.reason for kind in errors()} <= words.ids
+    assert len(common_errors()) > 15
+    assert "fetch a new blockhash" in words.text.lower()
+
+
+def test_documents_are_served_for_the_readers_host(client: Any) -> None:
+    answer = client.get("/openrpc.json", HTTP_HOST=f"{HOST}:8123")
+    document = json.loads(answer.content)
+    assert document["servers"][0]["url"] == f"http://{HOST}:8123"
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    document = json.loads(client.get("/openapi.json", HTTP_HOST=HOST).content)
+    assert document["servers"][0]["url"] == f"http://{HOST}"
+
+
+def test_each_path_describes_itself(rpc: Any) -> None:
+    for path in ("/", "/priority", "/bundle", "/historical", "/rewind", "/api/v1/bundles"):
+        document = rpc(path, "rpc.discover")["result"]
+        table = next(door.table for door in doors() if path in (door.path, *door.aliases))
+        names = [each["name"] for each in document["methods"]]
+        assert names == [method.name for method in table]
+        assert document["servers"][0]["url"] == f"http://{HOST}"
+
+
+def test_a_method_asked_for_at_the_wrong_path_is_told_the_right_one(rpc: Any) -> None:
+    def data(path: str, method: str) -> dict[str, Any]:
+        found: dict[str, Any] = rpc(path, method)["error"]["data"]
+        return found
+
+    assert data("/historical", "getRewindCoverage")["servedAt"] == ["/rewind"]
+    assert data("/rewind", "getBundleFate")["servedAt"] == ["/bundle"]
+    assert data("/bundle", "getTransactionFate")["servedAt"] == ["/priority"]
+    assert data("/rewind", "getHealth")["servedAt"] == ["/", "/priority"]
+    assert data("/rewind", "getslot") == {"reason": "method_not_found", "method": "getslot"}
