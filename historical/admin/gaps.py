@@ -4,17 +4,34 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
+from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from columns.gaps import GapStatus, SlotGap
+from historical.admin.causes import cause_hint
 from historical.models import Gap
 from historical.services import gaps
+from staff import audit
+
+# What an event of a gap's history is drawn as.
+_EVENT_HUES = {"filled": "good", "proved skipped": "good", "tried": "warning"}
+_STATUS_HINTS = {
+    GapStatus.MISSING: "A block was made, and it is not here",
+    GapStatus.UNKNOWN: "Whether a block was made is not known yet",
+}
 
 
 class OpenFilter(admin.SimpleListFilter):
@@ -37,6 +54,9 @@ class GapAdmin(ReadOnlyAdmin):
     """Runs of slots that are lacking; the archive's have the same page."""
 
     services: Any = gaps
+    area = "ledger"
+    change_form_outer_after_template = "admin/historical/gap/history.html"
+    list_before_template = "admin/historical/gap/areas.html"
     list_display = ("slots", "size", "outcome", "why", "tries", "next_try", "opened", "latest")
     list_display_links = ("slots",)
     list_fullwidth = True
@@ -46,18 +66,60 @@ class GapAdmin(ReadOnlyAdmin):
     search_fields = ("from_slot",)  # looked for in get_search_results
     search_help_text = "A slot"
     actions = ["try_again_now"]
-    readonly_fields = ("slots", "size", "outcome", "why", "tries", "next_try", "opened", "story")
+    readonly_fields = (
+        *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
+        *("next_try", "opened", "closing"),
+    )
     fieldsets = ((None, {"fields": readonly_fields}),)
 
-    def has_retry_permission(self, request: HttpRequest) -> bool:
+    def get_urls(self) -> list[URLPattern]:
+        retry = self.admin_site.admin_view(self.try_this_now)
+        name = f"{self.opts.app_label}_{self.opts.model_name}_retry"
+        return [path("<int:pk>/retry/", retry, name=name), *super().get_urls()]
+
+    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
+        gap = self.get_object(request, object_id)
+        if gap is None:
+            return {}
+        model = f"{self.opts.app_label}_{self.opts.model_name}"
+        return {
+            "events": [_told(event) for event in reversed(gap.history)],
+            "retry": reverse(f"admin:{model}_retry", args=[gap.pk])
+            if gap.closed_at is None and self.has_retry_permission(request)
+            else "",
+            "slots_page": _slots_page(gap),
+            **_orders(request, gap),
+        }
+
+    # --- orders ---
+
+    def has_retry_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
 
     @admin.action(description="Try again now", permissions=["retry"])
     def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        chosen = list(queryset.values_list("pk", flat=True))
+        self._try_now(request, list(queryset.values_list("pk", flat=True)))
+
+    def try_this_now(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.has_retry_permission(request):
+            raise PermissionDenied
+        self._try_now(request, [pk])
+        return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_gap_change", args=[pk]))
+
+    @transaction.atomic
+    def _try_now(self, request: HttpRequest, chosen: list[int]) -> None:
         due = self.services.try_now(chosen, now=timezone.now())
+        if due:
+            found = self.model._default_manager.filter(pk__in=chosen[:2])
+            subject = found[0] if len(chosen) == 1 else f"{due} gaps of the {self.area}"
+            audit.record(request, "ordered a try", subject)
         noun = "gap is" if due == 1 else "gaps are"
-        messages.success(request, f"{due} {noun} due; closed ones stay closed.")
+        messages.success(
+            request,
+            f"{due} {noun} due: the worker tries within some seconds. Closed ones stay closed.",
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -85,11 +147,28 @@ class GapAdmin(ReadOnlyAdmin):
             return words.coloured(
                 "closed", "good", f"{gap.closed_by}, {words.plain(gap.closed_at)}"
             )
-        return words.coloured(gap.status, "bad" if gap.status == GapStatus.MISSING else "warning")
+        hue = "bad" if gap.status == GapStatus.MISSING else "warning"
+        return words.coloured(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
 
     @admin.display(description="cause", ordering="cause")
-    def why(self, gap: SlotGap) -> str:
-        return in_words(gap.cause)
+    def why(self, gap: SlotGap) -> SafeString:
+        return format_html('<span title="{}">{}</span>', cause_hint(gap.cause), in_words(gap.cause))
+
+    @admin.display(description="what that means")
+    def what_helps(self, gap: SlotGap) -> str:
+        return cause_hint(gap.cause)
+
+    @admin.display(description="sources tried")
+    def tried_sources(self, gap: SlotGap) -> str:
+        tried = [event["source"] for event in gap.history if event["event"] == "tried"]
+        return ", ".join(dict.fromkeys(filter(None, tried))) or "none yet"
+
+    @admin.display(description="closed")
+    def closing(self, gap: SlotGap) -> SafeString | str:
+        if gap.closed_at is None:
+            return "not yet"
+        at = words.moment(gap.closed_at, timezone.now())
+        return format_html("{} by {}", at, gap.closed_by or "nobody who was told")
 
     @admin.display(description="next try", ordering="next_try_at")
     def next_try(self, gap: SlotGap) -> SafeString | str:
@@ -105,14 +184,6 @@ class GapAdmin(ReadOnlyAdmin):
     def latest(self, gap: SlotGap) -> str:
         return event_in_words(gap.history[-1]) if gap.history else "-"
 
-    @admin.display(description="history")
-    def story(self, gap: SlotGap) -> SafeString | str:
-        lines = [
-            (words.plain(datetime.fromisoformat(event["at"]), seconds=True), event_in_words(event))
-            for event in gap.history
-        ]
-        return format_html_join("", '<div class="tm-break">{}: {}</div>', lines) or "none"
-
 
 def in_words(cause: str) -> str:
     """A gap's cause as people write it."""
@@ -124,3 +195,31 @@ def event_in_words(event: dict[str, str]) -> str:
     source = f" by {event['source']}" if event.get("source") else ""
     result = f": {in_words(event['result'])}" if event.get("result") else ""
     return f"{event['event']}{source}{result}"
+
+
+def _told(event: dict[str, str]) -> dict[str, Any]:
+    at = datetime.fromisoformat(event["at"])
+    return {
+        "ago": words.moment(at, timezone.now()),
+        "at": words.plain(at, seconds=True),
+        "event": event["event"],
+        "hue": _EVENT_HUES.get(event["event"], "quiet"),
+        "source": event.get("source", ""),
+        "result": in_words(event.get("result", "")),
+    }
+
+
+def _slots_page(gap: SlotGap) -> str:
+    return f"{reverse('admin:rewind_slottally_slots')}?slot={gap.from_slot}"
+
+
+def _orders(request: HttpRequest, gap: SlotGap) -> dict[str, str]:
+    """Links to orders over the gap's slots, for whoever may give them."""
+    if not request.user.has_perm("ingest.order_ranges"):
+        return {}
+    try:
+        add = reverse("admin:ingest_rangeorder_add")
+    except NoReverseMatch:
+        return {}
+    query = f"first_slot={gap.from_slot}&last_slot={gap.to_slot}"
+    return {"verify": f"{add}?kind=verify&{query}", "reingest": f"{add}?kind=reingest&{query}"}

@@ -88,6 +88,7 @@ class ArchivedSlotAdmin(ReadOnlyAdmin):
 @admin.register(Gap)
 class ArchiveGapAdmin(GapAdmin):
     services = gaps
+    area = "archive"
 
 
 @admin.register(Baseline)

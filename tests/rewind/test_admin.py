@@ -12,6 +12,7 @@ from historical.services import gaps as ledger_gaps
 from rewind.models import FilteredPubkey, Gap, Owner
 from rewind.services import filters, gaps
 from rewind.services.baseline import record_baseline
+from staff.models import AuditEntry
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, signature, write
 
@@ -81,13 +82,26 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     assert "10 to 20" not in text_of(admin_client, path, q="25").partition("<body")[2]
     assert "10 to 20" not in text_of(admin_client, path, state="closed").partition("<body")[2]
     page = text_of(admin_client, f"{path}{gap.pk}/change/")
-    assert "2026-01-31 14:05:00 UTC: tried by node: HTTP 503" in page
+    assert "2026-01-31 14:05:00 UTC" in page
+    assert "HTTP 503" in page
+    assert "Only the stream&#x27;s replay has them" in page  # what the cause means
+    assert "Try again now" in page
     ids = list(model.objects.values_list("pk", flat=True))
     order = {"action": "try_again_now", "_selected_action": ids}
     answer = admin_client.post(path, order, follow=True)
     assert "1 gap is due" in answer.content.decode()
     gap.refresh_from_db()
     assert gap.next_try_at < later
+    services.note_try(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    assert admin_client.get(f"{path}{gap.pk}/retry/").status_code == 405
+    answer = admin_client.post(f"{path}{gap.pk}/retry/", follow=True)
+    assert "1 gap is due" in answer.content.decode()
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.verb, entry.subject_id) == ("ordered a try", str(gap.pk))
+    closed = model.objects.get(closed_at__isnull=False)
+    page = text_of(admin_client, f"{path}{closed.pk}/change/")
+    assert "by getBlocks" in page
+    assert "Try again now" not in page
 
 
 def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
@@ -101,6 +115,11 @@ def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
     gaps.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
     assert "try_again_now" not in text_of(client, f"{ADMIN}/gap/")
     assert "Archive" in text_of(client, COVERAGE)
+    gap = gaps.open_gaps()[0]
+    assert "Try again now" not in text_of(client, f"{ADMIN}/gap/{gap.pk}/change/")
+    assert client.post(f"{ADMIN}/gap/{gap.pk}/retry/").status_code == 403
+    client.post(f"{ADMIN}/gap/", {"action": "try_again_now", "_selected_action": [gap.pk]})
+    assert gaps.open_gaps()[0].next_try_at is None
     assert client.get(f"{ADMIN}/owner/").status_code == 403
 
 
