@@ -104,7 +104,7 @@ class CustomerAdmin(StaffAdmin):
     @admin.display(description="keys", ordering="key_count")
     def keys(self, customer: Customer) -> SafeString:
         link = reverse("admin:access_apikey_changelist")
-        count = customer.key_count  # type: ignore[attr-defined]
+        count = words.grouped(customer.key_count)  # type: ignore[attr-defined]
         return format_html('<a href="{}?customer__id__exact={}">{}</a>', link, customer.pk, count)
 
     @admin.display(description="calls this month")

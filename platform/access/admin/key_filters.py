@@ -95,8 +95,11 @@ class CustomerFilter(admin.SimpleListFilter):
     parameter_name = "customer__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        found = self._customer(request.GET.get(self.parameter_name, ""))
-        return [] if found is None else [(str(found.pk), found.name)]
+        asked = request.GET.get(self.parameter_name)
+        if asked is None:
+            return []
+        found = self._customer(asked)
+        return [(asked, "no such customer" if found is None else found.name)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
         if self.value() is None:

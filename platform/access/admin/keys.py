@@ -71,7 +71,10 @@ class ApiKeyAdmin(StaffAdmin):
     add_fieldsets = (
         (None, {"fields": ("customer", "name", "tier", "environment")}),
         ("Rights", {"fields": ("scopes", "networks", "expires_at")}),
-        ("Narrower still", {"fields": ("methods", "calls_per_month"), "classes": ("collapse",)}),
+        (
+            "Methods and monthly calls",
+            {"fields": ("methods", "calls_per_month"), "classes": ("collapse",)},
+        ),
         (None, {"fields": ("notes",)}),
     )
     fieldsets = (
@@ -81,7 +84,7 @@ class ApiKeyAdmin(StaffAdmin):
         ),
         (None, {"fields": ("name", "tier", "limits", "environment")}),
         ("Rights", {"fields": ("scopes", "networks", "expires_at")}),
-        ("Narrower still", {"fields": ("methods", "calls_per_month")}),
+        ("Methods and monthly calls", {"fields": ("methods", "calls_per_month")}),
         (None, {"fields": ("notes",)}),
     )
 

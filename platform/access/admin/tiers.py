@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from access.admin import words
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
 from access.errors import OrderRefused
@@ -123,7 +124,7 @@ class TierAdmin(StaffAdmin):
     @admin.display(description="keys", ordering="key_count")
     def keys(self, tier: Tier) -> SafeString:
         link = reverse("admin:access_apikey_changelist")
-        count = tier.key_count  # type: ignore[attr-defined]
+        count = words.grouped(tier.key_count)  # type: ignore[attr-defined]
         return format_html('<a href="{}?tier__id__exact={}">{}</a>', link, tier.pk, count)
 
     def save_model(self, request: HttpRequest, obj: Tier, form: Any, change: bool) -> None:
