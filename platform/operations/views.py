@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from gateway.declarations import declare
 from operations import exposition
 from operations.readings.present import present
 from operations.services import alarms
@@ -16,7 +17,9 @@ _VERBS = ("GET", "HEAD")
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything of METRICS as it is now, to who knows the token."""
+    """Everything that is measured, as Prometheus reads it. It asks for the token of METRICS_TOKEN,
+    as `Authorization: Bearer …`, not for an API key.
+    """
     if request.method not in _VERBS:
         return _refusal(405, "method_not_allowed", {"Allow": ", ".join(_VERBS)})
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -28,6 +31,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     body = exposition.exposed(present(timezone.now()), alarms.open_alarms(), version=_version())
     headers = {"Cache-Control": "no-store"}
     return HttpResponse(body, content_type=exposition.CONTENT_TYPE, headers=headers)
+
+
+# The text is in Prometheus' own format.
+declare(metrics, "metrics", result=str, content_type="text/plain")
 
 
 def _refusal(status: int, word: str, headers: dict[str, str]) -> HttpResponse:

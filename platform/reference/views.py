@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,18 @@ _LAND = (("Land a transaction", "python", 0), ("Land a transaction", "ts", 0))
 _PAST = (("The past", "python", 0),)
 _MADE_FOR_START = {"read": _READ, "land": _LAND, "past": _PAST}
 
-Render = Callable[..., HttpResponse]
+# An event as it may be.
+_EVENT = {
+    "keyId": 7,
+    "name": "trading",
+    "prefix": "tmk_Ab12",
+    "lastFour": "x9Yz",
+    "environment": "production",
+    "expiresAt": "2026-02-07T14:05:09Z",
+    "successorId": 8,
+    "about": "API key trading (tmk_Ab12…x9Yz)",
+    "text": "The key was rotated. Both keys work until 2026-02-07 14:05 UTC.",
+}
 
 
 @require_safe
@@ -47,10 +57,7 @@ def doors_page(request: HttpRequest, slug: str) -> HttpResponse:
     sections, types = pages.sections(slug)
     values = samples.samples()
     methods = {
-        each.anchor: {
-            "request": pages.request_text(section.path, each.name, values),
-            "answer": pages.answer_text(section.path, each.name),
-        }
+        each.anchor: _example(section.path, each.name, values)
         for section in sections
         for each in section.told
     }
@@ -100,7 +107,9 @@ def webhooks_page(request: HttpRequest) -> HttpResponse:
     example = {
         "type": "key.rotated",
         "timestamp": "2026-01-31T14:05:09Z",
-        "data": dict.fromkeys((*KINDS["key.rotated"].fields, *COMMON_FIELDS), "…"),
+        "data": {
+            name: _EVENT.get(name, "…") for name in (*KINDS["key.rotated"].fields, *COMMON_FIELDS)
+        },
     }
     found = {
         "kinds": kinds,
@@ -163,6 +172,12 @@ def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
         ]
         for step, ways in _MADE_FOR_START.items()
     }
+
+
+def _example(path: str, method: str, values: dict[str, Any]) -> dict[str, Any]:
+    request = pages.request_text(path, method, values)
+    answer = pages.answer_text(path, method)
+    return {"request": request, "answer": answer, "has_words": '"{' in request}
 
 
 def _page(
