@@ -15,11 +15,7 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
             # No time: whoever collects standard error (our supervisor, systemd, a container) adds
             # it.
             "line": {"format": "%(levelname)s %(name)s: %(message)s"},
-            "json": {
-                "()": "pythonjsonlogger.json.JsonFormatter",
-                "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
-                "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
-            },
+            "json": {"()": "config.json_lines.JsonLines"},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
         "root": {"handlers": ["stderr"], "level": level},

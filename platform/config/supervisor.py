@@ -18,6 +18,8 @@ from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 from honcho.printer import Message, Printer
 
+from config.json_lines import PROCESS
+from config.json_printer import JsonPrinter
 from embedded.processes import dies_with_parent, end
 from embedded.servers import FAILURES, Servers, keep_short_name
 
@@ -56,7 +58,7 @@ class Supervisor:
     environment: Mapping[str, str]
     servers: Servers
     programs: list[Program]
-    printer: Printer
+    printer: Printer | JsonPrinter
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     stop_asked: int = 0
     servers_rest_until: float = 0.0
@@ -81,10 +83,12 @@ def supervise(
     servers: Servers,
     on_tick: Callable[[], None],
     left_out: Set[str] = frozenset(),
+    in_json: bool = False,
 ) -> None:
     """Runs every process of the Procfile but those `left_out` until SIGINT, SIGTERM or SIGHUP, then
     ends them. A process that dies is started again after a pause that doubles with each fall.
-    `on_tick` is called a few times a second. The caller stops the servers.
+    `on_tick` is called a few times a second. `in_json` every line is an object, and names its
+    process itself. The caller stops the servers.
     """
     commands = parse_procfile(procfile.read_text(encoding="utf-8")).processes
     colours = get_colours()
@@ -93,7 +97,9 @@ def supervise(
         for name, command in commands.items()
         if name not in left_out
     ]
-    printer = Printer(sys.stdout, width=max(len(p.name) for p in [*programs, _OURSELVES]))
+    printer: Printer | JsonPrinter = JsonPrinter(sys.stdout)
+    if not in_json:
+        printer = Printer(sys.stdout, width=max(len(p.name) for p in [*programs, _OURSELVES]))
     environment = {**environment, MARK: str(servers.run_dir.absolute())}
     supervisor = Supervisor(procfile.parent, environment, servers, programs, printer)
 
@@ -135,7 +141,7 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             program.process = subprocess.Popen(
                 ["/bin/sh", "-c", f"exec {program.command}"],
                 cwd=supervisor.root,
-                env=dict(supervisor.environment),
+                env={**supervisor.environment, PROCESS: program.name},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

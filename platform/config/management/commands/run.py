@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from config import env
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
+from config.json_printer import line
 from config.ports import Port, PortUnusable, require_free
 from config.supervisor import end_the_left_behind, supervise
 from embedded.servers import (
@@ -69,13 +70,13 @@ class Command(BaseCommand):
 
     def _run(self, run_dir: Path, procfile: Path) -> None:
         if left := end_the_left_behind(run_dir):
-            self.stdout.write(f"ended {left} processes that an earlier run left behind")
+            self._say(f"ended {left} processes that an earlier run left behind")
         host = env.text("HOST", "127.0.0.1")
         port = env.integer("PORT", 8000, minimum=1, maximum=65_535)
         require_free(_ports(host, port))
         left_out = _not_needed()
         for name, why in left_out.items():
-            self.stdout.write(f"{name} is not started: {why}")
+            self._say(f"{name} is not started: {why}")
         servers = start_servers(
             run_dir,
             postgres="DATABASE_URL" not in os.environ,
@@ -87,7 +88,7 @@ class Command(BaseCommand):
             if settings.LOCALNET and _ledger_is_imported():
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
                 left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"
-                self.stdout.write(f"follower is not started: {left_out['follower']}")
+                self._say(f"follower is not started: {left_out['follower']}")
             credentials = ensure_credentials(run_dir, _base_url(host, port))
             # Whoever calls first finds tip addresses, and not classes that are about to open.
             batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
@@ -99,9 +100,17 @@ class Command(BaseCommand):
                 servers=servers,
                 on_tick=_greeting(credentials, host, port, run_dir),
                 left_out=left_out.keys(),
+                in_json=_in_json(),
             )
         finally:
             stop_servers(servers)
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(line(text, process="run") if _in_json() else text)
+
+
+def _in_json() -> bool:
+    return bool(settings.LOG_FORMAT == "json")
 
 
 def _ports(host: str, port: int) -> list[Port]:
@@ -195,6 +204,11 @@ def _greeting(credentials: Credentials, host: str, port: int, run_dir: Path) -> 
         if settings.LOCALNET and not _localnet_listens() and time.monotonic() < deadline:
             return
         said = True
+        if _in_json():
+            # For a machine's log: where it is, and no secrets.
+            text = f"Tidemark listens on {credentials.base_url}; keys and passwords stand in"
+            print(line(f"{text} {run_dir / 'credentials.json'}", process="run"), flush=True)
+            return
         print("", *_words(credentials, run_dir), "", sep="\n", flush=True)
 
     return greet

@@ -1,0 +1,115 @@
+"""Logs in JSON: whatever is logged is one object a line, and so is what others print."""
+
+import io
+import json
+import logging
+import logging.config
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+from honcho.printer import Message
+
+from config.json_lines import PROCESS
+from config.json_printer import JsonPrinter
+from config.logs import logging_of
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
+    """What was logged, as settings.LOGGING would write it in a process named ingest."""
+    from django.conf import settings
+
+    monkeypatch.setenv(PROCESS, "ingest")
+    output = io.StringIO()
+    chosen = logging_of("INFO", "json")
+    chosen["handlers"]["stderr"]["stream"] = output
+    logging.config.dictConfig(chosen)
+    yield lambda: [json.loads(line) for line in output.getvalue().splitlines()]
+    logging.config.dictConfig(settings.LOGGING)
+
+
+def test_a_line_says_when_who_and_what(lines: Lines) -> None:
+    logging.getLogger("ingest.follower").warning("slot %d\ndid not come", 7, extra={"slot": 7})
+    (found,) = lines()
+    assert datetime.fromisoformat(found.pop("time")).tzinfo is not None
+    assert found == {
+        "level": "WARNING",
+        "logger": "ingest.follower",
+        "process": "ingest",
+        "message": "slot 7\ndid not come",
+        "slot": 7,
+    }
+
+
+def test_a_traceback_is_one_field(lines: Lines) -> None:
+    try:
+        raise ValueError("a reason")
+    except ValueError:
+        logging.getLogger("ingest").exception("it failed")
+    (found,) = lines()
+    assert found["message"] == "it failed"
+    assert found["traceback"].startswith("Traceback")
+    assert found["traceback"].endswith("ValueError: a reason")
+
+
+def test_a_request_object_is_left_out_for_its_address_may_hold_a_key(lines: Lines, rf: Any) -> None:
+    request = rf.get("/?api_key=tmk_secret")
+    extra = {"status_code": 500, "request": request}
+    logging.getLogger("django.request").error("Internal Server Error: %s", "/", extra=extra)
+    (found,) = lines()
+    assert found["status_code"] == 500
+    assert "tmk_secret" not in json.dumps(found)
+
+
+@pytest.mark.django_db
+def test_a_slow_call_is_logged_with_its_key_and_request(
+    lines: Lines, rpc: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rpc("/historical", "getSlot")
+    assert lines() == [], "fast calls are not logged"
+    settings.SLOW_CALL_MS = 1e-9
+    rpc("/historical", "getSlot")
+    (found,) = lines()
+    assert (found["method"], found["level"]) == ("getSlot", "WARNING")
+    assert found["request_id"] and found["key_id"] and found["milliseconds"] > 0
+    settings.SLOW_CALL_MS = 0
+    rpc("/historical", "getSlot")
+    assert len(lines()) == 1, "0 logs none"
+
+
+@pytest.mark.django_db
+def test_a_failed_call_is_logged_with_its_traceback_and_how_long_it_took(
+    lines: Lines, rpc: Any
+) -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE historical_block RENAME TO nowhere")
+    answer = rpc("/historical", "getBlockTime", 7)
+    assert answer["error"]["data"]["reason"] == "internal_error"
+    raised, took = lines()
+    assert "historical_block" in raised["traceback"]
+    assert raised["request_id"] == took["request_id"]
+    assert (took["method"], took["status"]) == ("getBlockTime", "internal_error")
+    assert took["key_id"] == raised["key_id"] and took["milliseconds"] > 0
+
+
+def test_what_others_print_becomes_an_object_and_objects_pass_as_they_are() -> None:
+    output = io.StringIO()
+    printer = JsonPrinter(output)
+    told = '{"level": "INFO", "message": "as it is"}'
+    for text in (told, "[ERROR] a server's own line", '{"half": ', "[1, 2]"):
+        printer.write(Message("line", text, datetime.now(), "web", None))
+    first, *wrapped = output.getvalue().splitlines()
+    assert first == told
+    found = [json.loads(each) for each in wrapped]
+    assert [each["message"] for each in found] == [
+        "[ERROR] a server's own line",
+        '{"half": ',
+        "[1, 2]",
+    ]
+    assert {each["process"] for each in found} == {"web"}
