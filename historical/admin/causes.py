@@ -1,6 +1,6 @@
 """Why slots are lacking, and what helps, in a sentence each."""
 
-_HINTS = {
+CAUSES = {
     "stream_lost": "The connection to the stream broke and what was sent meanwhile is not all"
     " here. It is fetched by itself, from the stream's replay and from nodes; a longer replay"
     " of the stream's server helps next time.",
@@ -24,4 +24,4 @@ _OTHERWISE = "Told by whoever opened the gap; its history says more."
 
 def cause_hint(cause: str) -> str:
     """What a cause means and what helps."""
-    return _HINTS.get(cause, _OTHERWISE)
+    return CAUSES.get(cause, _OTHERWISE)

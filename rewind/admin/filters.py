@@ -1,21 +1,27 @@
-"""Filters in the admin: whose writes are not archived."""
+"""Filters in the admin: whose writes are not archived, and what that would save."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from access.admin import words
+from rewind.admin.shares import percent_of
 from rewind.models import FilteredPubkey, Owner
-from rewind.services import filters
+from rewind.services import filters, forecasts
+from rewind.services.forecasts import Forecast
+from staff import audit
 from staff.pages import StaffAdmin
 
-_HINT = "Holds for slots that are recorded from now on; what is archived stays."
+_HINT = "Before it is set, the next page says what that would save."
 
 
 class PubkeyField(forms.CharField):
@@ -48,13 +54,73 @@ class FilteredPubkeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class _FilterAdmin(StaffAdmin):
-    """A filter is set or taken away, never edited."""
+    """A filter is set or lifted, never edited; who may change filters may do both."""
 
     list_display = ("shown",)
     actions = None
+    form: Any
+    delete_confirmation_template = "admin/rewind/filter_lift.html"
+    noun = ""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._may_set(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may_set(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def _may_set(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(f"rewind.change_{self.opts.model_name}")
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        if request.method == "POST" and "confirmed" not in request.POST:
+            form = self.form(request.POST)
+            if form.is_valid():
+                return self._forecast_page(request, form.cleaned_data["key"])
+        response: HttpResponse = super().add_view(request, form_url, extra_context)
+        return response
+
+    def _forecast_page(self, request: HttpRequest, pubkey: Pubkey) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Filter {self.noun}?",
+            "opts": self.opts,
+            "noun": self.noun,
+            "pubkey": pubkey,
+            "forecast": _shown(self.forecast(pubkey)),
+        }
+        return TemplateResponse(request, "admin/rewind/filter_forecast.html", context)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        told = {} if row is None else {
+            "noun": self.noun,
+            "pubkey": row.pubkey,
+            "forecast": _shown(self.forecast(row.pubkey)),
+        }  # fmt: skip
+        context = {**told, "title": f"Lift the filter of {self.noun}?", **(extra_context or {})}
+        response: HttpResponse = super().delete_view(request, object_id, context)
+        return response
+
+    def forecast(self, pubkey: Pubkey) -> Forecast:
+        raise NotImplementedError
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        audit.record(request, "set a filter", obj)
+        return admin.ModelAdmin.log_addition(self, request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        for row in queryset:
+            audit.record(request, "lifted a filter", row)
+        return admin.ModelAdmin.log_deletions(self, request, queryset)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ("key",) if obj is None else ("shown",)
@@ -71,10 +137,14 @@ class _FilterAdmin(StaffAdmin):
 class FilteredOwnerAdmin(_FilterAdmin):
     form = OwnerForm
     ordering = ("id",)
+    noun = "this program's accounts"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
         queryset: QuerySet[Owner] = super().get_queryset(request)
         return queryset.filter(filtered=True)
+
+    def forecast(self, pubkey: Pubkey) -> Forecast:
+        return forecasts.of_owner(pubkey)
 
     def save_model(self, request: HttpRequest, obj: Owner, form: Any, change: bool) -> None:
         obj.pubkey = form.cleaned_data["key"]
@@ -88,6 +158,10 @@ class FilteredOwnerAdmin(_FilterAdmin):
 class FilteredPubkeyAdmin(_FilterAdmin):
     form = FilteredPubkeyForm
     ordering = ("pubkey",)
+    noun = "this account"
+
+    def forecast(self, pubkey: Pubkey) -> Forecast:
+        return forecasts.of_account(pubkey)
 
     def save_model(
         self, request: HttpRequest, obj: FilteredPubkey, form: Any, change: bool
@@ -97,3 +171,31 @@ class FilteredPubkeyAdmin(_FilterAdmin):
 
     def delete_model(self, request: HttpRequest, obj: FilteredPubkey) -> None:
         filters.filter_account(obj.pubkey, filtered=False)
+
+
+def _shown(found: Forecast) -> dict[str, Any]:
+    share = found.share
+    per_epoch = 1 / found.epochs_per_day if found.epochs_per_day else 0.0
+    return {
+        "seen": words.grouped(found.seen) if found.seen else "",
+        "accounts": words.grouped(found.accounts) if found.accounts else "",
+        "share": percent_of(None if share is None else round(100 * share, 3)),
+        "writes": _about(found.writes),
+        "size": words.size_of(round(found.size)),
+        "epoch_writes": _about(found.writes * per_epoch),
+        "epoch_size": words.size_of(round(found.size * per_epoch)),
+        "all_writes": _about(found.all_writes),
+        "all_size": words.size_of(round(found.all_size)),
+        "left_size": words.size_of(round(max(0.0, found.all_size - found.size))),
+        "named": None if found.named is None else _about(found.named),
+        "dropped": found.dropped,
+    }
+
+
+def _about(number: float) -> str:
+    """Two digits that count: a sample knows no more."""
+    whole = round(number)
+    if whole < 100:
+        return words.grouped(whole)
+    unit = 10 ** (len(str(whole)) - 2)
+    return words.grouped(round(whole / unit) * unit)

@@ -70,7 +70,7 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
         more_programs=len(programs) > _PROGRAMS,
         reasons=reasons.most_common(),
         audited_to=None if slot < 0 else slot,
-        slots_behind=len(store.slots_above(slot, most_behind)),
+        slots_behind=store.count_above(slot, most_behind),
         open=unresolved.count(),
         newest=list(unresolved[:_LISTED]),
     )

@@ -35,6 +35,7 @@ _BOTH = (
 _NEXT = f"SELECT a.slot {_BOTH} ORDER BY a.slot LIMIT $2"
 _NEWEST = f"SELECT a.slot {_BOTH} ORDER BY a.slot DESC OFFSET $2 LIMIT 1"
 _COUNT = f"SELECT count(*) {_BOTH} AND a.slot <= $2"
+_ABOVE = f"SELECT count(*) FROM (SELECT {_BOTH} LIMIT $2) AS next"
 
 
 def audited_to() -> Position:
@@ -53,6 +54,13 @@ def advance(place: Position, to: Position) -> bool:
 def slots_above(slot: int, limit: int) -> list[int]:
     """The next slots to look at, lowest first."""
     return [found for (found,) in fetch_all(_NEXT, slot, limit)]
+
+
+def count_above(slot: int, most: int) -> int:
+    """How many slots there are to look at, counted no further than `most`."""
+    row = fetch_one(_ABOVE, slot, most)
+    assert row is not None
+    return int(row[0])
 
 
 def slot_with_above(slot: int, most: int) -> int | None:

@@ -81,6 +81,8 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     assert "stream lost" not in text.partition("result_list")[2].partition("</table>")[0]
     assert "10 to 20" not in text_of(admin_client, path, q="25").partition("<body")[2]
     assert "10 to 20" not in text_of(admin_client, path, state="closed").partition("<body")[2]
+    assert "10 to 20" in text_of(admin_client, path, cause="writes_missing")
+    assert "10 to 20" not in text_of(admin_client, path, cause="refused").partition("<body")[2]
     page = text_of(admin_client, f"{path}{gap.pk}/change/")
     assert "2026-01-31 14:05:00 UTC" in page
     assert "HTTP 503" in page
@@ -139,7 +141,8 @@ def test_an_owner_is_filtered_and_released(admin_client, record):
     program = Owner.objects.get().pubkey
     assert str(program) not in text_of(admin_client, f"{ADMIN}/owner/")
     for text in (f" {program} ", str(filters.VOTE_PROGRAM)):
-        answer = admin_client.post(f"{ADMIN}/owner/add/", {"key": text}, follow=True)
+        told = {"key": text, "confirmed": "1"}
+        answer = admin_client.post(f"{ADMIN}/owner/add/", told, follow=True)
         assert text.strip() in answer.content.decode()
     assert set(filters.filtered_owners()) == {program, filters.VOTE_PROGRAM}
     pk = Owner.objects.get(pubkey=program).pk
@@ -152,7 +155,8 @@ def test_an_owner_is_filtered_and_released(admin_client, record):
 def test_an_account_is_filtered_and_released(admin_client):
     account = Pubkey.new_unique()
     for _ in range(2):
-        admin_client.post(f"{ADMIN}/filteredpubkey/add/", {"key": str(account)})
+        told = {"key": str(account), "confirmed": "1"}
+        admin_client.post(f"{ADMIN}/filteredpubkey/add/", told)
     assert FilteredPubkey.objects.get().pubkey == account
     assert str(account) in text_of(admin_client, f"{ADMIN}/filteredpubkey/{account}/change/")
     admin_client.post(f"{ADMIN}/filteredpubkey/{account}/delete/", {"post": "yes"})

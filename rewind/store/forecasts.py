@@ -1,0 +1,102 @@
+"""Samples of what the archive holds, for a forecast of what a filter would save."""
+
+from typing import NamedTuple
+
+from django.db import connection
+
+from rewind.store import partitions
+
+# Of the newest partitions so many rows are looked at, page by page: some milliseconds.
+_SAMPLED_ROWS = 40_000
+_SAMPLED_PARTITIONS = 2
+# What PostgreSQL takes for a row of ours and its index entry, without the account's data.
+ROW_BYTES = 190
+# Rows of one account that are counted.
+_COUNTED_ROWS = 5_000
+
+
+class Sample(NamedTuple):
+    """Rows that were looked at, with their bytes, and those of them that are asked about."""
+
+    rows: int = 0
+    size: int = 0
+    chosen_rows: int = 0
+    chosen_size: int = 0
+    chosen_accounts: int = 0
+
+    def plus(self, other: "Sample") -> "Sample":
+        return Sample(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Written(NamedTuple):
+    """The newest writes of an account, and the lowest slot that they reach down to."""
+
+    rows: int
+    size: int
+    lowest_slot: int | None
+    is_cut: bool
+
+
+class Recent(NamedTuple):
+    """What the newest slots of the archive came to."""
+
+    slots: int
+    changes: int
+
+
+def sample_of_owner(owner_id: int | None) -> Sample:
+    """The newest partitions' writes, and those among them of accounts of the owner."""
+    found = Sample()
+    for partition in partitions.existing()[-_SAMPLED_PARTITIONS:]:
+        found = found.plus(_sampled(partition.table, owner_id))
+    return found
+
+
+def _sampled(table: str, owner_id: int | None) -> Sample:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_relation_size(%s::regclass)", [table])
+        rows = cursor.fetchone()[0] / ROW_BYTES
+        share = min(100.0, 100.0 * _SAMPLED_ROWS / max(rows, 1))
+        cursor.execute(
+            "SELECT count(*), coalesce(sum(octet_length(data)), 0),"
+            " count(*) FILTER (WHERE owner_id = %(owner)s),"
+            " coalesce(sum(octet_length(data)) FILTER (WHERE owner_id = %(owner)s), 0),"
+            " count(DISTINCT pubkey) FILTER (WHERE owner_id = %(owner)s)"
+            f" FROM {table} TABLESAMPLE SYSTEM (%(share)s) REPEATABLE (1) WHERE kind = 0",
+            {"owner": owner_id, "share": share},
+        )
+        return Sample(*cursor.fetchone())
+
+
+def writes_of_account(pubkey: bytes, from_slot: int) -> Written:
+    """From the slot on, newest first, as far as the counting goes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*), coalesce(sum(octet_length(data)), 0), min(slot) FROM ("
+            " SELECT slot, data FROM rewind_accountchange WHERE pubkey = %s AND slot >= %s"
+            " AND kind = 0 ORDER BY slot DESC, position DESC LIMIT %s) AS newest",
+            [pubkey, from_slot, _COUNTED_ROWS],
+        )
+        rows, size, lowest = cursor.fetchone()
+        return Written(rows, int(size), lowest, rows == _COUNTED_ROWS)
+
+
+def recent(from_slot: int) -> Recent:
+    """The counts of the runs from the slot on."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(slots), 0)::bigint, coalesce(sum(changes), 0)::bigint"
+            " FROM rewind_slottally WHERE run >= %s / 1000",
+            [from_slot],
+        )
+        return Recent(*cursor.fetchone())
+
+
+def dropped_since(pubkey: bytes) -> tuple[int, int] | None:
+    """Between which slots a filter dropped writes of the account."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT first_slot, last_slot FROM rewind_droppedaccount WHERE pubkey = %s", [pubkey]
+        )
+        row = cursor.fetchone()
+    return None if row is None else (row[0], row[1])
