@@ -211,10 +211,40 @@ class TipEntry(models.Model):
         indexes = [
             models.Index(fields=["pubkey"], name="tip_entries_by_address"),
             models.Index(fields=["slot"], name="tip_entries_by_slot"),
+            models.Index(fields=["recorded_at"], name="tip_entries_by_time"),
         ]
 
     def __str__(self) -> str:
         return f"{self.lamports} lamports, {self.pubkey}"
+
+
+class TipDay(models.Model):
+    """The sums of a UTC day's TipEntry rows of one kind: of all addresses of a class (by its TTL),
+    or of one that the settings name (`pubkey`).
+    """
+
+    day = models.DateField()
+    pubkey = PubkeyColumn(max_length=32, null=True)
+    ttl_seconds = models.PositiveIntegerField(null=True)
+    kind = models.CharField(max_length=10, choices=TipEntry.Kind.choices)
+    is_static = models.BooleanField()
+    count = models.BigIntegerField()
+    received = models.BigIntegerField(help_text="lamports that came in")
+    paid = models.BigIntegerField(help_text="lamports that went out")
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["-day"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["day", "pubkey", "ttl_seconds", "kind", "is_static"],
+                name="one_tip_day_per_address_or_class_and_kind",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.kind}: {self.received - self.paid:+} lamports"
 
 
 class TipSweep(models.Model):

@@ -1,6 +1,7 @@
 """Celery's doors to tipping."""
 
 import logging
+from functools import cache
 
 from celery import shared_task
 from django.conf import settings
@@ -8,9 +9,19 @@ from django.utils import timezone
 
 from access.outages import until_next_call
 from tipping import calls
-from tipping.services import batches
+from tipping.services import batches, treasury_reading
+from tipping.store import tip_days
+from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
+
+_NODE_SECONDS = 5.0
+
+
+@cache
+def node_at(url: str) -> Node:
+    """One for the process: its connection stays open."""
+    return Node(url, timeout_seconds=_NODE_SECONDS, connections=1)
 
 
 @shared_task
@@ -32,3 +43,17 @@ def rotate_tip_batches() -> None:
     with until_next_call("rotate_tip_batches", log):
         if batches.rotate_due(now=timezone.now()):
             calls.ask_for_batches()
+
+
+@shared_task
+def count_tips() -> None:
+    """Sums of the ledger by day, and what the node says that the treasury holds."""
+    with until_next_call("count_tips", log):
+        tip_days.count_days()
+        if not settings.UPSTREAM_RPC_URL:
+            return
+        try:
+            node = node_at(settings.UPSTREAM_RPC_URL)
+            treasury_reading.read(node, settings.TREASURY_ADDRESS, now=timezone.now())
+        except NodeError as error:
+            log.info("what the treasury holds is not known: %s", error)

@@ -107,6 +107,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "count-tips": {
+        "task": "tipping.tasks.count_tips",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
     "sweep-tips": {
         "task": "priority.tasks.sweep_tips",
         "schedule": 5.0,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from staff.models import AuditEntry
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.tipped_samples import fill_tipping
 from tipping.models import TipAddress, TipBatch, TipEntry, TtlClass
-from tipping.services import batches
 
 CLASSES = "/admin/tipping/ttlclass/"
 BATCHES = "/admin/tipping/tipbatch/"
@@ -32,35 +32,12 @@ def order(client: Any, path: str, action: str, *pks: int) -> str:
     return content.decode()
 
 
-def test_the_desk_tells_how_every_class_stands(
-    admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
-) -> None:
-    with django_assert_max_num_queries(30):
-        text = text_of(admin_client, CLASSES)
-    assert text.count(">available<") == 2
-    assert text.count(">unavailable<") == 2
-    assert "15 of 24" in text
-    batch = TipBatch.objects.get(state="prepared", ttl_seconds=900)
-    batch.addresses.all().delete()
-    batch.delete()
-    assert ">running dry<" in text_of(admin_client, CLASSES)
-
-
-def test_a_class_is_rotated_and_prepared_for_by_hand(admin_client: Any) -> None:
-    ttl_class = TtlClass.objects.get(ttl_seconds=900)
-    TtlClass.objects.filter(pk=ttl_class.pk).update(batch_size=16)
-    assert "no batch was prepared" in order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
-    assert "one more batch is prepared" in order(
-        admin_client, CLASSES, "prepare_more", ttl_class.pk
-    )
-    assert "a new batch is open" in order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
-    first = TipBatch.objects.get(state="open")
-    order(admin_client, CLASSES, "prepare_more", ttl_class.pk)
-    assert "a new batch is open" in order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
-    first.refresh_from_db()
-    assert first.state == "closed"
-    state = next(each for each in batches.overview() if each.ttl_class == ttl_class)
-    assert (state.left, state.prepared) == (16, 0)
+def give(client: Any, pk: int, name: str) -> str:
+    """The order's confirmation given; the page that it leads to."""
+    asked = text_of(client, f"{CLASSES}order/{pk}/{name}/")
+    assert 'method="post"' in asked
+    content: bytes = client.post(f"{CLASSES}order/{pk}/{name}/", follow=True).content
+    return content.decode()
 
 
 def test_a_class_goes_with_its_prepared_batches_but_not_with_opened_ones(
@@ -68,19 +45,18 @@ def test_a_class_goes_with_its_prepared_batches_but_not_with_opened_ones(
 ) -> None:
     ttl_class = TtlClass.objects.get(ttl_seconds=900)
     TtlClass.objects.filter(pk=ttl_class.pk).update(batch_size=16)
-    order(admin_client, CLASSES, "prepare_more", ttl_class.pk)
-    order(admin_client, CLASSES, "rotate_now", ttl_class.pk)
+    give(admin_client, ttl_class.pk, "prepare")
+    give(admin_client, ttl_class.pk, "rotate")
     path = f"{CLASSES}{ttl_class.pk}/delete/"
     text = admin_client.post(path, {"post": "yes"}, follow=True).content.decode()
     assert "Addresses of the class of 900 s were issued: it cannot go." in text
     assert TtlClass.objects.filter(pk=ttl_class.pk).exists()
     other = TtlClass.objects.get(ttl_seconds=86_400)
     TtlClass.objects.filter(pk=other.pk).update(batch_size=16)
-    order(admin_client, CLASSES, "prepare_more", other.pk)
+    give(admin_client, other.pk, "prepare")
     assert "with its prepared batches" in text_of(admin_client, f"{CLASSES}{other.pk}/delete/")
     admin_client.post(f"{CLASSES}{other.pk}/delete/", {"post": "yes"})
     assert not TtlClass.objects.filter(pk=other.pk).exists()
-    assert "delete_selected" not in text_of(admin_client, CLASSES)
 
 
 def test_batches_tell_what_was_issued_and_swept(
@@ -106,6 +82,7 @@ def test_a_batch_is_swept_on_order_and_only_once_it_is_closed(
     assert "The balances of 4 closed batches are read" in order(
         admin_client, BATCHES, "sweep_now", *every
     )
+    assert AuditEntry.objects.filter(verb="ordered the sweep of").count() == 4
     assert TipBatch.objects.filter(swept_at=None, balances_read_at=None).count() == 4
 
 
@@ -167,9 +144,12 @@ def test_who_may_only_look_can_give_no_orders(
         user.user_permissions.add(Permission.objects.get(codename=codename))
     client.force_login(user)
     open_batches = set(TipBatch.objects.filter(state="open").values_list("pk", flat=True))
-    for path, action in ((BATCHES, "sweep_now"), (CLASSES, "rotate_now")):
+    for path, action in ((BATCHES, "sweep_now"), (CLASSES, "/order/")):
         assert action not in text_of(client, path)
-    pks = list(TtlClass.objects.values_list("pk", flat=True))
-    client.post(CLASSES, {"action": "rotate_now", "_selected_action": pks})
+    assert "Treasury" not in text_of(client, CLASSES)
+    pk = TtlClass.objects.values_list("pk", flat=True)[0]
+    for name in ("rotate", "prepare", "sweep"):
+        for answer in (client.get, client.post):
+            assert answer(f"{CLASSES}order/{pk}/{name}/").status_code == 403
     assert set(TipBatch.objects.filter(state="open").values_list("pk", flat=True)) == open_batches
     assert TipAddress.objects.exists()

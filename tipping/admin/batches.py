@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -12,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
+from staff import audit
 from tipping.models import TipAddress, TipBatch, TipSweepPart
 from tipping.services import sweeping
 
@@ -86,8 +88,11 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Sweep now", permissions=["sweep"])
     def sweep_now(self, request: HttpRequest, queryset: QuerySet[TipBatch]) -> None:
-        chosen = list(queryset.values_list("pk", flat=True))
-        count = sweeping.look_again(chosen)
+        closed = list(queryset.filter(state=TipBatch.State.CLOSED))
+        with transaction.atomic():
+            count = sweeping.look_again([batch.pk for batch in closed])
+            for batch in closed:
+                audit.record(request, "ordered the sweep of", batch)
         noun = "closed batch is" if count == 1 else "closed batches are"
         messages.success(
             request,

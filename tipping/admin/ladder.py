@@ -1,25 +1,19 @@
-"""The desk: the ladder of TTL classes, and how each of them stands."""
+"""The ladder of TTL classes: editing it, and the way to the desk and its orders."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
-from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.urls import URLPattern, path, reverse
 
-from access.admin import words
 from staff.pages import StaffAdmin
+from tipping.admin.desk import desk_page
+from tipping.admin.desk_orders import order_page
 from tipping.errors import ClassHasBatches, DefaultClassStays
 from tipping.models import TtlClass
-from tipping.services import batches, ladder
-from tipping.services.batches import ClassState
+from tipping.services import ladder
 
 
 class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -41,66 +35,25 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(TtlClass)
 class TtlClassAdmin(StaffAdmin):
     form = TtlClassForm
-    list_display = (
-        *("name", "window", "batch_size", "by_default"),
-        *("standing", "left", "window_ends", "expires", "prepared"),
-    )
-    list_display_links = ("name",)
-    actions = ["rotate_now", "prepare_more"]
+    # The page of the list is the desk.
+    list_display = ("name",)
+    actions: Any = None
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
-        states = {state.ttl_class.pk: state for state in batches.overview()}
-        for ttl_class in changes.result_list:
-            ttl_class.state = states.get(ttl_class.pk)
-        return changes
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return desk_page(self, request)
 
-    def get_actions(self, request: HttpRequest) -> Any:
-        # Classes go one by one, each with its own reason to stay.
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)
-        return actions
+    def get_urls(self) -> list[URLPattern]:
+        order = self.admin_site.admin_view(self.order)
+        return [
+            path("order/<int:pk>/<str:name>/", order, name="tipping_ttlclass_order"),
+            *super().get_urls(),
+        ]
 
-    # --- orders ---
-
-    @admin.action(description="Rotate now", permissions=["change"])
-    def rotate_now(self, request: HttpRequest, queryset: QuerySet[TtlClass]) -> None:
-        """The open batch is closed, and the next prepared one opens."""
-
-        def rotate(ttl_class: TtlClass) -> str:
-            opened = batches.rotate(ttl_class.pk, now=timezone.now(), wait=True, force=True)
-            return "a new batch is open" if opened else ""
-
-        self._carry_out(request, queryset, rotate, "no batch was prepared that could be opened")
-
-    @admin.action(description="Prepare one more batch", permissions=["change"])
-    def prepare_more(self, request: HttpRequest, queryset: QuerySet[TtlClass]) -> None:
-        prepared = {state.ttl_class.pk: state.prepared for state in batches.overview()}
-
-        def prepare(ttl_class: TtlClass) -> str:
-            made = batches.prepare(
-                ttl_class.pk,
-                seed=settings.TIP_SECRET_SEED,
-                now=timezone.now(),
-                keep=prepared.get(ttl_class.pk, 0) + 1,
-            )
-            return "one more batch is prepared" if made else ""
-
-        self._carry_out(request, queryset, prepare, "somebody else is at it: try again")
-
-    def _carry_out(
-        self,
-        request: HttpRequest,
-        queryset: QuerySet[TtlClass],
-        order: Callable[[TtlClass], str],
-        why_not: str,
-    ) -> None:
-        for ttl_class in queryset:
-            told = order(ttl_class)
-            if told:
-                messages.success(request, f"Class of {ttl_class}: {told}.")
-            else:
-                messages.warning(request, f"Class of {ttl_class}: {why_not}.")
+    def order(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
+        """The page that asks whether an order is meant."""
+        return order_page(self, request, pk, name)
 
     def save_model(self, request: HttpRequest, obj: TtlClass, form: Any, change: bool) -> None:
         ladder.save_ttl_class(obj)
@@ -129,62 +82,6 @@ class TtlClassAdmin(StaffAdmin):
             return HttpResponseRedirect(link)
         return response
 
-    # --- what is shown ---
-
     @admin.display(description="TTL", ordering="ttl_seconds")
     def name(self, ttl_class: TtlClass) -> str:
         return f"{ttl_class.ttl_seconds:,} s"
-
-    @admin.display(description="window", ordering="window_seconds")
-    def window(self, ttl_class: TtlClass) -> str:
-        return f"{ttl_class.window_seconds:,} s"
-
-    @admin.display(description="default")
-    def by_default(self, ttl_class: TtlClass) -> SafeString | str:
-        return words.coloured("default", "good") if ttl_class.is_default else "-"
-
-    @admin.display(description="addresses")
-    def standing(self, ttl_class: Any) -> SafeString:
-        return class_word(ttl_class.state)
-
-    @admin.display(description="left")
-    def left(self, ttl_class: Any) -> SafeString | str:
-        state: ClassState | None = ttl_class.state
-        if state is None or state.batch is None:
-            return "-"
-        return format_html(
-            '<span class="tm-progress"><progress max="{}" value="{}">{}</progress>'
-            ' <span class="tm-nowrap">{} of {}</span></span>',
-            state.batch.size,
-            state.left,
-            state.left,
-            words.grouped(state.left),
-            words.grouped(state.batch.size),
-        )
-
-    @admin.display(description="window ends")
-    def window_ends(self, ttl_class: Any) -> SafeString | str:
-        batch = None if ttl_class.state is None else ttl_class.state.batch
-        return words.moment(None if batch is None else batch.window_ends_at, timezone.now(), "-")
-
-    @admin.display(description="fetched now expires")
-    def expires(self, ttl_class: Any) -> SafeString | str:
-        batch = None if ttl_class.state is None else ttl_class.state.batch
-        return words.moment(None if batch is None else batch.expires_at, timezone.now(), "-")
-
-    @admin.display(description="prepared")
-    def prepared(self, ttl_class: Any) -> SafeString | str:
-        count = 0 if ttl_class.state is None else ttl_class.state.prepared
-        return words.coloured("none", "warning") if not count else words.grouped(count)
-
-
-def class_word(state: ClassState | None) -> SafeString:
-    """Whether addresses of the class can be fetched."""
-    if state is None or not state.is_available:
-        since = None if state is None else state.unavailable_since
-        hint = "no batch was open yet" if since is None else f"since {words.plain(since)}"
-        return words.coloured("unavailable", "bad", hint)
-    if state.is_nearly_dry:
-        hint = "no batch is prepared" if not state.prepared else "few addresses are left"
-        return words.coloured("running dry", "warning", hint)
-    return words.coloured("available", "good")

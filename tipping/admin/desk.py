@@ -1,0 +1,216 @@
+"""The page of the tip desk: classes, rotations, sums, the treasury."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from access.admin import words
+from tipping.models import TipBatch, TtlClass
+from tipping.services import desk
+from tipping.services.batches import ClassState
+from tipping.services.desk import NamedAddress, Rung, TipSums, TreasuryState
+
+
+def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
+    """All of it, for who may see classes; with orders for who may give them."""
+    if not admin.has_view_permission(request):
+        raise PermissionDenied
+    now = timezone.now()
+    found = desk.tip_desk(
+        treasury=settings.TREASURY_ADDRESS, static=settings.TIP_ADDRESSES, now=now
+    )
+    context = {
+        **admin.admin_site.each_context(request),
+        "title": "Tip desk",
+        "opts": admin.opts,
+        "has_add_permission": admin.has_add_permission(request),
+        "may_order": may_order(request),
+        "rungs": [_rung(each, now) for each in found.rungs],
+        "strips": [strip for each in found.rungs if (strip := _strip(each, now))],
+        "sums": [_sums(each) for each in found.sums] if _may_see_ledger(request) else [],
+        "treasury": _treasury(found.treasury, now) if _may_see_ledger(request) else None,
+        "named": [_named(each) for each in found.named] if _may_see_ledger(request) else [],
+        "sweep_after": words.length(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
+    }
+    return TemplateResponse(request, "admin/tipping/ttlclass/desk.html", context)
+
+
+def may_order(request: HttpRequest) -> bool:
+    """Rotating, preparing and sweeping change batches."""
+    return request.user.has_perm("tipping.change_tipbatch")
+
+
+def _may_see_ledger(request: HttpRequest) -> bool:
+    return request.user.has_perm("tipping.view_tipentry")
+
+
+def class_word(state: ClassState | None) -> SafeString:
+    """Whether addresses of the class can be fetched."""
+    if state is None or not state.is_available:
+        since = None if state is None else state.unavailable_since
+        hint = "no batch was open yet" if since is None else f"since {words.plain(since)}"
+        return words.coloured("unavailable", "bad", hint)
+    if state.is_nearly_dry:
+        hint = "no batch is prepared" if not state.prepared else "few addresses are left"
+        return words.coloured("running dry", "warning", hint)
+    return words.coloured("available", "good")
+
+
+def batch_link(batch: TipBatch) -> SafeString:
+    link = reverse("admin:tipping_tipbatch_change", args=[batch.pk])
+    return format_html('<a class="tm-link" href="{}">{}</a>', link, batch.number)
+
+
+def _rung(rung: Rung, now: datetime) -> dict[str, Any]:
+    state, ttl_class = rung.state, rung.state.ttl_class
+    batch = state.batch
+    ends = None if batch is None else batch.window_ends_at
+    waiting: SafeString | str = "none"
+    if rung.waiting:
+        link = reverse("admin:tipping_tipbatch_changelist")
+        noted = words.coloured(f"{rung.noted} noted", "warning", "The sweeper left a note on it.")
+        waiting = format_html(
+            '<a class="tm-link" href="{}?ttl_class__id__exact={}&amp;swept=waiting">{}</a> {}',
+            *(link, ttl_class.pk, words.grouped(rung.waiting), noted if rung.noted else ""),
+        )
+    return {
+        "pk": ttl_class.pk,
+        "name": f"{ttl_class.ttl_seconds:,} s",
+        "ttl": words.length(timedelta(seconds=ttl_class.ttl_seconds)),
+        "window": words.length(timedelta(seconds=ttl_class.window_seconds)),
+        "size": words.grouped(ttl_class.batch_size),
+        "is_default": ttl_class.is_default,
+        "word": class_word(state),
+        "batch": None if batch is None else batch_link(batch),
+        "left": state.left,
+        "left_shown": words.grouped(state.left),
+        "of": 0 if batch is None else batch.size,
+        "of_shown": "" if batch is None else words.grouped(batch.size),
+        "ends": ends,
+        "ends_in": "-" if ends is None else "now" if ends <= now else words.moment(ends, now),
+        "ends_at": "" if ends is None else ends.isoformat(),
+        "expires": "-" if batch is None else words.moment(batch.expires_at, now, "-"),
+        "rate": f"{rung.per_minute:,.1f} a minute",
+        "dry": _dry(rung, now),
+        "prepared": state.prepared,
+        "waiting": waiting,
+        "last_swept": words.moment(rung.last_swept_at, now, "nothing yet"),
+        "change": reverse("admin:tipping_ttlclass_change", args=[ttl_class.pk]),
+    }
+
+
+def _dry(rung: Rung, now: datetime) -> SafeString | str:
+    if rung.state.batch is None:
+        return words.coloured("nothing to issue", "bad")
+    if rung.dry_at is None:
+        return "not before it rotates"
+    hue = "warning" if rung.state.prepared else "bad"
+    behind = "the next batch opens then" if rung.state.prepared else "no batch is prepared"
+    return words.coloured(f"in {words.length(rung.dry_at - now)}", hue, behind)
+
+
+def _strip(rung: Rung, now: datetime) -> dict[str, Any] | None:
+    """The newest batches on a line of time from the first one's opening until now."""
+    shown = [(batch, issued) for batch, issued in rung.batches if batch.opened_at is not None]
+    if not shown:
+        return None
+    start = shown[0][0].opened_at
+    assert start is not None
+    length = max((now - start).total_seconds(), 1.0)
+    cells = []
+    for number, (batch, issued) in enumerate(shown):
+        opened = batch.opened_at or now
+        closed = min(batch.closed_at or now, now)
+        ended = "is open" if batch.state == TipBatch.State.OPEN else f"closed {_clock(closed)}"
+        width = max(1_000 * (closed - opened).total_seconds() / length, 2)
+        cells.append(
+            {
+                "x": round(1_000 * (opened - start).total_seconds() / length, 1),
+                "width": round(max(width - 1.5, 1), 1),
+                "height": round(max(100 * issued / batch.size, 4), 1) if batch.size else 4,
+                "shade": number % 2,
+                "title": f"batch {batch.number}: opened {_clock(opened)}, {ended} UTC;"
+                f" {issued:,} of {batch.size:,} issued",
+                "link": reverse("admin:tipping_tipbatch_change", args=[batch.pk]),
+            }
+        )
+    return {
+        "name": f"{rung.state.ttl_class.ttl_seconds:,} s",
+        "cells": cells,
+        "count": len(cells),
+        "from": words.moment(start, now),
+    }
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment:%b} {moment.day} {moment:%H:%M:%S}"
+
+
+def _sums(each: TipSums) -> dict[str, str]:
+    return {
+        "label": each.label,
+        "tips": words.grouped(each.tips),
+        "static": words.grouped(each.static),
+        "dynamic": words.grouped(each.dynamic),
+        "total": words.grouped(each.static + each.dynamic),
+        "swept": words.grouped(each.swept),
+        "fees": words.grouped(each.fees),
+    }
+
+
+def _treasury(each: TreasuryState, now: datetime) -> dict[str, Any]:
+    node = each.by_node
+    return {
+        "address": words.whole(each.address),
+        "by_ledger": words.grouped(each.by_ledger),
+        "by_node": "" if node is None else words.grouped(node.lamports),
+        "slot": "" if node is None else node.slot,
+        "read": "" if node is None else words.moment(node.at, now),
+        "difference": "" if not each.difference else f"{each.difference:+,}",
+        "why": _why(each),
+        "unswept": words.grouped(each.unswept),
+        "sweeping": words.grouped(each.sweeping),
+        "sweeping_since": words.moment(each.sweeping_since, now, ""),
+    }
+
+
+def _why(each: TreasuryState) -> str:
+    if not each.difference:
+        return ""
+    if each.difference > 0:
+        return (
+            "The chain has more: it was held before the ledger began, or came in blocks that are"
+            " not stored yet."
+        )
+    return (
+        "The ledger has more: what was paid out stands in blocks that are not stored yet, or in a"
+        " gap of the ledger."
+    )
+
+
+def _named(each: NamedAddress) -> dict[str, Any]:
+    roles = [
+        name for name, has in (("static", each.is_static), ("treasury", each.is_treasury)) if has
+    ]
+    return {
+        "pubkey": str(each.pubkey),
+        "roles": ", ".join(roles),
+        "tips": words.grouped(each.tips),
+        "tipped": words.grouped(each.tipped),
+        "received": words.grouped(each.received),
+        "paid": words.grouped(each.paid),
+        "balance": words.grouped(each.balance),
+        "entries": f"{reverse('admin:tipping_tipentry_changelist')}?q={each.pubkey}",
+    }
+
+
+def class_named(pk: int) -> TtlClass | None:
+    return TtlClass.objects.filter(pk=pk).first()

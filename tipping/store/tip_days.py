@@ -1,0 +1,81 @@
+"""Sums of the ledger of tips by UTC day: counted anew by the entries, as long as a day may grow."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Max, Min, Sum
+from solders.pubkey import Pubkey
+
+from tipping.models import TipDay, TipEntry
+
+_COUNTING = 7_322
+
+_COUNT = """
+INSERT INTO tipping_tipday (day, pubkey, ttl_seconds, kind, is_static, count, received, paid)
+SELECT (e.recorded_at AT TIME ZONE 'UTC')::date AS d, CASE WHEN a.pubkey IS NULL THEN e.pubkey END
+    AS p, b.ttl_seconds, e.kind, e.is_static, count(*),
+  coalesce(sum(e.lamports) FILTER (WHERE e.lamports > 0), 0),
+  coalesce(-sum(e.lamports) FILTER (WHERE e.lamports < 0), 0)
+FROM tipping_tipentry e LEFT JOIN tipping_tipaddress a ON a.pubkey = e.pubkey
+LEFT JOIN tipping_tipbatch b ON b.id = a.batch_id
+WHERE e.recorded_at >= %s GROUP BY d, p, b.ttl_seconds, e.kind, e.is_static
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KindSum:
+    """Lamports of some days, of one kind of entry."""
+
+    kind: str
+    is_static: bool
+    is_dynamic: bool
+    count: int
+    received: int
+    paid: int
+
+
+@transaction.atomic
+def count_days() -> None:
+    """Counts today and the day before, or all where nothing is counted yet. While somebody else is
+    at it, nothing.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
+        if not cursor.fetchone()[0]:
+            return
+    newest = TipDay.objects.aggregate(newest=Max("day"))["newest"]
+    if newest is None:
+        oldest = TipEntry.objects.aggregate(oldest=Min("recorded_at"))["oldest"]
+        if oldest is None:
+            return
+        first = oldest.astimezone(UTC).date()
+    else:
+        first = newest - timedelta(days=1)  # what began before midnight may be committed after it
+    TipDay.objects.filter(day__gte=first).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, [datetime(first.year, first.month, first.day, tzinfo=UTC)])
+
+
+def sums(*, since: date | None = None) -> list[KindSum]:
+    """Of all days, or of those since that one."""
+    days = TipDay.objects.all() if since is None else TipDay.objects.filter(day__gte=since)
+    rows = days.order_by().values_list("kind", "is_static", "ttl_seconds")
+    found = rows.annotate(Sum("count"), Sum("received"), Sum("paid"))
+    return [
+        KindSum(kind, is_static, ttl_seconds is not None, int(count), int(received), int(paid))
+        for kind, is_static, ttl_seconds, count, received, paid in found
+    ]
+
+
+def named_addresses(*, since: date | None = None) -> dict[Pubkey, dict[str, tuple[int, int, int]]]:
+    """Of each address that the settings name, now or once: by kind, the entries, lamports that came
+    in and those that went out.
+    """
+    days = TipDay.objects.filter(pubkey__isnull=False)
+    rows = (days if since is None else days.filter(day__gte=since)).order_by()
+    sums = (Sum("count"), Sum("received"), Sum("paid"))
+    found: dict[Pubkey, dict[str, tuple[int, int, int]]] = {}
+    for pubkey, kind, count, received, paid in rows.values_list("pubkey", "kind").annotate(*sums):
+        found.setdefault(pubkey, {})[kind] = (int(count), int(received), int(paid))
+    return found
