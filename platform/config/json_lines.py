@@ -23,7 +23,7 @@ class JsonLines(JsonFormatter):
             "%(levelname)s %(name)s %(message)s",
             rename_fields={"levelname": "level", "name": "logger", "exc_info": "traceback"},
         )
-        self._process = os.environ.get(PROCESS) or Path(sys.argv[0]).name
+        self._process = os.environ.get(PROCESS) or _command()
 
     def add_fields(
         self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
@@ -33,6 +33,13 @@ class JsonLines(JsonFormatter):
         super().add_fields(log_data, record, message_dict)
         for name in _LEFT_OUT:
             log_data.pop(name, None)
+
+
+def _command() -> str:
+    """What was started by hand: `follow` of `manage.py follow`."""
+    name, *words = sys.argv or [""]
+    is_django = Path(name).name == "manage.py" and bool(words)
+    return words[0] if is_django else Path(name).name
 
 
 def time_of(moment: datetime) -> str:

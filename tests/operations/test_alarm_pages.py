@@ -1,0 +1,119 @@
+"""Alarms in the admin: looked at by whoever may, acknowledged by who may change."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from operations.models import Alarm
+from staff.models import AuditEntry
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
+
+LIST = "/admin/operations/alarm/"
+
+
+@pytest.fixture
+def alarm() -> Alarm:
+    began = timezone.now() - timedelta(minutes=9)
+    return Alarm.objects.create(
+        name="upstream_broken",
+        subject="frankfurt",
+        severity="warning",
+        text="Nothing is sent by frankfurt: HTTP status 429.",
+        began_at=began,
+        opened_at=began + timedelta(seconds=20),
+    )
+
+
+def signed_in(client: Any, users: Any, *names: str) -> Any:
+    user = users.objects.create_user("ada", password="x", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=names))
+    client.force_login(user)
+    return user
+
+
+def text_of(client: Any, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def test_the_list_says_what_since_when_and_who(admin_client: Any, alarm: Alarm) -> None:
+    now = timezone.now()
+    Alarm.objects.create(name="disk_low", severity="critical", began_at=now, text="Not yet open.")
+    closed = Alarm.objects.create(
+        name="gaps_open",
+        severity="warning",
+        text="2 gaps are not filled.",
+        began_at=now - timedelta(hours=2),
+        opened_at=now - timedelta(hours=2),
+        closed_at=now - timedelta(hours=1),
+    )
+    text = text_of(admin_client, LIST)
+    assert "An upstream is broken: frankfurt" in text
+    assert "9 min ago" in text and "nobody yet" in text
+    assert "Not yet open." not in text
+    assert closed.text in text
+    assert closed.text not in text_of(admin_client, f"{LIST}?state=open")
+    assert alarm.text not in text_of(admin_client, f"{LIST}?state=closed")
+
+
+def test_who_may_acknowledges_once_and_it_is_written_down(
+    client: Any, django_user_model: Any, alarm: Alarm
+) -> None:
+    user = signed_in(client, django_user_model, "view_alarm", "change_alarm", "view_upstream")
+    page = text_of(client, f"{LIST}{alarm.pk}/change/")
+    assert "reset its breaker" in page
+    assert 'href="/admin/priority/upstream/"' in page
+    order = f"{LIST}{alarm.pk}/acknowledge/"
+    assert order in page
+    for _ in range(2):
+        assert client.post(order, follow=True).status_code == 200
+    alarm.refresh_from_db()
+    assert alarm.acknowledged_by == user and alarm.closed_at is None
+    (entry,) = AuditEntry.objects.filter(verb="acknowledged")
+    assert (entry.who, entry.subject_type, entry.subject_id) == (
+        "ada",
+        "operations.alarm",
+        str(alarm.pk),
+    )
+    assert "ada, " in text_of(client, LIST)
+    assert order not in text_of(client, f"{LIST}{alarm.pk}/change/")
+
+
+def test_several_are_acknowledged_at_once(admin_client: Any, alarm: Alarm) -> None:
+    body = {"action": "acknowledge", "_selected_action": [alarm.pk]}
+    assert "1 alarm is yours now." in admin_client.post(LIST, body, follow=True).content.decode()
+    assert Alarm.objects.get().acknowledged_at is not None
+
+
+def test_who_may_only_look_can_give_no_orders(
+    client: Any, django_user_model: Any, alarm: Alarm
+) -> None:
+    signed_in(client, django_user_model, "view_alarm")
+    assert "acknowledge" not in text_of(client, f"{LIST}{alarm.pk}/change/")
+    assert client.post(f"{LIST}{alarm.pk}/acknowledge/").status_code == 403
+    client.post(LIST, {"action": "acknowledge", "_selected_action": [alarm.pk]})
+    assert client.get(f"{LIST}{alarm.pk}/acknowledge/").status_code in (403, 405)
+    assert Alarm.objects.get().acknowledged_at is None
+    for path in ("add/", f"{alarm.pk}/change/", f"{alarm.pk}/delete/"):
+        assert client.post(f"{LIST}{path}", {"text": "gone"}).status_code == 403
+
+
+def test_the_list_asks_little_however_many_there_are(
+    admin_client: Any, alarm: Alarm, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(40):
+        Alarm.objects.create(
+            name="upstream_broken",
+            subject=f"way {number}",
+            severity="warning",
+            text="x",
+            began_at=alarm.began_at,
+            opened_at=alarm.opened_at,
+        )
+    with django_assert_max_num_queries(8):
+        text_of(admin_client, LIST)
