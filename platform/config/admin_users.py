@@ -27,6 +27,10 @@ from staff.errors import OrderRefused
 from staff.pages import StaffAdmin
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
+_NEXT = (
+    "Nobody types a password for somebody else: the next page shows a link, once, by which this"
+    " person chooses one. It is mailed as well when there is an address."
+)
 _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True))
 _HUES = {Role.ADMINISTRATOR: "warning", Role.OPERATOR: "good", Role.VIEWER: "quiet"}
 
@@ -157,7 +161,10 @@ class UserAdmin(StaffAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
         who = ("username", "first_name", "last_name", "email")
         if obj is None:
-            return ((None, {"fields": who}), ("Role", {"fields": ("role",)}))
+            return (
+                (None, {"fields": who, "description": _NEXT}),
+                ("Role", {"fields": ("role",)}),
+            )
         role = ("role", "is_active") if obj.is_staff else ("belongs_to", "is_active")
         return (
             (None, {"fields": who}),

@@ -1,6 +1,6 @@
 """The config app: the wiring's management commands, and who of the staff may do what."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 
 class WiringConfig(AppConfig):
@@ -11,3 +11,5 @@ class WiringConfig(AppConfig):
         from config.staff_roles import keep_roles
 
         keep_roles()
+        # What its page is about; Django's “Authentication and Authorization” fits in no heading.
+        apps.get_app_config("auth").verbose_name = "Staff"
