@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from access.models import ApiKey, Customer, Tier, UsageClaim
 
@@ -47,7 +47,24 @@ def forget_claims_before(moment: datetime) -> None:
 
 def mark_used(uses: Iterable[tuple[int, datetime, str | None]]) -> None:
     """Moves last_used forward, never back: (key_id, moment, address) each."""
-    for key_id, moment, address in sorted(uses, key=lambda use: use[0]):
-        ApiKey.objects.filter(
-            Q(last_used_at__isnull=True) | Q(last_used_at__lt=moment), pk=key_id
-        ).update(last_used_at=moment, last_used_address=address)
+    columns = [list(column) for column in zip(*uses, strict=True)]
+    if not columns:
+        return
+    with connection.cursor() as cursor:
+        # Locked in one order, so that two runs wait for one another and never both ways.
+        cursor.execute(
+            """
+            WITH new AS (
+                SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::inet[])
+                     AS new (key_id, at, address)
+            ), locked AS (
+                SELECT id FROM access_apikey WHERE id IN (SELECT key_id FROM new)
+                ORDER BY id FOR NO KEY UPDATE
+            )
+            UPDATE access_apikey SET last_used_at = new.at, last_used_address = new.address
+            FROM new JOIN locked ON locked.id = new.key_id
+            WHERE access_apikey.id = new.key_id
+              AND (last_used_at IS NULL OR last_used_at < new.at)
+            """,
+            columns,
+        )

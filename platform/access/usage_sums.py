@@ -1,7 +1,7 @@
 """Writing usage: the minutes and every sum of them, together or not at all."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -43,6 +43,8 @@ def add_usage(rows: Sequence[UsageRow]) -> None:
     _upsert(KeyDay, ("day", "key_id"), ("calls", "ok", "counted"), key_days)
 
 
+# Rows of one statement, so that none of them takes long.
+_ROWS_AT_ONCE = 10_000
 _SPENT = ("calls", "microseconds")
 _TYPES = {
     "key_id": "bigint",
@@ -71,29 +73,29 @@ def _add(sums: list[int], *parts: int) -> None:
         sums[position] += part
 
 
-def _upsert(
-    model: Any,
-    names: Sequence[str],
-    summed: Sequence[str],
-    sums: Mapping[tuple[Any, ...], list[int]],
-) -> None:
+def _upsert(model: Any, names: Sequence[str], summed: Sequence[str], sums: _Sums) -> None:
     """Adds the sums to the rows that the names tell apart, which are made where there are none."""
     table = model._meta.db_table
     columns = [*names, *summed]
-    values: list[Any] = list(
-        map(list, zip(*((*place, *parts) for place, parts in sums.items()), strict=True))
-    )
     arrays = ", ".join(f"%s::{_TYPES.get(name, 'bigint')}[]" for name in columns)
     additions = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in summed)
     listed, place = ", ".join(columns), ", ".join(names)
+    # In one order for all: two batches that meet wait for one another and never both ways.
+    rows = [(*row, *sums[row]) for row in sorted(sums, key=_order)]
     with connection.cursor() as cursor:
-        # In one order for all: two batches that meet wait for one another and never both ways.
-        cursor.execute(
-            f"""
-            INSERT INTO {table} ({listed})
-            SELECT {listed} FROM unnest({arrays}) AS new ({listed})
-            ORDER BY {place}
-            ON CONFLICT ({place}) DO UPDATE SET {additions}
-            """,
-            values,
-        )
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            values: list[Any] = [
+                list(column) for column in zip(*rows[start : start + _ROWS_AT_ONCE], strict=True)
+            ]
+            cursor.execute(
+                f"""
+                INSERT INTO {table} ({listed})
+                SELECT {listed} FROM unnest({arrays}) AS new ({listed})
+                ON CONFLICT ({place}) DO UPDATE SET {additions}
+                """,
+                values,
+            )
+
+
+def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(-1 if part is None else part for part in row)

@@ -209,3 +209,10 @@ def test_a_key_calls_only_what_is_on_its_list(door: Any, issue: Issue) -> None:
     assert answers[1]["error"]["data"]["reason"] == "method_not_allowed"
     refused = door.get("/tip", key=issued.secret)
     assert (refused.status_code, json.loads(refused.content)["required"]) == (403, "tip")
+
+
+@pytest.mark.parametrize("path", ["/", "/priority", "/bundle", "/rewind", "/historical"])
+def test_it_is_served_on_every_path(rpc: Any, path: str) -> None:
+    told = rpc(path, "whoami")["result"]
+    assert told["key"]["customer"] == "a customer"
+    assert told["limits"]["requests"]["perSecond"] is None
