@@ -14,7 +14,10 @@ _TOGETHER = {
     "tests/historical": ["tests/historical/"],
     "tests/clients": [
         f"tests/clients/test_{name}.py"
-        for name in ("http", "kit", "localnet_npm", "localnet_python", "python", "readme", "web3js")
+        for name in (
+            *("http", "kit", "localnet_npm", "localnet_python", "python", "readme"),
+            *("start_page", "web3js"),
+        )
     ],
     "tests/clients/test_replay_all.py": [
         f"tests/clients/test_{name}.py"

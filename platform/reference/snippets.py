@@ -13,11 +13,9 @@ _LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript"}
 
 
 def snippet(section: str, language: str, number: int, base: str) -> str:
-    """The section's snippet of that number in the language; KeyError where there is none."""
-    found = _of_section(section).get(language, [])
-    if number >= len(found):
-        raise KeyError((section, language, number))
-    return found[number].replace(_ADDRESS, base).removeprefix(_KEY)
+    """The section's snippet of that number in the language; empty where there is none."""
+    found = _of_section(section)[language]
+    return found[number].replace(_ADDRESS, base).removeprefix(_KEY) if number < len(found) else ""
 
 
 def language_name(language: str) -> str:
@@ -26,7 +24,8 @@ def language_name(language: str) -> str:
 
 @cache
 def _of_section(name: str) -> dict[str, list[str]]:
-    text = (settings.ROOT / "README.md").read_text(encoding="utf-8")
+    file = settings.ROOT / "README.md"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
     section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     return {
         language: re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

@@ -140,7 +140,8 @@ def console_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def changelog_page(request: HttpRequest) -> HttpResponse:
-    text = (settings.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    file = settings.ROOT / "CHANGELOG.md"
+    text = file.read_text(encoding="utf-8") if file.exists() else "# Changelog"
     return _page(request, "changelog", {"blocks": _blocks(text)})
 
 
@@ -166,9 +167,10 @@ def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
             {
                 "language": snippets.language_name(language),
                 "id": f"{step}-{language}",
-                "text": snippets.snippet(section, language, number, base),
+                "text": text,
             }
             for section, language, number in ways
+            if (text := snippets.snippet(section, language, number, base))
         ]
         for step, ways in _MADE_FOR_START.items()
     }

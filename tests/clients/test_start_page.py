@@ -1,0 +1,76 @@
+"""The pages' snippets, run as a reader would who copies them: out of the served page, unchanged."""
+
+import html
+import json
+import re
+import shutil
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from solders.keypair import Keypair
+
+from .chain_doors import localnet_of, until
+from .conftest import Node
+from .service import Service
+from .test_readme import _is_stored, run, snippet
+
+Copied = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def copied(followed: Service) -> Copied:
+    """`copied("read-sh")`: what the button of that snippet copies."""
+    with urllib.request.urlopen(f"{followed.base_url}/docs/", timeout=30) as answer:
+        page = answer.read().decode()
+    with urllib.request.urlopen(f"{followed.base_url}/", timeout=30) as answer:
+        front = answer.read().decode()
+    found = dict(re.findall(r'<code id="text-([a-z-]+)">(.*?)</code>', page, re.DOTALL))
+    # What the front page shows are the same.
+    for name, text in re.findall(r'<code id="text-([a-z-]+)">(.*?)</code>', front, re.DOTALL):
+        assert found[name] == text
+    for name in found:
+        assert f'data-copy="text-{name}"' in page
+    return lambda name: html.unescape(found[name]).strip() + "\n"
+
+
+def test_the_shells_snippet_reads_the_ledger(followed: Service, copied: Copied) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("the snippet needs curl")
+    newest, oldest = json.loads(run(followed, "sh", "-c", copied("read-sh")))
+    assert newest["result"] >= oldest["result"] >= 0
+    # Without a key as well, as the front page says.
+    newest, _ = json.loads(run(followed, "sh", "-c", copied("read-sh"), KEY=""))
+    assert newest["result"] >= 0
+
+
+def test_pythons_snippet_reads_the_newest_block(followed: Service, copied: Copied) -> None:
+    slot, blockhash, _ = run(followed, sys.executable, "-c", copied("read-python")).split()
+    assert int(slot) > 0 and len(blockhash) > 31
+
+
+def test_typescripts_snippet_reads_the_newest_block(
+    followed: Service, copied: Copied, node: Node, tmp_path: Path
+) -> None:
+    script = tmp_path / "start.mjs"
+    script.write_text(copied("read-ts"), encoding="utf-8")
+    slot, blockhash, _ = node(script, KEY=followed.key).split()
+    assert int(slot) > 0 and len(blockhash) > 31
+
+
+def test_pythons_snippet_reads_the_past(followed: Service, copied: Copied) -> None:
+    localnet = localnet_of(followed)
+    signature = localnet.call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
+    until(lambda: _is_stored(followed, signature), "the airdrop stored")
+    text = copied("past-python")
+    before, after, *_ = run(followed, sys.executable, "-c", text, SIGNATURE=signature).splitlines()
+    assert int(before) - int(after) == 5_005_000
+
+
+def test_the_snippets_that_land_are_the_readmes(followed: Service, copied: Copied) -> None:
+    """Which tests/clients/test_readme.py runs."""
+    for language in ("python", "ts"):
+        readmes = snippet(language, followed, section_name="Land a transaction")
+        assert copied(f"land-{language}") == readmes
