@@ -13,8 +13,9 @@ Browser = Callable[..., Client]
 
 
 @pytest.fixture(autouse=True)
-def forgetful(nothing_remembered: None) -> None:
-    """No limit was used up by a test before."""
+def forgetful(nothing_remembered: None, settings: Any) -> None:
+    """No limit was used up by a test before, and hashing a password takes no time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
@@ -45,16 +46,12 @@ def eve(db: None) -> Any:
 @pytest.fixture
 def person(db: None) -> People:
     """`person(ada, "owner")`: a member with a password."""
-    from django.contrib.auth.hashers import make_password
-
     from portal.services import members
-
-    password = make_password(PASSWORD)
 
     def make(customer: Any, role: str = "owner", email: str = "") -> Any:
         address = email or f"{role}@{customer.name.split()[0].lower()}.example"
         member = members.invite(customer, email=address, role=role)
-        member.user.password = password
+        member.user.set_password(PASSWORD)
         member.user.save()
         return member
 
@@ -89,3 +86,39 @@ def key(ada: Any, tiers: dict[str, Any]) -> Any:
     from access.services import keys
 
     return keys.issue_key(ada, tier=tiers["elite"], name="production").key
+
+
+@pytest.fixture
+def rows_of(tiers: dict[str, Any], person: People) -> Callable[[Any], dict[str, Any]]:
+    """`rows_of(ada)`: one of everything that the portal has a page of, by the names of its URLs'
+    parts, with `url name` → parts for those whose `pk` is no key's.
+    """
+    from django.utils import timezone
+
+    from access.services import keys
+    from alerts.models import Delivery, Event
+    from alerts.services import webhooks
+    from priority.models import Bundle, Submission
+    from tests.priority.landed_samples import fill_landing
+
+    def make(customer: Any) -> dict[str, Any]:
+        now = timezone.now()
+        key = keys.issue_key(customer, tier=tiers["elite"], name=f"key of {customer}").key
+        fill_landing(now, key=key, rounds=1, seed=customer.pk)
+        url = "http://127.0.0.1:9/hook"
+        webhook = webhooks.create(customer.pk, name=f"webhook of {customer}", url=url)
+        event = Event.objects.create(
+            kind="key.expiring", customer=customer, about="a key", text="soon", at=now
+        )
+        delivery = Delivery.objects.create(event=event, webhook=webhook, due_at=now)
+        name = f"colleague@{customer.name.split()[0].lower()}.example"
+        return {
+            "key": key,
+            "webhook": webhook,
+            "delivery": delivery,
+            "colleague": person(customer, "reader", name),
+            "signature": str(Submission.objects.filter(key=key, state="landed")[0].signature),
+            "bundle_id": Bundle.objects.filter(key=key, state="landed")[0].bundle_id,
+        }
+
+    return make

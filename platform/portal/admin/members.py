@@ -64,19 +64,22 @@ class CustomerFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         chosen = request.GET.get("customer", "")
-        if not chosen.isascii() or not chosen.isdecimal() or len(chosen) > 18:
-            return []
-        customer = Customer.objects.filter(pk=chosen).first()
-        return [] if customer is None else [(chosen, str(customer))]
-
-    def has_output(self) -> bool:
-        return bool(self.lookup_choices)
+        if not chosen:
+            return []  # not one choice each: there may be thousands
+        pk = _number(chosen)
+        customer = None if pk is None else Customer.objects.filter(pk=pk).first()
+        return [(chosen, "no such customer" if customer is None else str(customer))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Member]) -> QuerySet[Member]:
         chosen = self.value()
         if chosen is None:
             return queryset
-        return queryset.filter(customer=int(chosen)) if self.lookup_choices else queryset.none()
+        pk = _number(chosen)
+        return queryset.none() if pk is None else queryset.filter(customer=pk)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def _order_link(order: str, icon: str) -> Any:

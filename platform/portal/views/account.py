@@ -101,6 +101,10 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
         if _proven(request, member):
             with transaction.atomic():
                 codes = second_factor.renew_recovery_codes(member.user)
+                device = second_factor.device_of(member.user)
+                if device is not None:
+                    # A session that a recovery code began would end with the old codes.
+                    second_factor.finish(request, member.user, device)
                 audit.record(request, "renewed the recovery codes", member)
             context = {"member": member, "at": "account", "codes": codes}
             return page(request, "portal/recovery_codes.html", context)

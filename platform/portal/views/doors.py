@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any, Concatenate, ParamSpec, cast
 
+from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.http.response import HttpResponseBase
@@ -15,6 +16,7 @@ from django.utils.http import urlencode
 
 from access import windows
 from access.callers import Quota
+from access.errors import OrderRefused
 from portal import store
 from portal.models import Member
 from staff import sessions
@@ -104,6 +106,12 @@ def page(
 ) -> HttpResponse:
     """A page of the portal."""
     return render(request, template, {"section": "portal", **context}, status=status)
+
+
+def say_no(request: HttpRequest, refusal: OrderRefused) -> None:
+    """Shows why something was not done, on the next page."""
+    text = str(refusal)
+    messages.error(request, text[:1].upper() + text[1:])
 
 
 def too_often(request: HttpRequest, what: str, who: str, limit: Quota) -> HttpResponse | None:

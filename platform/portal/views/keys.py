@@ -27,6 +27,7 @@ from portal.views.doors import (
     for_owners,
     order_of_owners,
     page,
+    say_no,
     too_often,
 )
 from staff import audit
@@ -123,7 +124,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                     changes=_changes(found, changed),
                 )
         except OrderRefused as refusal:
-            messages.error(request, str(refusal))
+            say_no(request, refusal)
         else:
             messages.success(request, f"{changed} is changed; it counts within two seconds")
             return HttpResponseRedirect(reverse("portal:key", args=[pk]))
@@ -199,7 +200,7 @@ def _handed_over(request: HttpRequest, order: Callable[[], IssuedKey]) -> HttpRe
         with transaction.atomic():
             token = parked_secrets.park([order()], owner=str(request.user.pk))
     except OrderRefused as refusal:
-        messages.error(request, str(refusal))
+        say_no(request, refusal)
         return None
     return issued.hand_over(token)
 
@@ -228,7 +229,7 @@ def _done(
             order(member.customer_id, pk, now=timezone.now())
             audit.record(request, verb, found, text="in the portal")
     except OrderRefused as refusal:
-        messages.error(request, str(refusal))
+        say_no(request, refusal)
     else:
         messages.success(request, f"{found} is {verb}; it counts within two seconds")
     return HttpResponseRedirect(reverse("portal:key", args=[pk]))

@@ -162,7 +162,7 @@ def _chosen(request: HttpRequest, user: User, form: PasswordForm, purpose: Purpo
             members.choose_password(user, form.cleaned_data["password"])
             how = "by an invitation" if purpose is Purpose.INVITATION else "by a mailed link"
             member = store.member_of(user.pk)
-            audit.record(request, "chose a password", member, text=how)
+            audit.record(request, "chose a password", member, text=how, by=user)
     except ValidationError as problem:
         form.add_error("password", problem)
         return False

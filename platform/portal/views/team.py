@@ -12,7 +12,7 @@ from portal import store, words
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
 from portal.services import members, post
-from portal.views.doors import changed_by_owners, order_of_owners, page, too_often
+from portal.views.doors import changed_by_owners, order_of_owners, page, say_no, too_often
 from staff import audit
 
 # Each sends a mail to an address that somebody typed.
@@ -80,7 +80,7 @@ def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             members.invite_again(colleague)
             audit.record(request, "invited again", colleague)
     except OrderRefused as refusal:
-        messages.error(request, str(refusal))
+        say_no(request, refusal)
     else:
         _post(request, colleague)
     return _back()
@@ -99,7 +99,7 @@ def change_role(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     except Member.DoesNotExist:
         raise Http404("no such colleague") from None
     except OrderRefused as refusal:
-        messages.error(request, str(refusal))
+        say_no(request, refusal)
     else:
         messages.success(request, f"{changed} is {changed.role} now")
     return _back()
@@ -114,7 +114,7 @@ def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     except Member.DoesNotExist:
         raise Http404("no such colleague") from None
     except OrderRefused as refusal:
-        messages.error(request, str(refusal))
+        say_no(request, refusal)
     else:
         messages.success(request, f"{gone} is removed, and signed out")
     return _back()

@@ -24,6 +24,7 @@ from portal.views.doors import (
     for_owners,
     order_of_owners,
     page,
+    say_no,
     too_often,
 )
 from staff import audit
@@ -250,7 +251,7 @@ def _ordered(
             order()
             audit.record(request, verb, found, text="in the portal")
     except OrderRefused as refusal:
-        messages.error(request, str(refusal))
+        say_no(request, refusal)
     else:
         messages.success(request, message)
     return _to(pk)
