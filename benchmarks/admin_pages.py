@@ -1,0 +1,113 @@
+"""Every page of the admin with a million submissions, ten million slots and ten thousand keys."""
+
+import os
+import statistics
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from datetime import timedelta
+
+from benchmarks.service import database, served
+
+SUBMISSIONS = int(os.environ.get("BENCH_SUBMISSIONS", "1_000_000"))
+SLOTS = int(os.environ.get("BENCH_SLOTS", "10_000_000"))
+KEYS = int(os.environ.get("BENCH_KEYS", "10_000"))
+_ROUNDS = 5
+# A page that asks the database for nothing but who looks: what the theme itself costs.
+_FLOOR = "/admin/password_change/"
+
+
+def main() -> None:
+    with database():
+        _fill()
+        cookie, pages = _cookie(), _pages()
+        with served("config.wsgi:application", threads=4, workers=2) as (_, port):
+            base = f"http://localhost:{port}"
+            floor = _milliseconds(base + _FLOOR, cookie) or 0.0
+            print(f"the admin's own frame ({_FLOOR}): {floor:.0f} ms", flush=True)
+            slowest = []
+            for path in pages:
+                took = _milliseconds(base + path, cookie)
+                if took is not None:
+                    slowest.append((took, path))
+            slowest.sort(reverse=True)
+            for took, path in slowest:
+                print(f"{took:7.0f} ms  {took / floor:5.1f} x  {path}", flush=True)
+            above = sum(took > 500 for took, _ in slowest)
+            print(f"{len(slowest)} pages, the slowest {slowest[0][0]:.0f} ms, {above} above 500 ms")
+
+
+def _fill() -> None:
+    from django.db import connection, transaction
+    from django.utils import timezone
+
+    from priority.services import tallying
+    from tests.scale import access_rows, chain_rows, landing_rows
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        for name, fill in (
+            ("keys", lambda: access_rows.fill(cursor, customers=KEYS // 5, keys=KEYS)),
+            ("slots", lambda: chain_rows.fill(cursor, SLOTS)),
+            ("submissions", lambda: landing_rows.fill(cursor, SUBMISSIONS, _key_ids())),
+        ):
+            began = time.perf_counter()
+            fill()
+            print(f"filled {name} in {time.perf_counter() - began:.0f} s", flush=True)
+    began, now = time.perf_counter(), timezone.now()
+    while tallying.count(kept=timedelta(days=60), now=now, calm=timedelta(0), seconds=60.0):
+        print(f"counted landings for {time.perf_counter() - began:.0f} s", flush=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+        cursor.execute("VACUUM ANALYZE")
+
+
+def _key_ids() -> list[int]:
+    from access.models import ApiKey
+
+    return list(ApiKey.objects.values_list("pk", flat=True))
+
+
+def _pages() -> list[str]:
+    from django.urls import get_resolver
+
+    get_resolver().url_patterns  # noqa: B018  (registers every page)
+    from tests.pages import admin_pages
+
+    return sorted(set(admin_pages().values()))
+
+
+def _cookie() -> str:
+    """The session of an administrator."""
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    client = Client()
+    client.force_login(get_user_model().objects.create_superuser("bench"))
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
+def _milliseconds(url: str, cookie: str) -> float | None:
+    """The median of some rounds, after one to warm up; None for what is no page to be read."""
+    times = list(_times(url, cookie))
+    return statistics.median(times[1:]) if times else None
+
+
+def _times(url: str, cookie: str) -> Iterator[float]:
+    request = urllib.request.Request(url, headers={"Cookie": cookie})
+    for _ in range(_ROUNDS + 1):
+        began = time.perf_counter()
+        try:
+            with urllib.request.urlopen(request) as answer:
+                answer.read()
+        except urllib.error.HTTPError as refusal:
+            if refusal.code in (403, 405):
+                return
+            raise SystemExit(f"{url}: {refusal.code}") from None
+        yield (time.perf_counter() - began) * 1e3
+
+
+if __name__ == "__main__":
+    main()
