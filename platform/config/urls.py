@@ -9,6 +9,7 @@ from config.front import front_page
 from gateway.sign_in import limited_sign_in
 from priority.urls import front_door
 from staff.views.new_password import NewPassword
+from staff.views.own_password import change_password
 from staff.views.sign_in import enter_code, sign_in
 from staff.views.two_factor import two_factor
 
@@ -30,6 +31,7 @@ urlpatterns = [
         admin.site.admin_view(limited_sign_in(two_factor)),
         name="staff_two_factor",
     ),
+    path("admin/password_change/", admin.site.admin_view(limited_sign_in(change_password))),
     path("admin/password/<uidb64>/<token>/", NewPassword.as_view(), name="staff_new_password"),
     path("admin/live/", live, name="admin_live"),
     path("admin/", admin.site.urls),

@@ -48,6 +48,11 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         # `?secret__startswith=a` would tell a secret letter by letter to who may see the list.
         return not changes.is_secret(lookup) and super().lookup_allowed(lookup, value, request)
 
+    def has_history(self, object_id: str) -> bool:
+        """Has staff done anything to this row?"""
+        kept = {"subject_type": self.opts.label_lower, "subject_id": unquote(object_id)}
+        return AuditEntry.objects.filter(**kept).exists()
+
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

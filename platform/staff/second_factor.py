@@ -8,7 +8,7 @@ from typing import Any
 
 import django_otp
 import segno
-from django.contrib.auth import login
+from django.contrib.auth import login, logout
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest
@@ -36,7 +36,9 @@ def has_device(user: Any) -> bool:
 
 
 def begin(request: HttpRequest, user: Any, *, lead_to: str) -> None:
-    """Notes that the password was right; nobody is signed in until `finish`."""
+    """Notes that the password was right; nobody is signed in until `finish`, also not who was."""
+    if request.user.is_authenticated:
+        logout(request)
     request.session.cycle_key()
     request.session[_PENDING] = {
         "user": user.pk,

@@ -1,6 +1,7 @@
 """What clocks do for the staff."""
 
 from celery import shared_task
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from staff import audit_chain
@@ -9,3 +10,9 @@ from staff import audit_chain
 @shared_task
 def check_audit_log() -> None:
     audit_chain.check(timezone.now())
+
+
+@shared_task
+def forget_sessions() -> None:
+    """Nothing but time ends a session that nobody signs out of; its row would stay."""
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()

@@ -42,6 +42,7 @@ def test_setting_it_up_shows_the_secret_once_and_takes_a_code(
     from staff.models import AuditEntry
 
     browser = signed_in("operator")
+    assert f'href="{PAGE}"' in browser.get("/admin/").content.decode()  # the user's menu
     page = browser.get(PAGE).content.decode()
     secret = re.search(r'<code id="secret"[^>]*>([A-Z2-7 ]+)<', page)
     assert secret and len(secret[1].replace(" ", "")) == 32
@@ -317,6 +318,35 @@ def test_recovery_codes_are_renewed_with_a_code(
     assert len(new) == 10 and not set(new) & set(old)
     assert second_factor.check_code(browser.user, new[0]) is not None
     assert second_factor.check_code(browser.user, old[0]) is None
+
+
+def test_somebody_else_signs_in_over_an_open_session(
+    signed_in: Callable[..., Any],
+    person: Callable[..., Any],
+    with_device: Callable[..., Any],
+    code_of: Callable[..., str],
+) -> None:
+    browser, user = signed_in("viewer"), person("operator")
+    with_device(user)
+    give_password(browser, user)
+    assert not is_in(browser)
+    browser.post(CODE, {"code": code_of(user)})
+    assert is_in(browser)
+    assert browser.session["_auth_user_id"] == str(user.pk)
+
+
+def test_sessions_that_ended_are_forgotten(db: None) -> None:
+    from django.contrib.sessions.models import Session
+    from django.utils import timezone
+
+    from staff.tasks import forget_sessions
+
+    now = timezone.now()
+    for name, hours in (("old", -1), ("new", 1)):
+        end = now + timedelta(hours=hours)
+        Session.objects.create(session_key=name, session_data="", expire_date=end)
+    forget_sessions()
+    assert list(Session.objects.values_list("session_key", flat=True)) == ["new"]
 
 
 def test_a_portal_user_never_enters_the_admin(client: Any, db: None) -> None:

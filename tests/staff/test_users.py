@@ -234,3 +234,37 @@ def test_a_hash_of_a_password_is_not_looked_for(signed_in: Callable[..., Any]) -
     answer = viewer.get(LIST, {"password__startswith": "md5"})
     assert answer.status_code in (302, 400)
     assert "md5" not in answer.content.decode()
+
+
+def test_the_server_lets_somebody_in_who_has_no_way_left(
+    person: Callable[..., Any], with_device: Callable[..., Any]
+) -> None:
+    import io
+
+    from django.contrib.auth.models import User
+    from django.core.management import CommandError, call_command
+    from django.test import Client
+
+    from staff import second_factor
+    from staff.models import AuditEntry
+    from staff.roles import Role, role_of
+
+    user = person("administrator")
+    with_device(user)
+    browser = Client()
+    browser.force_login(user)
+    out = io.StringIO()
+    call_command("let_in", user.username, reset_second_factor=True, stdout=out)
+    assert not second_factor.has_device(user)
+    assert browser.get("/admin/").status_code == 302
+    link = out.getvalue().splitlines()[-1].partition("//")[2].partition("/")[2]
+    assert "You will sign in as" in browser.get(f"/{link}", follow=True).content.decode()
+    assert AuditEntry.objects.filter(who="command line", subject_id=str(user.pk)).count() == 2
+    with pytest.raises(CommandError, match="Nobody is called 'night'"):
+        call_command("let_in", "night")
+    call_command("let_in", "night", administrator=True, stdout=out)
+    assert role_of(User.objects.get(username="night")) is Role.ADMINISTRATOR
+    User.objects.create_user("ada@example.org")
+    with pytest.raises(CommandError, match="portal user"):
+        call_command("let_in", "ada@example.org", administrator=True)
+    assert not User.objects.get(username="ada@example.org").is_staff

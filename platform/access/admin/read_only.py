@@ -20,9 +20,10 @@ class ReadOnlyAdmin(StaffAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        # Nobody here wrote it, so it has no history.
         beside = {} if object_id is None else self.beside_fields(request, object_id)
-        extra = {"show_history": False, **beside, **(extra_context or {})}
+        # The service wrote it: it has a history only where somebody gave an order about it.
+        known = object_id is not None and self.has_history(object_id)
+        extra = {"show_history": known, **beside, **(extra_context or {})}
         response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         return response
 
