@@ -71,6 +71,9 @@ class Webhook(models.Model):
     is_enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
+    last_problem = models.CharField(
+        max_length=300, blank=True, editable=False, help_text="of the last try; empty: it went well"
+    )
     disabled_reason = models.CharField(max_length=200, blank=True, editable=False)
     delivered_at = models.DateTimeField(null=True, editable=False, help_text="last success")
     busy_until = models.DateTimeField(

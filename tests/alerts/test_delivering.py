@@ -137,6 +137,7 @@ def test_failures_are_tried_again_at_growing_intervals_and_then_given_up(
     webhook = Webhook.objects.get()
     assert webhook.is_enabled
     assert webhook.failing_since is not None
+    assert webhook.last_problem == "answered 503, not 2xx"
 
     receiver.status = 200
     webhooks.redeliver(delivery.pk, now=clock.now)
@@ -145,7 +146,7 @@ def test_failures_are_tried_again_at_growing_intervals_and_then_given_up(
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert len(set(_ids(receiver))) == 1
     webhook.refresh_from_db()
-    assert webhook.failing_since is None
+    assert (webhook.failing_since, webhook.last_problem) == (None, "")
     assert webhook.delivered_at == clock.now
 
 

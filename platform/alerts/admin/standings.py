@@ -16,7 +16,8 @@ def webhook_standing(webhook: Webhook, now: datetime) -> SafeString:
         return words.coloured("off", "quiet", webhook.disabled_reason or "switched off")
     if webhook.failing_since is not None:
         since = words.length(now - webhook.failing_since)
-        hint = f"No success since {words.plain(webhook.failing_since)}; off after three days"
+        since_when = words.plain(webhook.failing_since)
+        hint = f"{webhook.last_problem}; no success since {since_when}, off after three days"
         return words.coloured(f"failing for {since}", "bad", hint)
     if webhook.delivered_at is None:
         return words.coloured("not used yet", "quiet", "Nothing was delivered to it so far")

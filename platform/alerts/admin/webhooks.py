@@ -197,6 +197,7 @@ class WebhookAdmin(StaffAdmin):
         return {
             "standing": webhook_standing(webhook, now),
             "reason": webhook.disabled_reason,
+            "problem": webhook.last_problem,
             "last_success": words.moment(webhook.delivered_at, now),
             "waiting": words.grouped(by_state.get(Delivery.State.WAITING, 0)),
             "orders": webhook_orders.fit_orders(webhook) if may else [],

@@ -3,7 +3,8 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
 
 from alerts.models import Delivery, Try, Webhook
 from alerts.posting import Answer
@@ -54,9 +55,11 @@ def _judge(webhook_id: int, answer: Answer, now: datetime) -> None:
     """A success forgives; 410 Gone, and failures for days, switch the webhook off."""
     row = Webhook.objects.filter(pk=webhook_id)
     if answer.is_good:
-        row.update(failing_since=None, delivered_at=now)
+        row.update(failing_since=None, last_problem="", delivered_at=now)
         return
-    row.filter(failing_since__isnull=True).update(failing_since=now)
+    row.update(
+        failing_since=Coalesce("failing_since", Value(now)), last_problem=answer.problem[:300]
+    )
     webhook = row.filter(is_enabled=True).first()
     if webhook is None or webhook.failing_since is None:
         return

@@ -68,9 +68,17 @@ def edit(
 def enable(webhook_id: int) -> Webhook:
     """Events from now on are posted to it; its failures are forgotten."""
     webhook = _locked(webhook_id)
-    webhook.is_enabled, webhook.disabled_reason = True, ""
+    webhook.is_enabled, webhook.disabled_reason, webhook.last_problem = True, "", ""
     webhook.failing_since = webhook.busy_until = None
-    webhook.save(update_fields=["is_enabled", "disabled_reason", "failing_since", "busy_until"])
+    webhook.save(
+        update_fields=[
+            "is_enabled",
+            "disabled_reason",
+            "last_problem",
+            "failing_since",
+            "busy_until",
+        ]
+    )
     return webhook
 
 
