@@ -16,7 +16,7 @@ _STEPS_KEPT = timedelta(hours=6)
 _DAYS_KEPT = timedelta(days=800)
 # Of an hour of which submissions are being forgotten the count stays what it is.
 _MARGIN = timedelta(hours=2)
-_AT_ONCE = 144
+_AT_ONCE = 24
 
 
 def count(*, kept: timedelta, now: datetime, calm: timedelta = _CALM, seconds: float = 15.0) -> int:

@@ -108,8 +108,9 @@ ROWS_OF_KEYS = (
 
 
 def alone() -> bool:
-    """Whether nobody else counts until this transaction ends."""
+    """Whether nobody else counts until this transaction ends; it may take its time."""
     with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout TO '10min'")
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
         return bool(cursor.fetchone()[0])
 

@@ -71,12 +71,12 @@ FROM tipping_ttlclass c CROSS JOIN (SELECT n, now() - interval '45 days'
 """
 _ADDRESSES = """
 INSERT INTO tipping_tipaddress (pubkey, batch_id, position, edge_id, issued_at, key_id)
-SELECT sha256(('tip' || n)::bytea), b.id, n / b.many, e.id, now() - interval '10 days',
-  (%(keys)s::bigint[])[1 + n %% %(keys_count)s]
-FROM generate_series(0, %(addresses)s - 1) AS n
-JOIN (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place, count(*) OVER () AS many
-  FROM tipping_tipbatch WHERE state = 'closed') AS b ON b.place = n %% b.many
-CROSS JOIN (SELECT min(id) AS id FROM tipping_edge) AS e ORDER BY n
+SELECT sha256(('tip' || n)::bytea), b.ids[1 + n %% b.many], n / b.many, e.id,
+  now() - interval '10 days', (%(keys)s::bigint[])[1 + n %% %(keys_count)s]
+FROM (SELECT array_agg(id ORDER BY id) AS ids, count(*)::int AS many FROM tipping_tipbatch
+  WHERE state = 'closed') AS b
+CROSS JOIN (SELECT min(id) AS id FROM tipping_edge) AS e
+CROSS JOIN generate_series(0, %(addresses)s - 1) AS n ORDER BY n
 """
 _ENTRIES = """
 INSERT INTO tipping_tipentry (signature, pubkey, kind, lamports, slot, is_static, key_id,
@@ -106,6 +106,7 @@ def fill(cursor: Any, submissions: int, keys: Sequence[int]) -> None:
         "addresses": max(16, submissions // 4),
         "batches": max(1, min(submissions // 200, 3_000)),
     }
+    cursor.execute("SET statement_timeout TO 0")
     cursor.execute(
         "INSERT INTO tipping_edge (name, first_seen_at) VALUES ('edge-1', now())"
         " ON CONFLICT DO NOTHING"
@@ -121,3 +122,4 @@ def fill(cursor: Any, submissions: int, keys: Sequence[int]) -> None:
         "ANALYZE priority_submission, priority_attempt, priority_bundle, tipping_tipaddress,"
         " tipping_tipbatch, tipping_tipentry, priority_landingchange"
     )
+    cursor.execute("RESET statement_timeout")
