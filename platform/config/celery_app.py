@@ -127,6 +127,11 @@ app.conf.beat_schedule = {
         "schedule": 300.0,
         "options": {"expires": 300.0},
     },
+    "forget-sessions": {
+        "task": "staff.tasks.forget_sessions",
+        "schedule": 3_600.0,
+        "options": {"expires": 3_600.0},
+    },
     "index-segments": {
         "task": "rewind.tasks.index_segments",
         "schedule": 300.0,
