@@ -133,7 +133,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     change_form_outer_after_template = "admin/ingest/rangeorder/findings.html"
     readonly_fields = (
         *("slots", "what", "areas", "asked_of", "standing", "progress", "why"),
-        *("sound", "stored", "changed", "found", "asked", "begun", "ended"),
+        *("sound_slots", "stored_slots", "changed_slots", "found", "asked", "begun", "ended"),
     )
 
     def get_form(self, *_args: Any, **_kwargs: Any) -> Any:
@@ -146,7 +146,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         first = ("slots", "what", "areas", "asked_of", "standing", "progress", "why")
         return (
             (None, {"fields": first}),
-            ("Result", {"fields": ("sound", "stored", "changed", "found")}),
+            ("Result", {"fields": ("sound_slots", "stored_slots", "changed_slots", "found")}),
             ("Times", {"fields": ("asked", "begun", "ended")}),
         )
 
@@ -192,11 +192,19 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         )
         obj.__dict__.update(order.__dict__)
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        told: dict[str, Any] = super().get_changeform_initial_data(request)
+        if told.get("kind") == RangeOrder.Kind.REINGEST:
+            told.setdefault("source", orders.STREAM)
+        return told
+
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         try:
-            response: HttpResponse = super().add_view(request, form_url, extra_context)
+            one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
+            context = {**one_button, "title": "Order over slots", **(extra_context or {})}
+            response: HttpResponse = super().add_view(request, form_url, context)
         except OrderRefused as refused:  # somebody else's came between the look and the order
             messages.error(request, str(refused))
             return HttpResponseRedirect(reverse("admin:ingest_rangeorder_changelist"))
@@ -317,16 +325,16 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     def why(self, order: RangeOrder) -> str:
         return order.failure or "none"
 
-    @admin.display(description="as they should be")
-    def sound(self, order: RangeOrder) -> str:
+    @admin.display(description="slots as they should be")
+    def sound_slots(self, order: RangeOrder) -> str:
         return words.grouped(order.sound)
 
-    @admin.display(description="were lacking and came")
-    def stored(self, order: RangeOrder) -> str:
+    @admin.display(description="slots that were lacking and came")
+    def stored_slots(self, order: RangeOrder) -> str:
         return words.grouped(order.stored)
 
-    @admin.display(description="differed and came anew")
-    def changed(self, order: RangeOrder) -> str:
+    @admin.display(description="slots that differed and came anew")
+    def changed_slots(self, order: RangeOrder) -> str:
         return words.grouped(order.changed)
 
     @admin.display(description="findings")

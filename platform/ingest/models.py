@@ -15,7 +15,7 @@ class RangeOrder(models.Model):
 
     class Kind(models.TextChoices):
         REINGEST = "reingest", "re-ingest"
-        VERIFY = "verify"
+        VERIFY = "verify", "verification"
 
     class State(models.TextChoices):
         QUEUED = "queued"

@@ -135,7 +135,7 @@ class CoverageAdmin(ReadOnlyAdmin):
         return TemplateResponse(
             request,
             f"admin/rewind/slottally/{name}.html",
-            {**self.admin_site.each_context(request), "opts": self.opts, **context},
+            {**self.admin_site.each_context(request), **context},
         )
 
 
@@ -153,7 +153,12 @@ def _orders(request: HttpRequest, window: SlotRange | None = None) -> dict[str, 
     except NoReverseMatch:
         return {}
     query = "" if window is None else f"&first_slot={window.first}&last_slot={window.last}"
-    return {"verify": f"{add}?kind=verify{query}", "reingest": f"{add}?kind=reingest{query}"}
+    # A whole epoch is too much to fetch at once; whoever wants that names parts of it.
+    small = window is None or window.size <= MOST_SLOTS
+    return {
+        "verify": f"{add}?kind=verify{query}",
+        "reingest": f"{add}?kind=reingest{query}" if small else "",
+    }
 
 
 def _epoch_words(known: Epochs) -> str:

@@ -180,28 +180,40 @@ def _page(name: str) -> str:
 
 
 def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
-    """Neighbouring slots of which the same is to be said, as lines of a table."""
+    """Neighbouring slots of which the same is to be said, as lines of a table; where nothing is
+    lacking, skipped slots stand with those beside them.
+    """
     lines = []
-    key = lambda each: (each.archive, each.ledger, each.archive_gap, each.ledger_gap)  # noqa: E731
-    for _, run in groupby(states, key=key):
+    for _, run in groupby(states, key=_alike):
         members = list(run)
         first, last = members[0], members[-1]
         lines.append(
             {
                 "slots": f"{first.slot}" if first is last else f"{first.slot} to {last.slot}",
                 "size": words.grouped(len(members)),
-                "areas": [
-                    {
-                        "state": getattr(first, area),
-                        "hue": _WORDS[getattr(first, area)],
-                        "hint": STATE_HINTS[getattr(first, area)],
-                        "link": _link_of(first, area),
-                    }
-                    for area in ("archive", "ledger")
-                ],
+                "areas": [_in_words(members, area) for area in ("archive", "ledger")],
             }
         )
     return lines
+
+
+_FINE = {State.HELD, State.SKIPPED}
+
+
+def _alike(each: SlotStates) -> tuple[Any, ...]:
+    archive, ledger = (None if state in _FINE else state for state in (each.archive, each.ledger))
+    return archive, ledger, each.archive_gap, each.ledger_gap
+
+
+def _in_words(members: Sequence[SlotStates], area: str) -> dict[str, str]:
+    found = sorted({getattr(each, area) for each in members})
+    first: State = found[0]
+    return {
+        "state": " or ".join(found),
+        "hue": _WORDS[first],
+        "hint": "; ".join(STATE_HINTS[state] for state in found),
+        "link": _link_of(members[0], area) if len(members) == 1 or first not in _FINE else "",
+    }
 
 
 _WORDS = {

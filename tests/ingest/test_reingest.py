@@ -6,11 +6,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from chain.epochs import EpochSchedule
 from historical.models import Block, BlockTally
 from historical.services.removal import remove_blocks
 from ingest import sources
 from ingest.models import Finding, RangeOrder
 from rewind.models import AccountChange, ArchivedSlot, SlotTally
+from rewind.services import epochs
 from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to, is_localnets_chain
 from tests.localnet_process import running_localnet
@@ -37,6 +39,8 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
         localnet.call("setFaults", {"replaySlots": 2_000})
         with worker(), follower(localnet.geyser_url, localnet.url):
             archived_to(25)
+        # The follower has asked the node how long an epoch is.
+        assert epochs.epochs() == (EpochSchedule(8_640), True)
         slots = list(ArchivedSlot.objects.order_by("slot").values_list("slot", flat=True))
         last, node = slots[-1], sources.nodes()[0].name
         changes = {slot.slot: slot.changes for slot in ArchivedSlot.objects.all()}

@@ -196,6 +196,6 @@ def test_who_may_not_see_coverage_sees_none_and_who_may_only_look_orders_nothing
     user.user_permissions.add(Permission.objects.get(codename="view_slottally"))
     assert "Re-ingest" not in text_of(client, COVERAGE)
     user.user_permissions.add(Permission.objects.get(codename="order_ranges"))
-    assert "rangeorder/add/?kind=reingest&amp;first_slot=0&amp;last_slot=431999" in text_of(
+    assert "rangeorder/add/?kind=verify&amp;first_slot=0&amp;last_slot=431999" in text_of(
         client, f"{COVERAGE}epoch/"
     )

@@ -24,7 +24,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "kind",
-                    models.TextField(choices=[("reingest", "re-ingest"), ("verify", "Verify")]),
+                    models.TextField(
+                        choices=[("reingest", "re-ingest"), ("verify", "verification")]
+                    ),
                 ),
                 ("first_slot", columns.numbers.SlotColumn()),
                 ("last_slot", columns.numbers.SlotColumn()),
