@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -47,6 +47,7 @@ class AlarmAdmin(ReadOnlyAdmin):
     list_per_page = 50
     paginator = InfinitePaginator
     show_full_result_count = False
+    ordering = (F("closed_at").desc(nulls_first=True), "-pk")
     actions = ("acknowledge",)
     change_form_outer_after_template = "admin/operations/alarm/orders.html"
     fieldsets = ((None, {"fields": ("what", "level", "told", "advice", "standing", "seen")}),)
@@ -141,17 +142,19 @@ class AlarmAdmin(ReadOnlyAdmin):
         now = timezone.now()
         if alarm.closed_at is None:
             began = words.moment(alarm.began_at, now)
-            return format_html("{} since {}", words.coloured("open", "bad"), began)
+            return format_html("<span>{} since {}</span>", words.coloured("open", "bad"), began)
         lasted = words.length(alarm.closed_at - alarm.began_at)
         closed = words.moment(alarm.closed_at, now)
-        return format_html("{} {}, after {}", words.coloured("closed", "good"), closed, lasted)
+        return format_html(
+            "<span>{} {}, after {}</span>", words.coloured("closed", "good"), closed, lasted
+        )
 
     @admin.display(description="who is at it", ordering="acknowledged_at")
     def seen(self, alarm: Alarm) -> SafeString | str:
         if alarm.acknowledged_at is None:
             return "nobody yet" if alarm.closed_at is None else "-"
         when = words.moment(alarm.acknowledged_at, timezone.now())
-        return format_html("{}, {}", alarm.acknowledged_by or "somebody", when)
+        return format_html("<span>{}, {}</span>", alarm.acknowledged_by or "somebody", when)
 
 
 def title_of(alarm: Alarm) -> str:

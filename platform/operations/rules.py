@@ -284,7 +284,7 @@ RULES = (
     ),
     Rule(
         *("clock_stopped", CRITICAL, 30, 20, "The clock stands still"),
-        "Start worker and beat again: nothing is rotated, swept or mailed until they run.",
+        "Start worker and beat again: nothing is rotated or swept until they run.",
         *("", _clock_stopped),
     ),
     Rule(

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
+from alerts.tasks import tell_people
 from operations.models import Sample
 from operations.readings.present import MOMENT_SECONDS, Readings, read
 from operations.rules import CLOCK_PATIENCE
@@ -41,6 +42,7 @@ def stand_in() -> None:
     try:
         if is_overdue(now=timezone.now()) and watch(now=timezone.now()):
             log.warning("neither worker nor beat watches: this web process does")
+            tell_people()  # the worker that would is the one that is missing
     except Exception as error:
         connection.close()
         log.warning("nobody watches, and this web process cannot: %s", str(error).strip())

@@ -1,0 +1,59 @@
+"""The home page in a real browser: alive by itself, and honest when nobody answers."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+
+def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_again(
+    watched: Callable[[], Any],
+) -> None:
+    from django.contrib.sessions.models import Session
+
+    from operations.models import Alarm
+
+    visitor = watched()
+    visitor.sign_in()
+    page = visitor.page
+    page.clock.install()
+    visitor.open("/admin/")
+
+    def wait_a_beat() -> None:
+        page.clock.fast_forward(3_100)
+
+    pulse = page.locator("#tm-pulse")
+    pulse.get_by_text("Live, as of").wait_for()
+    assert "Nothing does." in page.inner_text("#needs")
+
+    began = timezone.now() - timedelta(minutes=4)
+    Alarm.objects.create(
+        name="no_upstream",
+        severity="critical",
+        text="No upstream is enabled: what is accepted will expire.",
+        began_at=began,
+        opened_at=began,
+    )
+    wait_a_beat()
+    # Without a word from who looks at it.
+    page.locator("#needs").get_by_text("No upstream is enabled").wait_for()
+    assert "4 min ago" in page.inner_text("#needs")
+
+    visitor.refusals_expected = True
+    page.route("**/admin/live/**", lambda route: route.fulfill(status=503, body="away"))
+    wait_a_beat()
+    pulse.get_by_text("Stale since").wait_for()
+    assert "answers with an error (503)" in pulse.inner_text()
+    assert page.locator("#tm-live.tm-stale").count() == 1
+    page.unroute("**/admin/live/**")
+    wait_a_beat()
+    pulse.get_by_text("Live, as of").wait_for()
+
+    Session.objects.all().delete()
+    wait_a_beat()
+    pulse.get_by_text("You are signed out").wait_for()
+    assert pulse.get_by_role("link", name="Sign in again").get_attribute("href") == (
+        "/admin/login/?next=/admin/"
+    )
+    assert "No upstream is enabled" in page.inner_text("#needs"), "what was seen last stays"
