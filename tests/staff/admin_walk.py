@@ -9,6 +9,7 @@ from uuid import uuid4
 from django.contrib import admin
 from django.contrib.postgres.fields import ArrayField
 from django.db import DatabaseError, models, transaction
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 from solders.pubkey import Pubkey
@@ -77,6 +78,11 @@ def of_our_own(keys: dict[str, str]) -> list[str]:
         row = f"{page}{keys.get(page, '1')}/"
         known |= {f"{page}add/", row, *(row + what for what in ("change/", "delete/", "history/"))}
     return [address for address in addresses(keys) if address not in known]
+
+
+def without_token(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """What a form without its token is answered, in few words."""
+    return HttpResponse("no token", status=403)
 
 
 def _routes(patterns: list[Any], before: str) -> Iterator[str]:
