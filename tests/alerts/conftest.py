@@ -1,9 +1,12 @@
 """Receivers on this machine: of webhooks and of mails."""
 
+import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from email import message_from_bytes, policy
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -85,8 +88,6 @@ class MailServer:
         self.refusal = ""
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
-        from email import message_from_bytes, policy
-
         if self.refusal:
             return self.refusal
         parsed = message_from_bytes(envelope.content, policy=policy.default)
@@ -97,8 +98,7 @@ class MailServer:
 @pytest.fixture
 def mail_server(settings: Any) -> Iterator[MailServer]:
     """A real SMTP server, which the service is set to."""
-    import socket
-
+    logging.getLogger("mail.log").setLevel(logging.WARNING)  # it tells of every line
     server = MailServer()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

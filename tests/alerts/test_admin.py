@@ -16,6 +16,12 @@ HOOKS, DELIVERIES, EVENTS = (f"/admin/alerts/{name}/" for name in ("webhook", "d
 
 
 @pytest.fixture
+def admin_user(db: None) -> Any:
+    """Without a password, whose hashing would take longer than most tests here."""
+    return User.objects.create_superuser("boss")
+
+
+@pytest.fixture
 def signed_in(client: Any) -> Callable[..., Any]:
     """`signed_in("view_webhook")`: a client of a user who may do that."""
 
@@ -256,28 +262,20 @@ def many(ada: Any, hook: Any, clock: Any) -> None:
     Try.objects.bulk_create(Try(delivery=each, at=clock.now, status=204) for each in deliveries)
 
 
-@pytest.mark.parametrize(
-    ("path", "most"),
-    [
-        (HOOKS, 14),
-        (DELIVERIES, 12),
-        (f"{DELIVERIES}?state=waiting", 12),
-        (f"{DELIVERIES}?q=Ada", 13),
-        (f"{DELIVERIES}?q=ada@example.com", 13),
-        (EVENTS, 12),
-        (f"{EVENTS}?kind=key.revoked", 12),
-        (f"{EVENTS}?concerns=staff", 12),
-        (f"{EVENTS}?q=Ada", 13),
-    ],
-)
 def test_lists_cost_the_same_however_many_rows_there_are(
-    admin_client: Any, many: None, django_assert_max_num_queries: Any, path: str, most: int
+    admin_client: Any, many: None, django_assert_max_num_queries: Any
 ) -> None:
-    with django_assert_max_num_queries(most):
-        response = admin_client.get(path)
-    assert response.status_code == 200
-    rows = response.context["cl"].result_list
-    assert len(rows) == (1 if path == HOOKS else 50)
+    for path in (
+        HOOKS,
+        *(DELIVERIES, f"{DELIVERIES}?state=waiting"),
+        *(f"{DELIVERIES}?q=Ada", f"{DELIVERIES}?q=ada@example.com"),
+        *(EVENTS, f"{EVENTS}?kind=key.revoked", f"{EVENTS}?concerns=staff", f"{EVENTS}?q=Ada"),
+    ):
+        with django_assert_max_num_queries(13):
+            response = admin_client.get(path)
+        assert response.status_code == 200
+        rows = response.context["cl"].result_list
+        assert len(rows) == (1 if path == HOOKS else 50), path
 
 
 def test_a_webhooks_page_costs_the_same_however_much_it_got(
