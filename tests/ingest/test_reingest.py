@@ -36,6 +36,7 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
         settings.UPSTREAM_RPC_URL = localnet.url
         settings.FILL_RPC_URLS = [localnet.url]
         sources.nodes.cache_clear()
+        sources.upstream_node.cache_clear()
         localnet.call("setFaults", {"replaySlots": 2_000})
         with worker(), follower(localnet.geyser_url, localnet.url):
             archived_to(25)
@@ -77,5 +78,6 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
         call_command("verify_range", "0", str(last), "--node", node)
         assert RangeOrder.objects.latest("pk").findings == 0
     sources.nodes.cache_clear()
+    sources.upstream_node.cache_clear()
     assert sum(tally.blocks for tally in BlockTally.objects.all()) == Block.objects.count()
     assert sum(tally.slots for tally in SlotTally.objects.all()) == len(slots)
