@@ -1,6 +1,7 @@
-"""Landing and tipping in a real browser: wide and narrow, light and dark, by hand."""
+"""Landing and tipping in a real browser: what hangs on scripts, and orders given by hand."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,67 +9,54 @@ import pytest
 from tests.browser.test_admin import SCREENSHOTS, look
 
 PAGES = {
-    "submissions": "/admin/priority/submission/",
-    "bundles": "/admin/priority/bundle/",
+    "landing": "/admin/priority/submission/landing/",
     "upstreams": "/admin/priority/upstream/",
-    "tip-classes": "/admin/tipping/ttlclass/",
+    "tip-desk": "/admin/tipping/ttlclass/",
     "tip-batches": "/admin/tipping/tipbatch/",
-    "tip-addresses": "/admin/tipping/tipaddress/",
-    "tip-ledger": "/admin/tipping/tipentry/",
-    "tip-sweeps": "/admin/tipping/tipsweep/",
 }
 
 
 @pytest.fixture(autouse=True)
 def folders() -> None:
-    for state in ("empty", "full"):
-        (SCREENSHOTS / state).mkdir(parents=True, exist_ok=True)
+    (SCREENSHOTS / "full").mkdir(parents=True, exist_ok=True)
 
 
 def fill() -> dict[str, str]:
-    """Something of everything; the pages of single rows."""
+    """Something of everything: an upstream's page, and a signature to look up."""
     from django.utils import timezone
 
     from access.models import Tier
     from access.services.keys import issue_key
     from access.store import customer_by_name
+    from priority.services import tallying
     from tests.priority.landed_samples import fill_landing
+    from tests.priority.test_landing_tallies import mark_all
     from tests.tipping.tipped_samples import fill_tipping
+    from tipping.store import tip_days
 
     now = timezone.now()
     basic = Tier.objects.get_or_create(name="basic", defaults={"rank": 10})[0]
     owner = customer_by_name("Northern Lights Validators and Archive Services")
     key = issue_key(owner, tier=basic, name="the arbitrage bot of the night shift").key
-    landed, tipped = fill_landing(now, key=key, rounds=5), fill_tipping(now, key=key)
+    landed = fill_landing(now, key=key, rounds=5)
+    fill_tipping(now, key=key)
+    mark_all()
+    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    tip_days.count_days()
     return {
-        "submission": f"{PAGES['submissions']}{landed['landed']}/change/",
-        "bundle": f"{PAGES['bundles']}{landed['bundle']}/change/",
         "upstream": f"{PAGES['upstreams']}{landed['frankfurt']}/change/",
-        "tip-batch": f"{PAGES['tip-batches']}{tipped['batch']}/change/",
-        "tip-address": f"{PAGES['tip-addresses']}{tipped['address']}/change/",
-        "tip-sweep": f"{PAGES['tip-sweeps']}{tipped['sweep']}/change/",
-        "home-landing": "/admin/",
+        "signature": landed["signature"],
     }
 
 
-def test_the_pages_without_data(watched: Callable[[], Any]) -> None:
-    visitor = watched()
-    visitor.sign_in()
-    wrong = []
-    for name in ("submissions", "tip-classes", "tip-ledger"):
-        wrong += look(visitor, name, PAGES[name], "empty")
-    assert not wrong, "\n".join(wrong)
-
-
-def test_the_pages_with_data_and_orders_given_on_them(watched: Callable[[], Any]) -> None:
+def test_orders_are_given_and_one_is_looked_up_by_hand(watched: Callable[[], Any]) -> None:
     from priority.models import Upstream
 
     visitor = watched()
     single = fill()
     visitor.sign_in()
-    wrong = []
-    for name, path in {**PAGES, **single}.items():
-        wrong += look(visitor, name, path, "full")
+    wrong = look(visitor, "landing", PAGES["landing"], "full")
+    wrong += look(visitor, "tip-desk", PAGES["tip-desk"], "full")
     assert not wrong, "\n".join(wrong)
 
     page = visitor.page
@@ -78,8 +66,21 @@ def test_the_pages_with_data_and_orders_given_on_them(watched: Callable[[], Any]
         box.check()
     page.select_option("select[name=action]", "reset_breaker")
     page.click("button[name=index]")
-    page.wait_for_selector("text=1 upstream is tried again")
+    page.wait_for_selector("text=Tried again now: frankfurt.")
     assert not Upstream.objects.filter(broken_until__isnull=False).exists()
+    visitor.open(single["upstream"])
+    page.click("text=Drain")
+    page.wait_for_selector("text=No new submissions go to: frankfurt.")
+    visitor.open(PAGES["landing"])
+    page.fill("input[type=search][name=q]", single["signature"])
+    page.click("text=Look up")
+    page.wait_for_selector("text=its fate is final")
+    visitor.open(PAGES["tip-desk"])
+    left = page.inner_text(".tm-countdown >> nth=0")
+    page.wait_for_function("t => document.querySelector('.tm-countdown').innerText != t", arg=left)
+    page.click("text=Rotate now >> nth=0")
+    page.click("button:has-text('Rotate now')")
+    page.wait_for_selector("text=a new batch is open")
     page.set_viewport_size({"width": 1440, "height": 500})
     visitor.open(PAGES["tip-batches"])
     boxes = page.query_selector_all("#changelist-form tbody input.action-select")

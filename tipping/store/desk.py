@@ -45,12 +45,14 @@ def last_swept() -> dict[int, datetime]:
 
 
 def last_batches(ttl_class_ids: Iterable[int], *, since: datetime, most: int) -> list[TipBatch]:
-    """The newest batches of each class that were open since then, oldest first."""
+    """The newest batches of each class whose addresses were good since then, in the order in which
+    they opened.
+    """
     rows = TipBatch.objects.filter(ttl_class__in=list(ttl_class_ids), opened_at__isnull=False)
     ranked = rows.filter(expires_at__gt=since).annotate(
         place=Window(RowNumber(), partition_by=F("ttl_class"), order_by=F("number").desc())
     )
-    return sorted(ranked.filter(place__lte=most), key=lambda batch: batch.number)
+    return list(ranked.filter(place__lte=most).order_by("opened_at", "number"))
 
 
 def issued_of(batches: Iterable[int]) -> dict[int, int]:
