@@ -1,9 +1,12 @@
 """A few threads at a time for what waits on others."""
 
+import logging
 import threading
 from collections.abc import Callable
 
 from django.db import connection
+
+log = logging.getLogger(__name__)
 
 
 class Places:
@@ -32,6 +35,8 @@ class Places:
     def _run(self, work: Callable[[], object]) -> None:
         try:
             work()
+        except Exception:
+            log.exception("work in a thread failed; what it had claimed comes back by itself")
         finally:
             connection.close()
             with self._changed:
