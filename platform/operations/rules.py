@@ -280,7 +280,8 @@ RULES = (
         *("priority_submission_changelist", _landing_low),
     ),
     Rule(
-        "process_missing", CRITICAL, 0, 5, "A process is missing", _SUPERVISED, "", _process_missing
+        *("process_missing", CRITICAL, 20, 5, "A process is missing"),
+        *(_SUPERVISED, "", _process_missing),
     ),
     Rule(
         *("clock_stopped", CRITICAL, 30, 20, "The clock stands still"),

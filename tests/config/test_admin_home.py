@@ -98,9 +98,10 @@ def test_without_alarms_it_says_that_nothing_is_the_matter_and_who_looks(admin_c
     assert "Nothing does." in text
     assert "Nobody has looked at the rules yet" in text
     Sample.objects.create(at=timezone.now(), resolution=15)
-    assert "Nobody has looked" not in home(admin_client)
+    text = home(admin_client)
+    assert "Nobody has looked" not in text and "Neither worker" not in text
     Sample.objects.update(at=timezone.now() - timedelta(minutes=3))
-    assert "Nobody has looked at the rules for 3 min" in home(admin_client)
+    assert "Neither worker nor beat has done its work for 3 min" in home(admin_client)
 
 
 # --- lines over time ---

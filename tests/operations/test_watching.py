@@ -166,7 +166,8 @@ def test_dead_processes_are_missed_one_by_one_and_what_is_not_known_changes_noth
         ProcessReading(each.kind, 0, NOON - seconds(50)) if each.kind == "worker" else each
         for each in readings.processes
     ]
-    alarms.evaluate(changed(readings, processes=missing), now=NOON)
+    for after in (0, 30):
+        alarms.evaluate(changed(readings, processes=missing), now=NOON + seconds(after))
     (alarm,) = alarms.open_alarms()
     assert (alarm.name, alarm.subject) == ("process_missing", "worker")
     assert "it was heard 50 s ago" in alarm.text
@@ -197,6 +198,13 @@ def test_a_web_process_watches_only_when_nobody_else_has() -> None:
     watching.watch(now=NOON)
     assert not watching.is_overdue(now=NOON + seconds(59))
     assert watching.is_overdue(now=NOON + seconds(60))
+    # Then every 15 s, until the worker is back; what the worker did last is not forgotten.
+    watching.watch(now=NOON + seconds(60), stands_in=True)
+    assert not watching.is_overdue(now=NOON + seconds(74))
+    assert watching.is_overdue(now=NOON + seconds(75))
+    assert read(NOON + seconds(75)).sampled_at == NOON
+    watching.watch(now=NOON + seconds(75))
+    assert not watching.is_overdue(now=NOON + seconds(134))
 
 
 def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 
 from access.admin import words
 from operations.home import figures
-from operations.home.cards import Card, list_of, number_word
+from operations.home.cards import Card, link_to, list_of, number_word
 from operations.readings.landing import WINDOW, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
@@ -43,8 +43,8 @@ def rate(request: HttpRequest, now: Readings) -> Card:
         state,
         f"Of {words.grouped(found.settled)} that are settled; the others are on their way.",
         rows,
-        list_of(request, "priority", "submission"),
-        "Submissions",
+        link_to(request, "priority_landing", "priority.view_submission"),
+        "Landing",
         figures.LANDED,
         empty="Nothing was submitted.",
     )

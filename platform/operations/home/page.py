@@ -144,9 +144,13 @@ def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
 
 
 def _unwatched(readings: Readings, now: datetime) -> str:
-    """Since when nobody looks at the rules; empty while somebody does."""
+    """That the worker does not look at the rules; empty while it does."""
     if readings.sampled_at is None:
-        return "yet"
+        return "Nobody has looked at the rules yet: worker and beat do, once they run."
     if now - readings.sampled_at < CLOCK_PATIENCE:
         return ""
-    return f"for {words.length(now - readings.sampled_at)}"
+    since = words.length(now - readings.sampled_at)
+    return (
+        f"Neither worker nor beat has done its work for {since}: web processes look at the rules in"
+        " their place, and what you see here is read just now."
+    )

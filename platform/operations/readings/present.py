@@ -16,6 +16,7 @@ from operations.readings import calls, chain, landing, processes, servers, tips
 
 # A sample of one moment stands for so long.
 MOMENT_SECONDS = 15
+STOOD_IN = "stood_in"
 _KEY = f"{NAMESPACE}readings"
 # What several pages and a scrape ask for in the same moment is read once.
 _SHARED_MILLISECONDS = 2_000
@@ -24,7 +25,9 @@ _RATE = timedelta(seconds=40)
 
 
 class Readings(msgspec.Struct, frozen=True):
-    """The service at one moment. Parts that Redis alone knows are None while it is away."""
+    """The service at one moment. Parts that Redis alone knows are None while it is away.
+    `sampled_at` is when the worker watched over it last.
+    """
 
     at: datetime
     chain: chain.ChainReading
@@ -93,7 +96,7 @@ def read(now: datetime) -> Readings:
         disk=servers.read_disk(Path(settings.RUN_DIR)),
         alerts=servers.read_alerts(now),
         processes=processes.read_processes(now, newest_slot=found_chain.newest_slot),
-        sampled_at=None if newest is None else newest.at,
+        sampled_at=_sampled_at(samples),
     )
 
 
@@ -101,6 +104,18 @@ def _samples(now: datetime) -> list[Sample]:
     """The newest, of single moments, back to those that rates are taken against."""
     found = Sample.objects.filter(resolution=MOMENT_SECONDS, at__lte=now).order_by("-at")
     return list(found.defer("values")[: 4 * _RATE // timedelta(seconds=MOMENT_SECONDS) + 1])
+
+
+def stood_in(sample: Sample) -> bool:
+    """Whether a web process took it in the worker's place."""
+    return bool(sample.totals.get(STOOD_IN))
+
+
+def _sampled_at(samples: list[Sample]) -> datetime | None:
+    """When the worker took a sample last; at the latest, where it has not for minutes."""
+    if not samples:
+        return None
+    return next((each for each in samples if not stood_in(each)), samples[-1]).at
 
 
 def slots_stored(counts: dict[tallies.Tally, int]) -> int:

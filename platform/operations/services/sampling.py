@@ -7,7 +7,7 @@ from django.db import connection
 
 from operations.models import Sample
 from operations.readings.calls import call_totals
-from operations.readings.present import MOMENT_SECONDS, Readings, slots_stored
+from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
 
 MEAN_SECONDS = 300
 MOMENTS_KEPT = timedelta(hours=2)
@@ -26,13 +26,15 @@ FROM (
 """
 
 
-def store_sample(readings: Readings, *, now: datetime) -> bool:
-    """Keeps the readings for this step of time; False when somebody has."""
+def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
+    """Keeps the readings for this step of time; False when somebody has. `stands_in`: it is not the
+    worker who does.
+    """
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
         resolution=MOMENT_SECONDS,
         values=values_of(readings),
-        totals=_totals_of(readings),
+        totals=_totals_of(readings) | {STOOD_IN: int(stands_in)},
     )
     before = Sample.objects.filter(resolution=sample.resolution, at=sample.at).exists()
     Sample.objects.bulk_create([sample], ignore_conflicts=True)
