@@ -55,13 +55,13 @@ class TimeFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: Entries) -> Entries:
         span = _SPANS.get(self.value() or "")
-        if span is not None:
-            queryset = queryset.filter(at__gte=timezone.now() - span[1])
         first, last = self.days["from"], self.days["until"]
+        if span is not None:
+            queryset = _since(queryset, timezone.now() - span[1])
         if first is not None:
-            queryset = queryset.filter(at__gte=_midnight(first))
+            queryset = _since(queryset, _midnight(first))
         if last is not None:
-            queryset = queryset.filter(at__lt=_midnight(last) + timedelta(days=1))
+            queryset = _before(queryset, _midnight(last) + timedelta(days=1))
         return queryset
 
     def choices(self, changelist: Any) -> Iterator[Any]:
@@ -127,6 +127,25 @@ class SubjectFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: Entries) -> Entries:
         chosen = self.value()
         return queryset if chosen is None else queryset.filter(subject_type=chosen)
+
+
+# Entries are written in the order of their numbers, and their moments are of shortly before: with
+# the numbers around a span, the list is a piece of the table, in its order.
+_WAITED = timedelta(minutes=1)
+
+
+def _since(entries: Entries, moment: datetime) -> Entries:
+    near = AuditEntry.objects.filter(at__gte=moment - _WAITED).order_by("at")
+    first = near.values_list("pk", flat=True).first()
+    return (
+        entries.none() if first is None else entries.filter(at__gte=moment, pk__gte=first - 1_000)
+    )
+
+
+def _before(entries: Entries, moment: datetime) -> Entries:
+    near = AuditEntry.objects.filter(at__lt=moment + _WAITED).order_by("-at")
+    last = near.values_list("pk", flat=True).first()
+    return entries.none() if last is None else entries.filter(at__lt=moment, pk__lte=last + 1_000)
 
 
 def _values(column: str) -> list[str]:

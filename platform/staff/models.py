@@ -49,14 +49,16 @@ class AuditEntry(models.Model):
 
 
 class AuditCheck(models.Model):
-    """How far the audit log was found unbroken: one row. It goes on from there, and starts again
-    at the first entry when it has reached the last.
+    """How far the audit log was found unbroken: one row. What comes new is looked at from there;
+    beside it a round goes from the first entry to the last, some entries at a time.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     entry_id = models.BigIntegerField(default=0, help_text="the last entry that was looked at")
     digest = models.BinaryField(max_length=32, default=bytes)
     looked_at = models.DateTimeField(null=True)
+    round_id = models.BigIntegerField(default=0, help_text="where the round is; 0: none goes on")
+    round_digest = models.BinaryField(max_length=32, default=bytes)
     # The last time that the end was reached without a break, and with how many entries.
     whole_at = models.DateTimeField(null=True)
     whole_to = models.BigIntegerField(default=0)

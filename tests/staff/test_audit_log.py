@@ -120,6 +120,26 @@ def test_a_cut_off_end_is_noticed_by_the_check_and_by_a_kept_mark(
         call_command("verify_audit_log", expect="nonsense")
 
 
+def test_a_long_log_is_looked_at_in_steps(allow_tampering: Callable[[str], None]) -> None:
+    from django.utils import timezone
+
+    from staff import audit, audit_chain
+
+    numbers = [audit.record(None, "counted", str(i)).pk for i in range(5)]
+    now = timezone.now()
+    steps = [audit_chain.check(now, most=2) for _ in range(4)]
+    assert [step.entry_id for step in steps] == [numbers[1], numbers[3], numbers[4], numbers[4]]
+    assert [step.round_id for step in steps] == [numbers[1], numbers[3], 0, 0]
+    assert [step.whole_at for step in steps] == [None, None, now, now]
+    allow_tampering(f"UPDATE staff_auditentry SET who = 'x' WHERE id = {numbers[2]}")
+    later = now + timedelta(days=1)
+    found = [bool(audit_chain.check(later, most=2).problem) for _ in range(5)]
+    assert found == [False, True, True, True, True]
+    allow_tampering(f"UPDATE staff_auditentry SET who = 'command line' WHERE id = {numbers[2]}")
+    found = [bool(audit_chain.check(later, most=2).problem) for _ in range(2)]
+    assert found == [True, False]  # the round that was on its way finds no break
+
+
 def test_changes_are_told_in_words_and_never_a_secret(admin_client: Any) -> None:
     from staff.models import AuditEntry
 
