@@ -167,8 +167,9 @@ def _tips(found: TipsReading) -> list[tuple[Any, Any]]:
         reverse("admin:tipping_tipentry_changelist"),
         f"{found.tips_today:,} tips to our addresses since 00:00 UTC, in finalized transactions",
     )
+    at_least = "at least " if found.today_is_cut else ""
     return [
-        (link, f"{words.grouped(found.lamports_today)} lamports"),
+        (link, f"{at_least}{words.grouped(found.lamports_today)} lamports"),
         ("Treasury", words.short(str(settings.TREASURY_ADDRESS))),
         ("Sweeps under way", words.grouped(found.sweeps)),
     ]

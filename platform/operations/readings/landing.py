@@ -13,8 +13,8 @@ from priority.submissions import ACCEPTED_STREAM
 
 WINDOW = timedelta(minutes=15)
 # Looked at, the newest: of a busy service a quarter of an hour has more, and these say as much.
-_SUBMISSIONS = 20_000
-_ATTEMPTS = 40_000
+_SUBMISSIONS = 5_000
+_ATTEMPTS = 10_000
 
 # What settled is what counts: of what is still under way nobody knows.
 _RECENT = """

@@ -9,8 +9,9 @@ from tipping.services import batches
 
 # What was recorded so long ago is committed, whoever recorded it.
 _SETTLED = timedelta(minutes=10)
-# Entries of a page's figure for today, the newest: of more it says "at least".
-_NEWEST = 50_000
+# The newest entries alone are looked at for what is not settled, and for today: of more than
+# these a page says "at least".
+_NEWEST = 20_000
 
 _SWEEPING = """
 SELECT (SELECT count(*) FROM tipping_tipbatch
@@ -21,7 +22,8 @@ SELECT (SELECT count(*) FROM tipping_tipbatch
        (SELECT min(planned_at) FROM tipping_tipsweep WHERE state = 'planned')
 """
 _SETTLED_ID = """
-SELECT coalesce(max(id), 0), coalesce(max(id) FILTER (WHERE recorded_at < %s), 0)
+SELECT coalesce(max(id), 0), coalesce(max(id) FILTER (WHERE recorded_at < %s), 0),
+       CASE WHEN count(*) = %s THEN min(id) ELSE 0 END
 FROM (SELECT id, recorded_at FROM tipping_tipentry ORDER BY id DESC LIMIT %s) AS newest
 """
 _SUMS = """
@@ -29,9 +31,10 @@ SELECT is_static, count(*), coalesce(sum(lamports), 0) FROM tipping_tipentry
 WHERE id > %s AND id <= %s AND kind = 'tip' GROUP BY 1
 """
 _TODAY = """
-SELECT count(*), coalesce(sum(lamports), 0) FROM (
-  SELECT kind, lamports, recorded_at FROM tipping_tipentry ORDER BY id DESC LIMIT %s
-) AS newest WHERE kind = 'tip' AND recorded_at >= %s
+SELECT count(*) FILTER (WHERE kind = 'tip'),
+       coalesce(sum(lamports) FILTER (WHERE kind = 'tip'), 0), count(*) = %s
+FROM (SELECT kind, lamports, recorded_at FROM tipping_tipentry ORDER BY id DESC LIMIT %s) AS newest
+WHERE recorded_at >= %s
 """
 _EVER = 2**62
 
@@ -61,7 +64,8 @@ class ClassReading(msgspec.Struct, frozen=True):
 
 class TipsReading(msgspec.Struct, frozen=True):
     """`unswept` batches are long past their time; `noted` ones have a note of the sweeper's. `sums`
-    are of all tips there are, `settled_sums` of those that are to be remembered.
+    are of all tips there are, `settled_sums` of those that are to be remembered. Where today is
+    cut, there were more.
     """
 
     classes: list[ClassReading]
@@ -71,6 +75,7 @@ class TipsReading(msgspec.Struct, frozen=True):
     oldest_sweep_at: datetime | None
     tips_today: int
     lamports_today: int
+    today_is_cut: bool
     sums: TipSums
     settled_sums: TipSums
 
@@ -82,7 +87,7 @@ def read_tips(now: datetime, *, sweep_after_seconds: int, known: TipSums) -> Tip
         cursor.execute(_SWEEPING, [late])
         unswept, noted, sweeps, oldest = cursor.fetchone()
     settled, every = _sums(now, known)
-    tips_today, lamports_today = _today(now)
+    tips_today, lamports_today, is_cut = _today(now)
     return TipsReading(
         classes=[_class(state) for state in batches.overview()],
         unswept=unswept,
@@ -91,6 +96,7 @@ def read_tips(now: datetime, *, sweep_after_seconds: int, known: TipSums) -> Tip
         oldest_sweep_at=oldest,
         tips_today=tips_today,
         lamports_today=lamports_today,
+        today_is_cut=is_cut,
         sums=every,
         settled_sums=settled,
     )
@@ -113,11 +119,11 @@ def _class(state: batches.ClassState) -> ClassReading:
 def _sums(now: datetime, known: TipSums) -> tuple[TipSums, TipSums]:
     """Of what is surely committed, and of everything."""
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLED_ID, [now - _SETTLED, _NEWEST])
-        newest, settled = cursor.fetchone()
+        cursor.execute(_SETTLED_ID, [now - _SETTLED, _NEWEST, _NEWEST])
+        newest, *settled = cursor.fetchone()
     if newest < known.upto:
         known = TipSums()  # the database went back: it was restored from a copy
-    base = _more(known, int(settled))
+    base = _more(known, max(settled))
     return base, _more(base, _EVER)
 
 
@@ -136,9 +142,9 @@ def _more(known: TipSums, upto: int) -> TipSums:
     )
 
 
-def _today(now: datetime) -> tuple[int, int]:
+def _today(now: datetime) -> tuple[int, int, bool]:
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     with connection.cursor() as cursor:
-        cursor.execute(_TODAY, [_NEWEST, midnight])
-        tips, lamports = cursor.fetchone()
-    return tips, int(lamports)
+        cursor.execute(_TODAY, [_NEWEST, _NEWEST, midnight])
+        tips, lamports, is_cut = cursor.fetchone()
+    return tips, int(lamports), is_cut
