@@ -41,12 +41,15 @@ _ROW = (
     " CASE WHEN s.state IN ('landed', 'failed') AND s.accepted_slot IS NOT NULL"
     " THEN greatest(s.slot - s.accepted_slot, 0) END AS slots"
 )
-# Of `rows` (id, start and what _ROW has): everything that is counted.
+# Of `rows` (id, start and what _ROW has): everything that is counted. How many rows there are is
+# nothing that a planner guesses: OFFSET 0 makes it look tries and addresses up one by one, and not
+# read whole tables for a handful.
 FACTS = f"""
 tries AS MATERIALIZED (
   SELECT r.id, r.start, r.tier, r.state, r.slots, r.accepted_at, a.upstream, a.outcome,
     a.started_at, a.latency_us, a.answer
-  FROM rows r JOIN priority_attempt a ON a.submission_id = r.id),
+  FROM rows r CROSS JOIN LATERAL (SELECT * FROM priority_attempt WHERE submission_id = r.id
+    OFFSET 0) AS a),
 taken AS MATERIALIZED (
   SELECT id, start, tier, state, slots, accepted_at, upstream, min(started_at) AS sent_at,
     (row_number() OVER (PARTITION BY id ORDER BY min(started_at), upstream) = 1)::int AS is_first
@@ -77,8 +80,9 @@ facts AS (
   FROM tries WHERE outcome <> 'failed' GROUP BY start, tier, upstream, n
   UNION ALL SELECT start, 'tip', tier, '', COALESCE(b.ttl_seconds::text, 'static') AS w,
     {_logarithm("tip_lamports")} AS n, count(*), sum(tip_lamports)::bigint
-  FROM rows r LEFT JOIN tipping_tipaddress t ON t.pubkey = r.tip_address
-  LEFT JOIN tipping_tipbatch b ON b.id = t.batch_id
+  FROM rows r LEFT JOIN LATERAL (SELECT ttl_seconds FROM tipping_tipaddress t
+    JOIN tipping_tipbatch ON tipping_tipbatch.id = t.batch_id WHERE t.pubkey = r.tip_address
+    OFFSET 0) AS b ON true
   WHERE r.state = 'landed' AND tip_lamports IS NOT NULL GROUP BY start, tier, w, n)
 """
 _OF_STEPS = (
