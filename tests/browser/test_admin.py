@@ -27,7 +27,7 @@ EMPTY_PAGES = {
     "blocks": "/admin/historical/block/",
     "imports": "/admin/historical/import/",
     "users": "/admin/auth/user/",
-    "groups": "/admin/auth/group/",
+    "audit-log": "/admin/staff/auditentry/",
     "password": "/admin/password_change/",
 }
 
