@@ -246,3 +246,20 @@ def test_each_rule_finds_what_it_is_for(name: str, parts: dict[str, Any]) -> Non
 def _found(name: str, readings: Any) -> list[Any]:
     (rule,) = [rule for rule in RULES if rule.name == name]
     return list(rule.check(readings) or [])
+
+
+def test_what_landed_is_told_by_the_way_it_went(issue: Any) -> None:
+    from priority.models import Upstream
+    from tests.priority.landed_samples import fill_landing
+
+    now = timezone.now()
+    fill_landing(now, key=issue().key, rounds=1)
+    found = read(now + seconds(1)).landing
+    assert found.settled and 0 < found.landed < found.settled
+    assert found.slots_to_land is not None and found.first_send_milliseconds is not None
+    by_name = {each.name: each for each in found.upstreams}
+    assert by_name.keys() >= set(Upstream.objects.values_list("name", flat=True))
+    for each in found.upstreams:
+        assert 0 <= each.landed <= each.settled <= each.sent
+    assert sum(each.landed for each in found.upstreams) > 0
+    assert sum(each.sent + each.refused + each.failed for each in found.upstreams) > 3

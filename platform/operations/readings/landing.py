@@ -26,15 +26,21 @@ SELECT state, count(*), count(*) FILTER (WHERE settled_at IS NOT NULL),
 FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS newest
 WHERE accepted_at >= %s GROUP BY state
 """
+# First by way and submission, which the database does without sorting names.
 _BY_UPSTREAM = """
-SELECT a.upstream, count(*) FILTER (WHERE a.outcome = 'sent'),
-       count(*) FILTER (WHERE a.outcome = 'refused'), count(*) FILTER (WHERE a.outcome = 'failed'),
-       avg(a.latency_us) / 1000.0,
-       count(DISTINCT s.id) FILTER (WHERE a.outcome = 'sent' AND s.state = 'landed'),
-       count(DISTINCT s.id) FILTER (WHERE a.outcome = 'sent')
-FROM (SELECT * FROM priority_attempt ORDER BY id DESC LIMIT %s) AS a
-LEFT JOIN priority_submission s ON s.id = a.submission_id AND s.settled_at IS NOT NULL
-WHERE a.started_at >= %s GROUP BY 1
+SELECT t.upstream, sum(t.sent)::int, sum(t.refused)::int, sum(t.failed)::int,
+       sum(t.latency_us) / 1000.0 / sum(t.tries),
+       count(*) FILTER (WHERE t.sent > 0 AND s.state = 'landed'),
+       count(s.id) FILTER (WHERE t.sent > 0)
+FROM (
+  SELECT upstream COLLATE "C" AS upstream, submission_id, count(*) AS tries,
+         count(*) FILTER (WHERE outcome = 'sent') AS sent,
+         count(*) FILTER (WHERE outcome = 'refused') AS refused,
+         count(*) FILTER (WHERE outcome = 'failed') AS failed, sum(latency_us) AS latency_us
+  FROM (SELECT * FROM priority_attempt ORDER BY id DESC LIMIT %s) AS newest
+  WHERE started_at >= %s GROUP BY 1, 2
+) AS t LEFT JOIN priority_submission s ON s.id = t.submission_id AND s.settled_at IS NOT NULL
+GROUP BY 1
 """
 
 
