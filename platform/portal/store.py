@@ -32,8 +32,9 @@ def lock_members(customer_id: int) -> list[Member]:
     )
 
 
-def user_named(username: str) -> User | None:
-    return User.objects.filter(username=username).first()
+def is_taken(username: str) -> bool:
+    """Somebody has the name, in whatever case: staff chooses theirs freely."""
+    return User.objects.filter(username__iexact=username).exists()
 
 
 def keys_of(customer_id: int) -> QuerySet[ApiKey]:

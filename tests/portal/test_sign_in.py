@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_otp.oath import totp
 
+from access.redis_client import client as client_of_redis
 from portal import tasks
 from portal.services import links, mails, members
 from portal.services.links import Purpose
@@ -186,6 +187,8 @@ def test_a_forgotten_password_is_chosen_anew_by_mail(owner: Any, client: Client)
         texts.add(re.sub("csrf.*?>", "", answer.content.decode()))
         tasks.mail_new_password(members.username_of(email))
     assert len(texts) == 1 and "is on its way" in texts.pop()
+    assert client_of_redis().llen("default") == 2, "the worker is asked for either"
+    assert tasks.mail_new_password.name == "portal.tasks.mail_new_password"
     (sent,) = mail.outbox
     found = re.search(r"/portal/password/\S+", sent.body)
     assert found is not None

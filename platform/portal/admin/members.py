@@ -107,7 +107,7 @@ class MemberAdmin(StaffAdmin):
     autocomplete_fields = ("customer",)
     actions = None
     actions_detail = ("invite_again", "deactivate", "activate", "reset_second_factor", "sign_out")
-    shown: ClassVar = ("email", "belongs_to", "state", "second_factor", "signed_in", "created_at")
+    shown: ClassVar = ("email", "belongs_to", "state", "second_factor", "signed_in", "invited_at")
 
     # --- what is shown ---
 
@@ -162,6 +162,10 @@ class MemberAdmin(StaffAdmin):
     @admin.display(description="last sign-in", ordering="user__last_login")
     def signed_in(self, member: Member) -> SafeString | str:
         return words.moment(member.user.last_login, timezone.now())
+
+    @admin.display(description="invited")
+    def invited_at(self, member: Member) -> SafeString | str:
+        return words.moment(member.created_at, timezone.now())
 
     # --- what may be changed ---
 

@@ -27,7 +27,7 @@ def invite(customer: Customer, *, email: str, role: str) -> Member:
     if len(store.lock_members(customer.pk)) >= MOST_MEMBERS:
         raise TooMany(f"{customer} has {MOST_MEMBERS} portal users, the most there may be")
     name = username_of(email)
-    if store.user_named(name) is not None:
+    if store.is_taken(name):
         raise AddressTaken(_TAKEN)
     try:
         with transaction.atomic():
