@@ -33,7 +33,7 @@ class CellCounts(NamedTuple):
 def count_cells(
     firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
 ) -> list[CellCounts]:
-    """Of cells that ascend and touch each other, what lies from `first` to `last`."""
+    """Of cells as `gaps_of` wants them, what lies from `first` to `last`."""
     lows = [max(each, first) for each in firsts]
     highs = [min(each, last) for each in lasts]
     counted = counts_of(_BLOCKS, lows, highs)

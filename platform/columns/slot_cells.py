@@ -49,8 +49,8 @@ ORDER BY number
 """
 
 _GAPS = """
-SELECT cell, status, sum(least(to_slot, (%(lasts)s::bigint[])[cell], %(last)s)
-    - greatest(from_slot, (%(firsts)s::bigint[])[cell], %(first)s) + 1)::bigint
+SELECT cell, status, sum(greatest(0, least(to_slot, (%(lasts)s::bigint[])[cell], %(last)s)
+    - greatest(from_slot, (%(firsts)s::bigint[])[cell], %(first)s) + 1))::bigint
 FROM {gaps}, LATERAL generate_series(
     width_bucket(greatest(from_slot, %(first)s), %(firsts)s::bigint[]),
     width_bucket(least(to_slot, %(last)s), %(firsts)s::bigint[])) AS cell
@@ -80,8 +80,8 @@ def counts_of(table: Tallied, firsts: Sequence[int], lasts: Sequence[int]) -> li
 def gaps_of(
     table: str, firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
 ) -> list[Lacking]:
-    """Slots of open gaps in each cell, and from `first` to `last` alone; the cells ascend and touch
-    each other.
+    """Slots of open gaps in each cell, from `first` to `last` alone. The cells ascend, and touch each
+    other but where no gap is.
     """
     found = [Lacking()] * len(firsts)
     with connection.cursor() as cursor:

@@ -42,10 +42,7 @@ _HUES = {
     State.FAILED: "bad",
 }
 _LISTED = 200
-_KINDS = [
-    ("verify", "Verify: look whether what is stored holds together, and change nothing"),
-    ("reingest", "Re-ingest: fetch the slots anew, and store what is lacking or differs"),
-]
+_KINDS = [("verify", "Verify"), ("reingest", "Re-ingest")]
 
 
 class SlotField(forms.CharField):
@@ -62,7 +59,12 @@ class SlotField(forms.CharField):
 
 class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
     kind = forms.ChoiceField(
-        label="What", choices=_KINDS, initial="verify", widget=UnfoldAdminRadioSelectWidget
+        label="What",
+        choices=_KINDS,
+        initial="verify",
+        widget=UnfoldAdminRadioSelectWidget,
+        help_text="Verify looks whether what is stored holds together, and changes nothing."
+        " Re-ingest fetches the slots anew, and stores what is lacking or differs.",
     )
     first_slot = SlotField(label="From slot")
     last_slot = SlotField(
@@ -329,13 +331,15 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     def sound_slots(self, order: RangeOrder) -> str:
         return words.grouped(order.sound)
 
-    @admin.display(description="slots that were lacking and came")
-    def stored_slots(self, order: RangeOrder) -> str:
-        return words.grouped(order.stored)
+    @admin.display(description="slots that came")
+    def stored_slots(self, order: RangeOrder) -> SafeString:
+        hint = '<span title="They were lacking">{}</span>'
+        return format_html(hint, words.grouped(order.stored))
 
-    @admin.display(description="slots that differed and came anew")
-    def changed_slots(self, order: RangeOrder) -> str:
-        return words.grouped(order.changed)
+    @admin.display(description="slots that were replaced")
+    def changed_slots(self, order: RangeOrder) -> SafeString:
+        hint = '<span title="What was stored said otherwise, or lacked something">{}</span>'
+        return format_html(hint, words.grouped(order.changed))
 
     @admin.display(description="findings")
     def found(self, order: RangeOrder) -> SafeString:

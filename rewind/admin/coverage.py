@@ -26,6 +26,8 @@ from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
 
 _EPOCHS = 16
+# Of either kind.
+_FILTERS = 6
 _DEFAULT_SLOTS = 1_000
 
 
@@ -49,19 +51,19 @@ class CoverageAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         ranges = heat.ranges()
         newest = slot_in(request.GET.get("newest", ""))
-        rows, known = heat.epoch_rows(ranges, newest=newest, limit=_EPOCHS)
+        rows, known = heat.epoch_rows(ranges, newest=newest, limit=_EPOCHS + 1)
         archive_sum, ledger_sum = heat.totals(ranges)
         context = {
             "title": "Coverage",
             "archive": _archive(archive_sum),
             "ledger": _ledger(ledger_sum),
-            "epochs": [heat_maps.epoch_line(row) for row in rows],
-            "pages": _pages(ranges, known, rows),
+            "epochs": [heat_maps.epoch_line(row) for row in rows[:_EPOCHS]],
+            "older": f"?newest={rows[_EPOCHS].epoch}" if len(rows) > _EPOCHS else "",
+            "is_newest": newest is None,
             "epoch_words": _epoch_words(known),
             "legend": heat_maps.LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
-            "filtered_owners": filters.filtered_owners(),
-            "filtered_accounts": filters.filtered_pubkeys(),
+            **_filters(),
             **_orders(request),
         }
         return self._page(request, "coverage", context)
@@ -161,6 +163,16 @@ def _orders(request: HttpRequest, window: SlotRange | None = None) -> dict[str, 
     }
 
 
+def _filters() -> dict[str, Any]:
+    owners, accounts = filters.filtered_owners(), filters.filtered_pubkeys()
+    more = max(0, len(owners) - _FILTERS) + max(0, len(accounts) - _FILTERS)
+    return {
+        "filtered_owners": owners[:_FILTERS],
+        "filtered_accounts": accounts[:_FILTERS],
+        "more_filters": words.grouped(more) if more else "",
+    }
+
+
 def _epoch_words(known: Epochs) -> str:
     length = words.grouped(known.schedule.slots_per_epoch)
     if known.told:
@@ -168,19 +180,6 @@ def _epoch_words(known: Epochs) -> str:
     return (
         f"No node has told this chain's epochs yet: they are drawn as mainnet's, of {length} slots."
     )
-
-
-def _pages(ranges: heat.Ranges, known: Epochs, rows: list[heat.EpochRow]) -> dict[str, str]:
-    if ranges.both is None or not rows:
-        return {}
-    lowest = known.schedule.epoch_of(ranges.both.first)
-    highest = known.schedule.epoch_of(ranges.both.last)
-    return {
-        "older": f"?newest={rows[-1].epoch - 1}" if rows[-1].epoch > lowest else "",
-        "newer": f"?newest={min(rows[0].epoch + _EPOCHS, highest)}"
-        if rows[0].epoch < highest
-        else "",
-    }
 
 
 def _archive(whole: heat.Cell | None) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from chain.epochs import EpochSchedule
 from chain.slot_ranges import SlotRange
 from columns.slot_cells import TALLIED_SLOTS
 from historical.store import blocks as ledger
@@ -88,14 +89,14 @@ def totals(found: Ranges) -> tuple[Cell | None, Cell | None]:
 
 
 def epoch_rows(found: Ranges, *, newest: int | None, limit: int) -> tuple[list[EpochRow], Epochs]:
-    """The epochs that either area reaches into, newest first, from epoch `newest` down."""
+    """Epochs of which either area has something, or knows that it lacks it, newest first, from
+    epoch `newest` down.
+    """
     known, both = epochs(), found.both
     if both is None:
         return [], known
     schedule = known.schedule
-    lowest, highest = schedule.epoch_of(both.first), schedule.epoch_of(both.last)
-    highest = highest if newest is None else min(highest, newest)
-    chosen = range(max(lowest, highest - limit + 1), highest + 1)
+    chosen = _told_epochs(schedule, both, newest, limit)[::-1]
     cells = [
         cell
         for epoch in chosen
@@ -111,6 +112,21 @@ def epoch_rows(found: Ranges, *, newest: int | None, limit: int) -> tuple[list[E
         part = slice(inside[0], inside[-1] + 1)
         rows.append(EpochRow(epoch, *whole, archived[part], stored[part]))
     return rows[::-1], known
+
+
+def _told_epochs(
+    schedule: EpochSchedule, both: SlotRange, newest: int | None, limit: int
+) -> list[int]:
+    highest = schedule.epoch_of(both.last)
+    below = schedule.slots_of(highest if newest is None else min(highest, newest))[1] + 1
+    found: list[int] = []
+    while len(found) < limit and below > both.first:
+        slot = archive_store.told_below(below)
+        if slot is None or slot < both.first:
+            break
+        found.append(schedule.epoch_of(slot))
+        below = schedule.slots_of(found[-1])[0]
+    return found
 
 
 def epoch_cells(found: Ranges, whole: SlotRange) -> tuple[list[Cell], list[Cell]]:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from columns.slot_cells import Lacking, Tallied, counts_of, gaps_of
+from django.db import connection
+
+from columns.slot_cells import TALLIED_SLOTS, Lacking, Tallied, counts_of, gaps_of
 
 _ARCHIVED = Tallied(
     rows="rewind_archivedslot",
@@ -24,7 +26,7 @@ class CellCounts(NamedTuple):
 def count_cells(
     firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
 ) -> list[CellCounts]:
-    """Of cells that ascend and touch each other, what lies from `first` to `last`."""
+    """Of cells as `gaps_of` wants them, what lies from `first` to `last`."""
     lows = [max(each, first) for each in firsts]
     highs = [min(each, last) for each in lasts]
     counted = counts_of(_ARCHIVED, lows, highs)
@@ -33,3 +35,26 @@ def count_cells(
         CellCounts(archived, coarse, gaps)
         for (archived, coarse), gaps in zip(counted, lacking, strict=True)
     ]
+
+
+_TOLD_BELOW = f"""
+SELECT greatest(
+    (SELECT run * {TALLIED_SLOTS} + {TALLIED_SLOTS - 1} FROM rewind_slottally
+        WHERE run <= (%(slot)s - 1) / {TALLIED_SLOTS} AND slots > 0 ORDER BY run DESC LIMIT 1),
+    (SELECT run * {TALLIED_SLOTS} + {TALLIED_SLOTS - 1} FROM historical_blocktally
+        WHERE run <= (%(slot)s - 1) / {TALLIED_SLOTS} ORDER BY run DESC LIMIT 1),
+    (SELECT to_slot FROM rewind_gap WHERE closed_at IS NULL AND from_slot < %(slot)s
+        ORDER BY from_slot DESC LIMIT 1),
+    (SELECT to_slot FROM historical_gap WHERE closed_at IS NULL AND from_slot < %(slot)s
+        ORDER BY from_slot DESC LIMIT 1))
+"""
+
+
+def told_below(slot: int) -> int | None:
+    """The highest slot below it that either area has, or has a gap at; it may stand for its
+    thousand slots.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_TOLD_BELOW, {"slot": slot})
+        found = cursor.fetchone()[0]
+    return None if found is None else min(found, slot - 1)
