@@ -15,14 +15,14 @@ from gateway.addresses import client_address
 from staff import second_factor
 
 _ATTEMPTS = Quota(rate=10 / 60, burst=10)
-# More than one address needs, so that a stranger at another does not easily lock somebody out.
-_ATTEMPTS_ON_ACCOUNT = Quota(rate=30 / 300, burst=30)
+# More than one address can try, so that a stranger at one cannot lock somebody out.
+_ATTEMPTS_ON_ACCOUNT = Quota(rate=60 / 300, burst=60)
 
 View = Callable[..., HttpResponseBase]
 
 
 def limited_sign_in(view: View) -> View:
-    """The view, with 10 POSTs a minute and address, and 30 in 5 minutes on one account from
+    """The view, with 10 POSTs a minute and address, and 60 in 5 minutes on one account from
     wherever; above that 429. The account is the name given (`username` or `email`), or whose code
     is asked for.
     """
