@@ -21,10 +21,10 @@ _TOGETHER = {
     ],
     "tests/clients/test_replay_all.py": [
         f"tests/clients/test_{name}.py"
-        for name in (
-            *("replay_all", "rewind_reads", "shown_answers", "simulation_jobs"),
-            "without_beginning",
-        )
+        for name in ("replay_all", "rewind_reads", "simulation_jobs", "without_beginning")
+    ],
+    "tests/clients/test_every_write.py": [
+        f"tests/clients/test_{name}.py" for name in ("every_write", "shown_answers")
     ],
 }
 # Those that take longest come first, so that what is left at the end is short.

@@ -58,6 +58,13 @@ def played() -> Iterator[History]:
 
 
 @pytest.fixture(scope="session")
+def history() -> Iterator[History]:
+    """A service with a thousand mixed transactions, for those who look at all that they did."""
+    with running_service(**SETTINGS) as service:
+        yield made(service, rounds=12)
+
+
+@pytest.fixture(scope="session")
 def blocks(fixtures: Path) -> Path:
     """The folder of the source files."""
     return fixtures / "blocks"

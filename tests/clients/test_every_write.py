@@ -1,24 +1,15 @@
 """A thousand mixed transactions through a running service: all that they did is stored, exactly."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from chain.encodings import b64decode
 from tests.clients.chain_doors import of_localnet, of_service, statuses
-from tests.clients.mixed_history import SETTINGS, VERSION_0, History, made, signatures_of
-from tests.clients.service import running_service
+from tests.clients.mixed_history import VERSION_0, History, signatures_of
 from tests.clients.stored_changes import Written, archived_slots, stored_changes, wanted_changes
 
-ROUNDS = 12
 SYSVARS = "Sysvar1111111111111111111111111111111111111"
-
-
-@pytest.fixture(scope="module")
-def history() -> Iterator[History]:
-    with running_service(**SETTINGS) as service:
-        yield made(service, rounds=ROUNDS)
 
 
 def test_each_transaction_came_to_what_was_planned(history: History) -> None:

@@ -89,17 +89,17 @@ class Reference:
 
 
 @pytest.fixture(scope="module")
-def reference(played: History) -> Reference:
-    return Reference(played.service)
+def reference(history: History) -> Reference:
+    return Reference(history.service)
 
 
 @pytest.fixture(scope="module")
-def payer(played: History) -> Keypair:
+def payer(history: History) -> Keypair:
     made = Keypair()
-    (airdrop,) = of_service(played.service, "/", [("requestAirdrop", str(made.pubkey()), 10**10)])
+    (airdrop,) = of_service(history.service, "/", [("requestAirdrop", str(made.pubkey()), 10**10)])
 
     def is_there() -> bool:
-        (found,) = of_service(played.service, "/", [("getSignatureStatuses", [airdrop])])
+        (found,) = of_service(history.service, "/", [("getSignatureStatuses", [airdrop])])
         return bool(found["value"][0] and found["value"][0]["confirmationStatus"] != "processed")
 
     until(is_there, "the payer funded")
@@ -107,9 +107,9 @@ def payer(played: History) -> Keypair:
 
 
 @pytest.fixture(scope="module")
-def values(played: History, payer: Keypair) -> dict[str, Any]:
+def values(history: History, payer: Keypair) -> dict[str, Any]:
     """Something for each word of the examples: what was sent has landed, and is archived."""
-    service = played.service
+    service = history.service
     (tip,) = of_service(service, "/bundle", [("getTipAccounts",)])
     (latest,) = of_service(service, "/", [("getLatestBlockhash", {"commitment": "confirmed"})])
     blockhash = Hash.from_string(latest["value"]["blockhash"])
@@ -142,9 +142,9 @@ def values(played: History, payer: Keypair) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def answers(played: History, values: dict[str, Any], payer: Keypair) -> dict[tuple[str, str], Any]:
+def answers(history: History, values: dict[str, Any], payer: Keypair) -> dict[tuple[str, str], Any]:
     """What each example was answered."""
-    service = played.service
+    service = history.service
 
     def asked(path: str, method: str) -> Any:
         params = filled(EXAMPLES[path, method], values)
@@ -217,7 +217,7 @@ def test_what_is_recorded_is_what_is_documented(reference: Reference) -> None:
 
 
 def test_every_plain_get_is_answered_as_documented(
-    played: History,
+    history: History,
     reference: Reference,
     answers: dict[tuple[str, str], Any],
     values: dict[str, Any],
@@ -229,11 +229,11 @@ def test_every_plain_get_is_answered_as_documented(
     }
     assert told == PLAIN_GETS.keys()
     for path, asked in PLAIN_GETS.items():
-        answer = fetched(played.service, asked.format(**values))
+        answer = fetched(history.service, asked.format(**values))
         assert not reference.get_faults(path, answer), path
     for path in ("/priority/fetchtipaddress", "/whoami", "/priority/tipinfo"):
-        assert not reference.get_faults(path, fetched(played.service, path, "")), path
-    unknown = fetched(played.service, f"/priority/tipaddress/{Pubkey.new_unique()}")
+        assert not reference.get_faults(path, fetched(history.service, path, "")), path
+    unknown = fetched(history.service, f"/priority/tipaddress/{Pubkey.new_unique()}")
     assert not reference.get_faults("/priority/tipaddress/{pubkey}", unknown)
 
 
@@ -249,18 +249,18 @@ def _word(leaf: Any) -> str:
     return leaf[1:-1] if isinstance(leaf, str) and leaf[:1] == "{" else ""
 
 
-def ledger_questions(played: History) -> Iterator[Question]:
-    slots, wallets = list(played.blocks), list(map(str, played.wallets))
-    for slot in slots[::6]:
+def ledger_questions(history: History) -> Iterator[Question]:
+    slots, wallets = list(history.blocks), list(map(str, history.wallets))
+    for slot in slots[::10]:
         for details in ("full", "accounts", "signatures", "none"):
             for encoding in ("json", "jsonParsed", "base64") if details == "full" else ("json",):
                 config = {"transactionDetails": details, "encoding": encoding, **VERSION_0}
                 yield "getBlock", slot, config
         yield "getBlockTime", slot
-    for signature in played.signatures[::5]:
+    for signature in history.signatures[::20]:
         for encoding in ("json", "jsonParsed", "base64+zstd"):
             yield "getTransaction", signature, {"encoding": encoding, **VERSION_0}
-    yield "getSignatureStatuses", [*played.signatures[:200], str(played.lost[0].signature)]
+    yield "getSignatureStatuses", [*history.signatures[:200], str(history.lost[0].signature)]
     for wallet in wallets:
         yield "getSignaturesForAddress", wallet
         yield "getTransactionsForAddress", wallet, {"limit": 50}
@@ -268,11 +268,11 @@ def ledger_questions(played: History) -> Iterator[Question]:
         yield "getTransactionsForAddress", wallet, full
 
 
-def archive_questions(played: History) -> Iterator[Question]:
+def archive_questions(history: History) -> Iterator[Question]:
     touched = sorted(
         {
             key
-            for block in played.blocks.values()
+            for block in history.blocks.values()
             for entry in block["transactions"]
             for key in [
                 *entry["transaction"]["message"]["accountKeys"],
@@ -280,9 +280,9 @@ def archive_questions(played: History) -> Iterator[Question]:
             ]
         }
     )
-    first, last = played.first, played.last
+    first, last = history.first, history.last
     middle = (first + last) // 2
-    for key in touched[::5]:
+    for key in touched[::15]:
         yield "getAccountInfo", key, {"slot": last, "encoding": "jsonParsed"}
         yield "getAccountInfo", key, {"slot": middle}
         yield "getAccountDiff", key, {"slotA": middle, "slotB": last}
@@ -294,25 +294,25 @@ def archive_questions(played: History) -> Iterator[Question]:
 
 
 def test_answers_about_mixed_transactions_are_as_documented(
-    played: History, reference: Reference
+    history: History, reference: Reference
 ) -> None:
     for path, questions in (
-        ("/historical", list(ledger_questions(played))),
-        ("/rewind", list(archive_questions(played))),
+        ("/historical", list(ledger_questions(history))),
+        ("/rewind", list(archive_questions(history))),
     ):
         assert len(questions) > 100
         for question, answer in zip(
-            questions, of_service(played.service, path, questions), strict=True
+            questions, of_service(history.service, path, questions), strict=True
         ):
             assert not reference.faults(path, question[0], answer), question
 
 
 def test_simulations_of_mixed_transactions_are_as_documented(
-    played: History, reference: Reference
+    history: History, reference: Reference
 ) -> None:
-    chosen = played.taken[::10]
+    chosen = history.taken[::40]
     texts = of_service(
-        played.service,
+        history.service,
         "/historical",
         [
             ("getTransaction", each.signature, {"encoding": "base64", **VERSION_0})
@@ -325,7 +325,7 @@ def test_simulations_of_mixed_transactions_are_as_documented(
         keys = [str(key) for key in planned.transaction.message.account_keys][:3]
         shown = {"accounts": {"encoding": "base64", "addresses": keys}, "innerInstructions": True}
         question = ("simulateHistoricalTransaction", text, {**before, **shown})
-        (answer,) = of_service(played.service, "/rewind", [question])
+        (answer,) = of_service(history.service, "/rewind", [question])
         assert not reference.faults("/rewind", question[0], answer), planned.kind
         bundle = {"encodedTransactions": [text], "skipSigVerify": True, **before}
         accounts = [{"addresses": keys, "encoding": "jsonParsed"}]
@@ -334,12 +334,12 @@ def test_simulations_of_mixed_transactions_are_as_documented(
             "postExecutionAccountsConfigs": accounts,
         }
         for params in ([bundle], [{**bundle, **nested}], [bundle, nested]):
-            (answer,) = of_service(played.service, "/", [("simulateBundle", *params)])
+            (answer,) = of_service(history.service, "/", [("simulateBundle", *params)])
             assert not reference.faults("/", "simulateBundle", answer), (planned.kind, params)
 
 
 def test_what_is_documented_was_seen(
-    played: History, reference: Reference, answers: dict[tuple[str, str], Any]
+    history: History, reference: Reference, answers: dict[tuple[str, str], Any]
 ) -> None:
     """After all these answers: a field that never came would be an invention."""
     never = reference.answers.never_seen()
