@@ -304,6 +304,12 @@ class LandingKeyTally(models.Model):
         indexes = [
             models.Index(fields=["seconds", "start"], name="landing_keys_by_step"),
             models.Index(fields=["key", "seconds", "start"], name="landing_keys_by_key"),
+            # Who lost most is looked for among all keys.
+            models.Index(
+                fields=["seconds", "start", "key", "count"],
+                condition=Q(state__in=[State.FAILED, State.EXPIRED, State.REFUSED]),
+                name="landing_keys_lost",
+            ),
         ]
 
     def __str__(self) -> str:

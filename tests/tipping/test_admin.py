@@ -11,6 +11,7 @@ from staff.models import AuditEntry
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.tipped_samples import fill_tipping
 from tipping.models import TipAddress, TipBatch, TipEntry, TtlClass
+from tipping.store import tip_days
 
 CLASSES = "/admin/tipping/ttlclass/"
 BATCHES = "/admin/tipping/tipbatch/"
@@ -103,6 +104,7 @@ def test_an_address_is_found_with_whom_it_went_to_and_what_it_received(
 
 
 def test_the_ledger_tells_sums_by_day_and_class(admin_client: Any, ids: dict[str, Any]) -> None:
+    tip_days.count_days()
     text = text_of(admin_client, ENTRIES)
     for told in ("Tips by day", "Class 900 s", "Class 3,600 s", "(static)", "-1,000,000"):
         assert told in text

@@ -18,7 +18,7 @@ from access.admin.newest import NewestFilter
 from access.admin.read_only import ReadOnlyAdmin
 from tipping.admin.addresses import pubkey_in
 from tipping.models import TipAddress, TipEntry
-from tipping.store.days import NEWEST_ENTRIES, days_of_tips
+from tipping.store.days import days_of_tips
 
 _HUES = {
     TipEntry.Kind.TIP: "good",
@@ -88,7 +88,6 @@ class TipEntryAdmin(ReadOnlyAdmin):
                 }
                 for day in days
             ],
-            "newest_entries": words.grouped(NEWEST_ENTRIES),
             **(extra_context or {}),
         }
         response: HttpResponse = super().changelist_view(request, extra)

@@ -1,23 +1,9 @@
 """Sums of the ledger of tips by day, for people."""
 
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
-from django.db import connection
-
-# Summed for a page: all of a long ledger would take seconds.
-NEWEST_ENTRIES = 100_000
-
-_SUMS = """
-SELECT (e.recorded_at AT TIME ZONE 'UTC')::date AS day, e.is_static, b.ttl_seconds,
-       count(*) FILTER (WHERE e.kind = 'tip'),
-       coalesce(sum(e.lamports) FILTER (WHERE e.kind = 'tip'), 0),
-       coalesce(-sum(e.lamports) FILTER (WHERE e.kind = 'sweep' AND e.lamports < 0), 0)
-FROM (SELECT * FROM tipping_tipentry ORDER BY id DESC LIMIT %s) AS e
-LEFT JOIN tipping_tipaddress AS a ON a.pubkey = e.pubkey
-LEFT JOIN tipping_tipbatch AS b ON b.id = a.batch_id
-GROUP BY 1, 2, 3 ORDER BY 1 DESC
-"""
+from tipping.models import TipDay, TipEntry
 
 
 @dataclass(slots=True)
@@ -34,17 +20,24 @@ class DayOfTips:
 
 
 def days_of_tips(*, days: int) -> tuple[list[DayOfTips], list[int]]:
-    """The last days on which something was recorded, newest first, and the classes among them."""
+    """The last days on which something was recorded, as far as it is counted (tip_days), newest
+    first, and the classes among them.
+    """
+    newest = TipDay.objects.order_by("-day").values_list("day", flat=True).first()
+    if newest is None:
+        return [], []
     found: dict[date, DayOfTips] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(_SUMS, [NEWEST_ENTRIES])
-        for day, is_static, ttl_seconds, tips, lamports, swept in cursor.fetchall():
-            of_day = found.setdefault(day, DayOfTips(day))
-            of_day.tips += tips
-            of_day.swept += int(swept)
-            if is_static:
-                of_day.static += int(lamports)
-            elif ttl_seconds is not None:
-                of_day.by_class[ttl_seconds] = of_day.by_class.get(ttl_seconds, 0) + int(lamports)
-    shown = list(found.values())[:days]
+    # Of a quiet ledger fewer days are shown than asked for.
+    for row in TipDay.objects.filter(day__gt=newest - timedelta(days=2 * days)):
+        of_day = found.setdefault(row.day, DayOfTips(row.day))
+        if row.kind == TipEntry.Kind.TIP:
+            of_day.tips += row.count
+        if row.kind == TipEntry.Kind.SWEEP:
+            of_day.swept += row.paid
+        if row.kind == TipEntry.Kind.TIP and row.is_static:
+            of_day.static += row.received
+        elif row.kind == TipEntry.Kind.TIP and row.ttl_seconds is not None:
+            before = of_day.by_class.get(row.ttl_seconds, 0)
+            of_day.by_class[row.ttl_seconds] = before + row.received
+    shown = sorted(found.values(), key=lambda each: each.day, reverse=True)[:days]
     return shown, sorted({each for day in shown for each in day.by_class})
