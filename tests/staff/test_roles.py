@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-
 PERMISSIONS = [
     ("rewind.view_gap", {"viewer", "operator", "administrator"}),
     ("staff.view_auditentry", {"viewer", "operator", "administrator"}),

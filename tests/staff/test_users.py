@@ -268,3 +268,29 @@ def test_the_server_lets_somebody_in_who_has_no_way_left(
     with pytest.raises(CommandError, match="portal user"):
         call_command("let_in", "ada@example.org", administrator=True)
     assert not User.objects.get(username="ada@example.org").is_staff
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_administrators_who_demote_each_other_at_once(person: Callable[..., Any]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connection
+
+    from staff.errors import OrderRefused
+    from staff.roles import Role, administrators, give_role
+
+    ada, grace = person("administrator", "ada"), person("administrator", "grace")
+
+    def demote(pair: tuple[Any, Any]) -> bool:
+        try:
+            give_role(pair[0], Role.VIEWER, by=pair[1])
+        except OrderRefused:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(demote, [(ada, grace), (grace, ada)]))
+    assert sorted(done) == [False, True]
+    assert administrators().count() == 1
