@@ -13,7 +13,7 @@ from priority.models import LandingKeyTally
 from priority.store.tallies import FACTS, ROWS_OF_KEYS
 
 # So many of the newest submissions of some keys are looked at with their tries.
-MOST_OF_KEYS = 10_000
+MOST_OF_KEYS = 5_000
 _METHODS = ("sendTransaction", "sendBundle")
 _LOST = ("failed", "expired", "refused")
 _TIMED = "measure IN ('state', 'took', 'tip')"

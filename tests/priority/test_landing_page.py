@@ -86,7 +86,7 @@ def test_it_is_narrowed_to_a_key_a_customer_a_tier_and_an_upstream(
     assert f"{number} submissions" in text
     assert "All submissions" not in text
     of_both = text_of(admin_client, PAGE, upstream="node", key=str(key.pk))
-    assert "newest 10,000 submissions" in of_both
+    assert "newest 5,000 submissions" in of_both
     assert "frankfurt: " not in of_both
 
 
