@@ -10,6 +10,7 @@ import zstandard
 from chain.blocks import Form, SlotRecord
 from chain.encodings import b58decode, b58encode
 from historical import bodies, rendering
+from historical.errors import BadBlock
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
 from historical.texts import text_of
@@ -66,6 +67,7 @@ def changed_balances(transactions: list[dict[str, Any]]) -> Iterator[Balance]:
 def differing(record: SlotRecord, *, told_more: bool) -> list[str] | None:
     """Which parts of the stored block are not what the record says; None where no block is stored.
     What one of both does not tell is no difference, but where `told_more` and it is the stored one.
+    Raises BadBlock when the record cannot be read.
     """
     row = store.block(record.slot)
     if row is None:
@@ -101,7 +103,10 @@ def _differ(mine: Any, theirs: Any, told_more: bool) -> bool:
 
 
 def _told(record: SlotRecord, form: Form) -> list[dict[str, Any]]:
-    texts = [text_of(entry, form) for entry in record.transactions]
+    try:
+        texts = [text_of(entry, form) for entry in record.transactions]
+    except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
+        raise BadBlock(f"slot {record.slot}: {error}") from error
     body = bodies.pack(text.text for text in texts)
     whole = bodies.unpack(body.data, body.frames, [text.signature for text in texts])
     return [_decode(text) for text in rendering.split(whole)]

@@ -80,8 +80,8 @@ def counts_of(table: Tallied, firsts: Sequence[int], lasts: Sequence[int]) -> li
 def gaps_of(
     table: str, firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
 ) -> list[Lacking]:
-    """Slots of open gaps in each cell, from `first` to `last` alone. The cells ascend, and touch each
-    other but where no gap is.
+    """Slots of open gaps in each cell, from `first` to `last` alone. The cells ascend, and touch
+    each other but where no gap is.
     """
     found = [Lacking()] * len(firsts)
     with connection.cursor() as cursor:

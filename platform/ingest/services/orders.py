@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F
 
 from chain.slot_ranges import SlotRange, runs
@@ -158,6 +159,11 @@ def _take_step(order: RangeOrder, now: Clock) -> bool:
     except NodeError as error:
         _put_off(order, str(error), now())
         return False
+    except SoftTimeLimitExceeded:
+        _put_off(order, "a step took longer than a task may", now())
+        return False
+    except (OperationalError, InterfaceError):
+        raise  # the database went away: the order is taken up again when its claim is over
     except Exception as error:
         log.exception("%s failed", order)
         order.failure = f"{type(error).__name__}: {error}"[:500]

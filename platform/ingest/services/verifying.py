@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
+from historical.errors import BadBlock as BadLedgerBlock
 from historical.services import checking as ledger_checking
 from historical.services.checking import Fault
 from historical.services.stored_content import changed_balances, differing
@@ -85,6 +86,10 @@ def _held_against(node: Node, slot: int) -> Iterator[Fault]:
     except (SlotNotAvailable, BadBlock) as error:
         yield Fault(slot, "source_lacks", str(error)[:300])
         return
-    parts = differing(record, told_more=False)
+    try:
+        parts = differing(record, told_more=False)
+    except BadLedgerBlock as error:
+        yield Fault(slot, "refused", str(error)[:300])
+        return
     if parts:
         yield Fault(slot, "node_differs", f"{', '.join(parts)}, by {node.name}")
