@@ -35,9 +35,11 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
         began_at=began,
         opened_at=began,
     )
+    page.get_by_role("link", name="All alarms").focus()
     wait_a_beat()
-    # Without a word from who looks at it.
+    # Without a word from who looks at it, who stays where they were.
     page.locator("#needs").get_by_text("No upstream is enabled").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "All alarms"
     assert "4 min ago" in page.inner_text("#needs")
 
     visitor.refusals_expected = True

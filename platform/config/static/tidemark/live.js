@@ -38,9 +38,11 @@
     }
     for (const next of parsed.querySelectorAll("[data-live]")) {
       const card = document.getElementById(next.id);
+      if (card.outerHTML === next.outerHTML) continue;
       // Who is on a link of the card with the keyboard stays on it.
-      if (card.outerHTML === next.outerHTML || card.contains(document.activeElement)) continue;
+      const link = [...card.querySelectorAll("a")].indexOf(document.activeElement);
       card.replaceWith(next);
+      if (link >= 0) next.querySelectorAll("a")[link]?.focus({ preventScroll: true });
     }
   };
 
