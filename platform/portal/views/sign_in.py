@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from access.callers import Quota
-from gateway.addresses import client_address
+from gateway.sign_in import limited_sign_in
 from portal import store
 from portal.errors import LinkSpent
 from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
@@ -23,13 +23,12 @@ from portal.services.links import Purpose
 from portal.views.doors import page, standing_member, too_often
 from staff import audit, second_factor
 
-_PER_ADDRESS = Quota(rate=10 / 60, burst=10)
-_PER_ACCOUNT = Quota(rate=10 / 600, burst=10)
 _MAILS = Quota(rate=3 / 900, burst=3)
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @never_cache
+@limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """E-mail and password; who has a second factor is asked for it next."""
@@ -41,16 +40,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _checked_password(request: HttpRequest) -> HttpResponse:
-    refused = too_often(request, "sign-in", client_address(request.META), _PER_ADDRESS)
-    if refused is not None:
-        return refused
     form = SignInForm(request.POST)
     if not form.is_valid():
         return _sign_in_page(request, form)
     name = members.username_of(form.cleaned_data["email"])
-    refused = too_often(request, "account", _holder(name), _PER_ACCOUNT)
-    if refused is not None:
-        return refused
     user = authenticate(request, username=name, password=form.cleaned_data["password"])
     member = None if user is None else store.member_of(user.pk)
     if member is None or member.user.is_staff:
@@ -68,6 +61,7 @@ def _sign_in_page(request: HttpRequest, form: SignInForm) -> HttpResponse:
 
 
 @never_cache
+@limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
     """The second step, for who gave a password within the last minutes."""
@@ -76,20 +70,12 @@ def code(request: HttpRequest) -> HttpResponse:
     if waiting is None or member is None or member.user.is_staff:
         return HttpResponseRedirect(reverse("portal:sign_in"))
     form = CodeForm(request.POST or None)
-    if request.method == "POST":
-        for what, who, limit in (
-            ("sign-in", client_address(request.META), _PER_ADDRESS),
-            ("account", _holder(member.user.username), _PER_ACCOUNT),
-        ):
-            refused = too_often(request, what, who, limit)
-            if refused is not None:
-                return refused
-        if form.is_valid():
-            device = second_factor.check_code(member.user, form.cleaned_data["code"])
-            if device is not None:
-                second_factor.finish(request, member.user, device)
-                return HttpResponseRedirect(waiting[1])
-            form.add_error("code", _why_no_code(member.user))
+    if request.method == "POST" and form.is_valid():
+        device = second_factor.check_code(member.user, form.cleaned_data["code"])
+        if device is not None:
+            second_factor.finish(request, member.user, device)
+            return HttpResponseRedirect(waiting[1])
+        form.add_error("code", _why_no_code(member.user))
     return page(request, "portal/code.html", {"form": form})
 
 
@@ -108,6 +94,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
+@limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgotten(request: HttpRequest) -> HttpResponse:
     """Mails a link, and says the same whether the address is known or not."""
@@ -115,24 +102,22 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     if request.method != "POST" or not form.is_valid():
         return page(request, "portal/forgotten.html", {"form": form})
     email = members.username_of(form.cleaned_data["email"])
-    for what, who, limit in (
-        ("sign-in", client_address(request.META), _PER_ADDRESS),
-        ("mail", _holder(email), _MAILS),
-    ):
-        refused = too_often(request, what, who, limit)
-        if refused is not None:
-            return refused
+    refused = too_often(request, "mail", _holder(email), _MAILS)
+    if refused is not None:
+        return refused
     context = {"form": form, "posted": post.post_new_password(email), "asked": True}
     return page(request, "portal/forgotten.html", context)
 
 
 @never_cache
+@limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return _by_link(request, token, Purpose.INVITATION)
 
 
 @never_cache
+@limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_password(request: HttpRequest, token: str) -> HttpResponse:
     return _by_link(request, token, Purpose.FORGOTTEN)
@@ -146,12 +131,8 @@ def _by_link(request: HttpRequest, token: str, purpose: Purpose) -> HttpResponse
         context = {"refusal": refusal, "invited": purpose is Purpose.INVITATION}
         return page(request, "portal/link_spent.html", context, status=410)
     form = PasswordForm(request.POST or None)
-    if request.method == "POST":
-        refused = too_often(request, "sign-in", client_address(request.META), _PER_ADDRESS)
-        if refused is not None:
-            return refused
-        if form.is_valid() and _chosen(request, user, form, purpose):
-            return page(request, "portal/password_chosen.html", {})
+    if request.method == "POST" and form.is_valid() and _chosen(request, user, form, purpose):
+        return page(request, "portal/password_chosen.html", {})
     context = {"form": form, "email": user.username, "invited": purpose is Purpose.INVITATION}
     return page(request, "portal/choose_password.html", context)
 
