@@ -11,6 +11,8 @@ from priority.store.tallies import DAY, HOUR, STEP, floor
 
 # The last tries of what is settled are written a moment after it.
 _CALM = timedelta(seconds=30)
+# Older ones that are not settled, as in a gap that stays, move no more until they are.
+_MOVING = timedelta(hours=2)
 # Steps are kept for the pages' shortest span; of an older hour all twelve are counted again.
 _STEPS_KEPT = timedelta(hours=6)
 _DAYS_KEPT = timedelta(days=800)
@@ -35,7 +37,11 @@ def count(*, kept: timedelta, now: datetime, calm: timedelta = _CALM, seconds: f
             steps = {*found}
             if is_first:
                 this = floor(now, STEP)
-                steps |= {*store.unsettled_steps(), this, this - timedelta(seconds=STEP)}
+                steps |= {
+                    *store.unsettled_steps(since=now - _MOVING),
+                    this,
+                    this - timedelta(seconds=STEP),
+                }
             counted += _count(steps, kept=kept, now=now)
         is_first = False
     return counted

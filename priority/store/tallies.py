@@ -133,12 +133,13 @@ def take_changes(*, noted_before: datetime, most: int) -> list[datetime]:
         return [start for (start,) in cursor.fetchall()]
 
 
-def unsettled_steps() -> list[datetime]:
-    """Steps with submissions whose fate is not final."""
+def unsettled_steps(*, since: datetime) -> list[datetime]:
+    """Steps from then on with submissions whose fate is not final."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT DISTINCT {STEP_OF.format('accepted_at')} FROM priority_submission"
-            " WHERE settled_at IS NULL"
+            " WHERE settled_at IS NULL AND accepted_at >= %s",
+            [since],
         )
         return [start for (start,) in cursor.fetchall()]
 
