@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from access import store
-from access.errors import KeyMalformed, KeyRefused, KeyUnknown
+from access.errors import KeyMalformed, KeyRefused, KeyUnknown, OrderRefused
 from access.services import keys
 from portal.models import Member
 from portal.services import members
@@ -96,14 +96,19 @@ def _ensure_admin(url: str, password: str) -> AdminLogin:
 
 
 def _ensure_member(url: str, password: str) -> PortalLogin:
-    """As the admin is ensured. Somebody else's user of that name is left alone."""
+    """As the admin is ensured. Somebody else's user of that name is left alone, and a customer who
+    has as many people as may be gets no other one: then there is no password.
+    """
     customer = store.customer_by_name(_CUSTOMER)
     user = get_user_model().objects.filter(username=_MEMBER).first()
     if user is not None and (password or not Member.objects.filter(user=user).exists()):
         return PortalLogin(url, _MEMBER, password)
     password = password or secrets.token_urlsafe(12)
     if user is None:
-        user = members.invite(customer, email=_MEMBER, role=Member.Role.OWNER).user
+        try:
+            user = members.invite(customer, email=_MEMBER, role=Member.Role.OWNER).user
+        except OrderRefused:
+            return PortalLogin(url, _MEMBER, "")
     user.set_password(password)
     user.save(update_fields=["password"])
     return PortalLogin(url, _MEMBER, password)

@@ -229,7 +229,8 @@ def _words(credentials: Credentials, run_dir: Path) -> Iterator[str]:
         yield f"  localnet  {rpc}   WebSocket {socket_url.replace('http', 'ws', 1)}"
     yield f"  admin     {login.url}   {login.username} / {login.password}"
     member = credentials.portal
-    yield f"  portal    {member.url}   {member.email} / {member.password}"
+    if member.password:
+        yield f"  portal    {member.url}   {member.email} / {member.password}"
     for tier, secret in credentials.api_keys.items():
         yield f"  {tier:<9} {secret}"
     yield f"  (all of it stands in {run_dir / 'credentials.json'})"
