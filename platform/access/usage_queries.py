@@ -183,19 +183,40 @@ def counted_by_key(key_ids: list[int], start: date, end: date) -> dict[int, int]
     return dict(rows)
 
 
-def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int, int]:
-    """(calls, those that went well, those that count against a monthly limit) of a key's days from
-    start to before end.
-    """
+def counted_of_family(key_id: int, start: date, end: date) -> int:
+    """The same of one key, with those that it was rotated from and into."""
     [row] = _rows(
         """
-        SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(ok), 0)::bigint,
-               coalesce(sum(counted), 0)::bigint
+        WITH RECURSIVE before(id, rotated_from_id) AS (
+            SELECT id, rotated_from_id FROM access_apikey WHERE id = %s
+            UNION ALL
+            SELECT k.id, k.rotated_from_id FROM access_apikey k JOIN before b
+                ON k.id = b.rotated_from_id
+        ), after(id) AS (
+            SELECT id FROM access_apikey WHERE rotated_from_id = %s
+            UNION ALL
+            SELECT k.id FROM access_apikey k JOIN after a ON k.rotated_from_id = a.id
+        )
+        SELECT coalesce(sum(counted), 0)::bigint FROM access_keyday
+        WHERE day >= %s AND day < %s
+            AND key_id IN (SELECT id FROM before UNION ALL SELECT id FROM after)
+        """,
+        [key_id, key_id, start, end],
+    )
+    counted: int = row[0]
+    return counted
+
+
+def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int]:
+    """(calls, those that went well) of a key's days from start to before end."""
+    [row] = _rows(
+        """
+        SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(ok), 0)::bigint
         FROM access_keyday WHERE key_id = %s AND day >= %s AND day < %s
         """,
         [key_id, start, end],
     )
-    return row[0], row[1], row[2]
+    return row[0], row[1]
 
 
 def calls_by_customer(customer_ids: list[int], start: date, end: date) -> dict[int, int]:

@@ -69,7 +69,8 @@ class TipFetches(Bucket, frozen=True, kw_only=True):
 
 
 class Monthly(Result, frozen=True, kw_only=True):
-    """Calls of this calendar month (UTC) that count, up to the last minute but one.
+    """Calls of this calendar month (UTC) that count, up to the last minute but one: of the key
+    with those that it was rotated from or into.
 
     limit: how many there may be; null is no limit
     used: how many there were
@@ -199,7 +200,8 @@ def _told(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:
         key = ApiKey.objects.select_related("customer", "tier").get(pk=caller.key_id)
         start, end = month_of(now)
         counts = usage_queries.days_of_key(caller.key_id, start.date(), end.date())
-        month = _Month(*counts, end)
+        counted = usage_queries.counted_of_family(caller.key_id, start.date(), end.date())
+        month = _Month(*counts, counted, end)
     return WhoAmI(
         key=None if key is None else _shown(key),
         tier=caller.tier,

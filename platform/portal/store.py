@@ -60,6 +60,16 @@ def living_keys(customer_id: int, now: datetime) -> int:
     )
 
 
+def keys_of_month(customer_id: int, start: datetime) -> int:
+    """Keys that worked at some time since the month's start; a key and its successors are one."""
+    return (
+        ApiKey.objects.filter(customer=customer_id, rotated_to__isnull=True)
+        .filter(Q(revoked_at__isnull=True) | Q(revoked_at__gte=start))
+        .filter(Q(expires_at__isnull=True) | Q(expires_at__gte=start))
+        .count()
+    )
+
+
 def terms_of(key_id: int) -> KeyTerms | None:
     return KeyTerms.objects.filter(key=key_id).first()
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from access import usage, usage_sums
+from access import usage, usage_queries, usage_sums
 from access.counted_calls import FREE
 from access.models import ApiKey
 from access.months import month_of
@@ -113,6 +113,36 @@ def test_a_raised_limit_opens_at_once_and_a_lowered_one_closes_with_the_next_run
     with django_capture_on_commit_callbacks(execute=True):
         assert monthly_quotas.enforce(NOW) == (1, 0)
     assert spent(issued.secret)
+
+
+def test_a_rotated_key_goes_on_with_its_month(issue: Any) -> None:
+    """A new secret as often as one likes, and no call more."""
+    old = issue(calls_per_month=10)
+    add(old.key, 4)
+    add(old.key, 100, at=NOW - timedelta(days=31))
+    second = keys.rotate_key(old.key.pk, overlap=timedelta(hours=1), now=NOW)
+    add(second.key, 3)
+    third = keys.rotate_key(second.key.pk, overlap=timedelta(0), now=NOW)
+    add(third.key, 2)
+    stranger = issue(calls_per_month=10)
+    add(stranger.key, 1)
+    used = {each.key_id: each.used for each in monthly_quotas.usages(NOW)}
+    # The second expired with its rotation.
+    assert used == {old.key.pk: 9, third.key.pk: 9, stranger.key.pk: 1}
+    for key in (old.key, second.key, third.key):
+        told = monthly_quotas.usage_of(key.pk, NOW)
+        assert told is not None and told.used == 9
+        counted = usage_queries.counted_of_family(key.pk, NOW.date().replace(day=1), NEXT.date())
+        assert counted == 9
+    assert monthly_quotas.enforce(NOW) == (0, 0)
+    add(old.key, 1)
+    assert monthly_quotas.enforce(NOW) == (2, 0)
+    keys.key_cache.forget()
+    assert spent(old.secret) and spent(third.secret) and not spent(stranger.secret)
+    fourth = keys.rotate_key(third.key.pk, overlap=timedelta(0), now=NOW)
+    assert spent(fourth.secret), "at once, and not with the next run"
+    new = monthly_quotas.usage_of(fourth.key.pk, NEXT)
+    assert new is not None and new.used == 0
 
 
 def test_calls_that_come_reach_the_limit_with_the_roll_up(

@@ -223,3 +223,27 @@ def test_issuing_is_limited_by_the_hour(client: Client, ada: Any, key: ApiKey) -
         answer = client.post(reverse("portal:key_rotate", args=[key.pk]), {"overlap_hours": "0"})
     assert answer is not None and answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_keys_in_place_of_revoked_ones_bring_no_further_month(
+    client: Client, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_orders, "MOST_KEYS", 3)
+    ApiKey.objects.filter(pk=key.pk).update(calls_per_month=1_000)
+
+    def issue() -> int:
+        client.post(reverse("portal:key_issue"), {**FORM, "like": key.pk})
+        return ApiKey.objects.count()
+
+    for there in (2, 3):
+        assert issue() == there
+        order(client, "revoke", ApiKey.objects.latest("pk"))
+    assert issue() == 3, "three worked this month, and each had its own"
+    page = client.post(reverse("portal:key_issue"), {**FORM, "like": key.pk}).content.decode()
+    assert "3 keys worked this month" in page
+    order(client, "rotate", key, overlap_hours=0)
+    successor = ApiKey.objects.get(rotated_from=key)
+    assert successor.calls_per_month == 1_000, "a lost secret can be replaced nevertheless"
+    ApiKey.objects.exclude(pk=successor.pk).update(revoked_at=timezone.now() - timedelta(days=32))
+    client.post(reverse("portal:key_issue"), {**FORM, "like": successor.pk})
+    assert ApiKey.objects.count() == 5

@@ -149,8 +149,8 @@ def _networks(texts: Sequence[str]) -> list[str]:
 
 @transaction.atomic
 def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
-    """A successor with the same rights and the old key's own expiry; the old key works for the
-    overlap (0: not at all) and never longer than it would have. Raises KeyIsRevoked.
+    """A successor with the same rights, the old key's own expiry and its month; the old key works
+    for the overlap (0: not at all) and never longer than it would have. Raises KeyIsRevoked.
     """
     if overlap < timedelta(0):
         raise OrderRefused("an overlap cannot be negative")
@@ -172,9 +172,12 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
         expires_at=old.expires_at,
         rotated_from=old,
     )
-    if old.suspended_at is not None:
-        issued.key.suspended_at = old.suspended_at  # rotating is no way out of a suspension
-        issued.key.save(update_fields=["suspended_at"])
+    # Rotating is no way out of a suspension, nor of a month that is spent.
+    taken_over = ("suspended_at", "quota_reached_until", "quota_used")
+    for name in taken_over:
+        setattr(issued.key, name, getattr(old, name))
+    if any(getattr(old, name) is not None for name in taken_over):
+        issued.key.save(update_fields=taken_over)
     end = now + overlap
     old.expires_at = end if old.expires_at is None else min(end, old.expires_at)
     old.save(update_fields=["expires_at"])

@@ -1,6 +1,9 @@
-"""The month's calls of keys: how many there were, how many there may be, and holding to it."""
+"""The month's calls of keys: how many there were, how many there may be, and holding to it.
 
-from collections.abc import Iterable
+A key shares its month with those that it was rotated from and into: a new secret is no new month.
+"""
+
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +18,8 @@ from access.months import month_of
 @dataclass(frozen=True, slots=True)
 class MonthlyUsage:
     """A key's calls in this calendar month (UTC), as of the last minute that was rolled up: those
-    that count (access.counted_calls). `limit` None is no limit; at `resets_at` it begins anew.
+    that count (access.counted_calls), also of the keys that it was rotated from and into. `limit`
+    None is no limit; at `resets_at` it begins anew.
     """
 
     key_id: int
@@ -31,10 +35,11 @@ class MonthlyUsage:
 
 
 def usages(now: datetime) -> list[MonthlyUsage]:
-    """The month of every key that has a monthly limit and was not revoked."""
+    """The month of every key that has a monthly limit, and was not revoked and is not expired."""
     return _months(
         ApiKey.objects.filter(
             Q(calls_per_month__isnull=False) | Q(tier__calls_per_month__isnull=False),
+            Q(expires_at__isnull=True) | Q(expires_at__gt=now),
             revoked_at__isnull=True,
         ),
         now,
@@ -75,12 +80,22 @@ def _months(keys: QuerySet[ApiKey], now: datetime) -> list[MonthlyUsage]:
     start, end = month_of(now)
     limited = keys.annotate(limit=Coalesce(F("calls_per_month"), F("tier__calls_per_month")))
     found = list(limited.order_by("pk").values_list("pk", "customer_id", "limit"))
-    used = usage_queries.counted_by_key(_ids(found), start.date(), end.date())
+    first = _first_keys({row[1] for row in found})
+    related = {*first, *first.values(), *(row[0] for row in found)}
+    used: Counter[int] = Counter()
+    for pk, calls in usage_queries.counted_by_key(list(related), start.date(), end.date()).items():
+        used[first.get(pk, pk)] += calls
     return [
-        MonthlyUsage(key_id, customer_id, used.get(key_id, 0), limit, end)
+        MonthlyUsage(key_id, customer_id, used[first.get(key_id, key_id)], limit, end)
         for key_id, customer_id, limit in found
     ]
 
 
-def _ids(rows: Iterable[tuple[int, int, int | None]]) -> list[int]:
-    return [row[0] for row in rows]
+def _first_keys(customer_ids: set[int]) -> dict[int, int]:
+    """Each successor among the customers' keys, with the key that its rotations began with."""
+    rotated = ApiKey.objects.filter(customer__in=customer_ids, rotated_from__isnull=False)
+    before = dict(rotated.values_list("pk", "rotated_from"))
+    first: dict[int, int] = {}
+    for pk in sorted(before):  # a forerunner is the older one
+        first[pk] = first.get(before[pk], before[pk])
+    return first

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from access.models import ApiKey
+from access.months import month_of
 from access.services import key_edits, keys
 from portal import store
 from portal.errors import MayNot, TooMany
@@ -39,6 +40,14 @@ def issue(customer_id: int, *, like: int, wish: Wish, now: datetime) -> keys.Iss
     model = _own(customer_id, like)
     if not models_of([model], now):
         raise MayNot(f"{model} cannot be followed by another key: choose another one")
+    if keys.monthly_limit(model) is not None:
+        # One that was revoked had its month: with another in its place there would be two.
+        start, end = month_of(now)
+        if store.keys_of_month(customer_id, start) >= MOST_KEYS:
+            raise TooMany(
+                f"{MOST_KEYS} keys worked this month, the most there may be where calls of a month"
+                f" are limited: rotate one, or wait until {end:%Y-%m-%d}"
+            )
     rights = given(model)
     _require_within(rights, wish)
     issued = keys.issue_key(
@@ -129,7 +138,8 @@ def revoke(customer_id: int, key_id: int, *, now: datetime) -> ApiKey:
 
 
 def _own(customer_id: int, key_id: int) -> ApiKey:
-    return store.keys_of(customer_id).get(pk=key_id)
+    """The key, as staff left it last, and as it stays until the order is done."""
+    return store.keys_of(customer_id).select_for_update(of=("self",)).get(pk=key_id)
 
 
 def _require_within(rights: Given, wish: Wish) -> None:
