@@ -67,7 +67,7 @@ def passed_on(doors_: Sequence[Door]) -> list[str]:
     """The standard node's methods that these doors pass on."""
     return [
         name
-        for name in settings.PROXY_METHODS
+        for name in sorted(settings.PROXY_METHODS)
         if any(each.table.goes_elsewhere(name) for each in doors_)
     ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from solders.keypair import Keypair
+from solders.signature import Signature
 
 from .chain_doors import localnet_of, of_service, until
 from .conftest import Node
@@ -100,7 +101,8 @@ def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> Non
 def test_pythons_snippet_of_landing_follows_the_fate(followed: Service) -> None:
     text = snippet("python", followed, section_name="Land a transaction")
     fate, moved, stored = run(followed, sys.executable, "-c", text).splitlines()
-    state, slot, upstreams = fate.split(maxsplit=2)
+    signature, state, slot, upstreams = fate.split(maxsplit=3)
+    Signature.from_string(signature)  # or it raises
     assert state == "landed" and {"leaders", "node"} <= ast.literal_eval(upstreams)
     assert moved == "2005000 None"
     assert stored.split() == [slot, "None", "5000"]
@@ -111,7 +113,8 @@ def test_typescripts_snippet_of_landing_follows_the_fate(
 ) -> None:
     script = tmp_path / "landing.mjs"
     script.write_text(snippet("ts", followed, section_name="Land a transaction"), encoding="utf-8")
-    state, slot, stored_slot, fee = node(script, KEY=followed.key).split()
+    signature, state, slot, stored_slot, fee = node(script, KEY=followed.key).split()
+    Signature.from_string(signature)
     assert (state, fee) == ("landed", "5000")
     assert slot == stored_slot
 
