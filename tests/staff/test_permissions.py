@@ -147,3 +147,25 @@ def test_an_operator_runs_the_service_and_issues_nothing(
         "/admin/portal/member/add/",
     ):
         assert operator.post(path, {"ids": key.pk, "name": "x"}).status_code in (403, 404), path
+
+
+def test_an_operator_suspends_keys_and_gives_none_more_than_it_has(
+    signed_in: Callable[..., Any], issue: Callable[..., Any], tier: Callable[..., Any]
+) -> None:
+    from access.models import ApiKey
+
+    key, higher = issue(scopes=["historical"], calls_per_month=5).key, tier("epic", 40)
+    page = f"/admin/access/apikey/{key.pk}/change/"
+    form = {
+        **{"name": "mine", "tier": higher.pk, "scopes": ["historical", "priority"]},
+        **{"networks": "", "methods": "", "calls_per_month": "", "expires_at_0": ""},
+        **{"expires_at_1": "", "notes": "", "environment": ""},
+    }
+    before = ApiKey.objects.filter(pk=key.pk).values().get()
+    operator = signed_in("operator")
+    assert 'name="_save"' not in operator.get(page).content.decode()
+    operator.post(page, form)
+    assert ApiKey.objects.filter(pk=key.pk).values().get() == before
+    signed_in("administrator").post(page, form)
+    changed = ApiKey.objects.get(pk=key.pk)
+    assert (changed.name, changed.tier) == ("mine", higher)

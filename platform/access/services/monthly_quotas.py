@@ -94,7 +94,8 @@ def _months(keys: QuerySet[ApiKey], now: datetime) -> list[MonthlyUsage]:
 def _first_keys(customer_ids: set[int]) -> dict[int, int]:
     """Each successor among the customers' keys, with the key that its rotations began with."""
     rotated = ApiKey.objects.filter(customer__in=customer_ids, rotated_from__isnull=False)
-    before = dict(rotated.values_list("pk", "rotated_from"))
+    pairs = rotated.values_list("pk", "rotated_from")
+    before = {pk: forerunner for pk, forerunner in pairs if forerunner is not None}
     first: dict[int, int] = {}
     for pk in sorted(before):  # a forerunner is the older one
         first[pk] = first.get(before[pk], before[pk])
