@@ -24,22 +24,26 @@ from simulator.features import (
 )
 
 _REMEMBERED_SECONDS = 60.0
+# Where the node may yet tell of some.
+_UNTOLD_SECONDS = 5.0
 _ACTIVE = 1
 _FEATURE = bytes(addresses.FEATURE)
 
 
 class _Archived(NamedTuple):
     """The features that the archive tells of, ascending by activation slot: up to a latest slot and
-    an epoch. Of mainnet's only those that the engine's own table does not know.
+    an epoch. Of mainnet's only those that the engine's own table does not know. The `assumed` ones
+    are mainnet's of which nobody can tell whether this chain has them.
     """
 
     slots: list[int]
     keys: list[Pubkey]
+    assumed: dict[Pubkey, int]
     is_mainnet: bool
     layout: int
     latest: int
     epoch: int
-    read_at: float
+    known_until: float
     sets: dict[tuple[int, int], FeatureSet]
 
 
@@ -58,7 +62,7 @@ def features_at(placed: Placed, *, epoch: int) -> FeatureSet:
             return feature_set_at(slot)
         active = dict(feature_set_at(slot).active)
     elif archived.slots:
-        active = {}
+        active = dict(archived.assumed)
     else:
         return mainnet_features()
     key = len(active), count
@@ -81,17 +85,30 @@ def _read(placed: Placed, epoch: int) -> _Archived:
     now, known = time.monotonic(), _archived
     if known is not None and known.layout == placed.layout:
         is_told = placed.slot <= known.latest or epoch <= known.epoch
-        if is_told and now < known.read_at + _REMEMBERED_SECONDS:
+        if is_told and now < known.known_until:
             return known
     is_mainnet = store.chain_of_filters() == MAINNET_GENESIS_HASH
     wanted = known_features() - activation_slots().keys() if is_mainnet else known_features()
     at_the_end = replace(placed, position=Position.end_of(placed.latest))
-    states, _ = states_at([bytes(key) for key in wanted], at_the_end)
+    states, unknown = states_at([bytes(key) for key in wanted], at_the_end)
     told = sorted(
         (at, key) for key, state in states.items() if (at := _activated_at(state)) is not None
     )
     slots, keys = [at for at, _ in told], [Pubkey(key) for _, key in told]
-    _archived = _Archived(slots, keys, is_mainnet, placed.layout, placed.latest, epoch, now, {})
+    mainnet = {} if is_mainnet else activation_slots()
+    untold = map(Pubkey, unknown)
+    _archived = _Archived(
+        slots=slots,
+        keys=keys,
+        # For all slots: of this chain mainnet's say nothing.
+        assumed={key: 0 for key in untold if key in mainnet},
+        is_mainnet=is_mainnet,
+        layout=placed.layout,
+        latest=placed.latest,
+        epoch=epoch,
+        known_until=now + (_UNTOLD_SECONDS if unknown else _REMEMBERED_SECONDS),
+        sets={},
+    )
     return _archived
 
 

@@ -27,8 +27,9 @@ from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
 
-# What a node gives in one call; a simulation that lacks more is refused for the rest.
-_MOST_KEYS = 100
+# What a node gives in one call. All features of a chain take three; who lacks more than four give
+# is refused for the rest.
+_MOST_KEYS, _MOST_CALLS = 100, 4
 _NODE_SECONDS = 1.0
 # For the archive to come up to the slot that the node answered for.
 _WAIT_SECONDS = 1.0
@@ -59,7 +60,8 @@ class _Accounts(msgspec.Struct):
 
 def seed(keys: Sequence[bytes], placed: Placed) -> bool:
     """Those of the accounts whose state at the position the node can tell have a record now;
-    whether there is any. It takes two seconds at most, and a node that does not answer is no error.
+    whether there is any. It takes three seconds at most, and a node that does not answer is no
+    error.
     """
     global _resting_until
     if not settings.UPSTREAM_RPC_URL or time.monotonic() < _resting_until:
@@ -69,20 +71,20 @@ def seed(keys: Sequence[bytes], placed: Placed) -> bool:
     if store.first_gap_from(from_slot) is not None:
         return False
     written = set(store.written_between(keys, from_slot, placed.latest))
-    asked = [key for key in keys if key not in written][:_MOST_KEYS]
+    asked = [key for key in keys if key not in written][: _MOST_CALLS * _MOST_KEYS]
     if not asked:
         return False
     try:
         if not _is_of_this_chain(_node(settings.UPSTREAM_RPC_URL)):
             return False
-        told, slot = _ask(asked)
+        told, first_told, last_told = _ask(asked)
     except (NodeError, msgspec.MsgspecError, ValueError) as fault:
         log.warning("no accounts from the node: %s", fault)
         _resting_until = time.monotonic() + _REST_SECONDS
         return False
-    if slot < from_slot or not _reaches(slot):
+    if first_told < from_slot or not _reaches(last_told):
         return False
-    return _keep(told, from_slot, slot)
+    return _keep(told, from_slot, last_told)
 
 
 def forget() -> None:
@@ -103,8 +105,23 @@ def _is_of_this_chain(node: Node) -> bool:
     return theirs == ours
 
 
-def _ask(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int]:
-    """The accounts, those of 0 lamports that are not there; and the slot at whose end they were."""
+def _ask(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int, int]:
+    """The accounts, those of 0 lamports that are not there; and the first and the last of the slots
+    at whose ends they were. A slow node tells of fewer.
+    """
+    until = time.monotonic() + _NODE_SECONDS
+    told, first = _ask_once(keys[:_MOST_KEYS])
+    last = first
+    for at in range(_MOST_KEYS, len(keys), _MOST_KEYS):
+        if time.monotonic() >= until:
+            break
+        more, slot = _ask_once(keys[at : at + _MOST_KEYS])
+        told, first, last = told + more, min(first, slot), max(last, slot)
+    return told, first, last
+
+
+def _ask_once(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int]:
+    """The same of no more than one call gives, which are of one slot."""
     result = _node(settings.UPSTREAM_RPC_URL).call(
         "getMultipleAccounts",
         [str(Pubkey(key)) for key in keys],
