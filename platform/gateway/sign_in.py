@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -31,9 +32,9 @@ def limited_sign_in(view: View) -> View:
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method == "POST":
             taken = windows.take(request, "sign-in", client_address(request.META), _ATTEMPTS)
-            account = _account(request)
-            if taken.allowed and account:
-                taken = windows.take(request, "sign-in account", account, _ATTEMPTS_ON_ACCOUNT)
+            for account in _accounts(request):
+                if taken.allowed:
+                    taken = windows.take(request, "sign-in account", account, _ATTEMPTS_ON_ACCOUNT)
             if not taken.allowed:
                 seconds = taken.retry_seconds
                 response = render(request, "429.html", {"seconds": seconds}, status=429)
@@ -44,9 +45,13 @@ def limited_sign_in(view: View) -> View:
     return limited
 
 
-def _account(request: HttpRequest) -> str:
-    """Whose account it is, in a form that tells neither the name nor whether there is one."""
-    name = request.POST.get("username") or request.POST.get("email") or ""
-    if not name and hasattr(request, "session"):
-        name = str(second_factor.pending_id(request) or request.user.pk or "")
-    return hashlib.sha256(name.strip().casefold().encode()).hexdigest() if name else ""
+def _accounts(request: HttpRequest) -> set[str]:
+    """Whose accounts it may be about, in a form that tells neither a name nor whether there is one.
+    A form sends one name; what is sent beside it must not stand in its place.
+    """
+    names = {request.POST.get("username", ""), request.POST.get("email", "")}
+    if hasattr(request, "session"):
+        names.add(str(second_factor.pending_id(request) or request.user.pk or ""))
+    # Django takes letters that look alike for one: so many spellings are one name.
+    spelled = {unicodedata.normalize("NFKC", name).strip().casefold() for name in names}
+    return {hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() for name in spelled - {""}}
