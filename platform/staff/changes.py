@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 
@@ -14,6 +15,21 @@ def is_secret(name: str) -> bool:
     return any(word in name for word in SECRET)
 
 
+def is_address(name: str) -> bool:
+    """Is it a URL? Its path, query or user may hold a key of whoever is behind it: everybody sees
+    its host alone.
+    """
+    return name == "url" or name.endswith("_url")
+
+
+def host_of(url: Any) -> str | None:
+    """What the log keeps of a URL."""
+    if not url:
+        return None
+    host = urlsplit(str(url)).netloc.rpartition("@")[2]
+    return host or "(an address)"
+
+
 def of_form(form: Any, *, is_new: bool) -> dict[str, Any]:
     """The changed fields of a form that was saved: choices by their labels, rows by their names."""
     found: dict[str, Any] = {}
@@ -22,6 +38,10 @@ def of_form(form: Any, *, is_new: bool) -> dict[str, Any]:
             continue
         if is_secret(name):
             found[name] = ["(secret)", "(secret)"]
+            continue
+        if is_address(name):
+            told = host_of(form.cleaned_data[name])
+            found[name] = [None if is_new else host_of(form.initial.get(name)), told]
             continue
         field = form.fields[name]
         before = None if is_new else _shown(field, form.get_initial_for_field(field, name))
@@ -53,7 +73,7 @@ def of_row(row: Any) -> dict[str, Any]:
         value = None if field.attname in row.get_deferred_fields() else field.value_from_object(row)
         if value in (None, "") or isinstance(value, bytes | memoryview) or is_secret(field.name):
             continue
-        found[field.name] = [_plain(value), None]
+        found[field.name] = [host_of(value) if is_address(field.name) else _plain(value), None]
     return found
 
 

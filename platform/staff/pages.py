@@ -46,7 +46,8 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         # `?secret__startswith=a` would tell a secret letter by letter to who may see the list.
-        return not changes.is_secret(lookup) and super().lookup_allowed(lookup, value, request)
+        hidden = changes.is_secret(lookup) or any(map(changes.is_address, lookup.split("__")))
+        return not hidden and super().lookup_allowed(lookup, value, request)
 
     def has_history(self, object_id: str) -> bool:
         """Has staff done anything to this row?"""

@@ -204,9 +204,12 @@ def test_a_webhook_is_added_tested_and_taken_away(client: Client, ada: Any) -> N
     assert "is off: enable it first" in order("test")
     order("enable")
     assert hook.is_enabled
-    client.post(reverse("portal:webhook", args=[hook.pk]), {**form, "name": "renamed"})
+    moved = {**form, "name": "renamed", "url": "http://127.0.0.1:9/hush"}
+    client.post(reverse("portal:webhook", args=[hook.pk]), moved)
     hook.refresh_from_db()
-    assert hook.name == "renamed"
+    assert (hook.name, hook.url) == ("renamed", moved["url"])
+    changes = AuditEntry.objects.get(verb="changed").changes
+    assert changes == {"name": ["bridge", "renamed"], "url": ["127.0.0.1:9"] * 2}, "hosts alone"
     client.post(reverse("portal:webhook_delete", args=[hook.pk]))
     assert not Webhook.objects.exists()
     verbs = AuditEntry.objects.filter(subject_type="alerts.webhook").values_list("verb", flat=True)

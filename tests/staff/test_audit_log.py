@@ -341,3 +341,32 @@ def test_writers_at_once_make_one_chain() -> None:
         list(pool.map(write, range(16)))
     looked = audit_chain.walk()
     assert (looked.problem, looked.entries) == ("", 60)
+
+
+def test_what_an_address_hides_in_its_path_is_nobodys_to_read(
+    signed_in: Callable[..., Any],
+) -> None:
+    from alerts.services import webhooks
+    from priority.models import Upstream
+
+    viewer, boss = signed_in("viewer"), signed_in("administrator")
+    hush = "https://me:hush@node.example/hush?key=hush"
+    form = {"name": "theirs", "kind": "node", "url": hush, "weight": 1, "timeout_ms": 2_000}
+    form |= {"own_tip_lamports": 0, "is_enabled": "on"}
+    added = boss.post("/admin/priority/upstream/add/", form)
+    assert added.status_code == 302, added.context["adminform"].errors
+    row = Upstream.objects.get(name="theirs")
+    page = f"/admin/priority/upstream/{row.pk}/"
+    assert boss.post(f"{page}change/", {**form, "url": f"{hush}2"}).status_code == 302
+    assert boss.post(f"{page}delete/", {"post": "yes"}).status_code == 302
+    hook = webhooks.create(None, name="chat", url="http://127.0.0.1:9/hush")
+    entries = list(AuditEntry.objects.filter(subject_type="priority.upstream"))
+    assert [entry.verb for entry in entries] == ["deleted", "changed", "added"]
+    assert [entry.changes["url"][1] for entry in entries] == [None, *["node.example"] * 2]
+    assert "hush" not in str([(entry.changes, entry.text) for entry in entries])
+    listed = "/admin/alerts/webhook/"
+    assert "chat" in viewer.get(listed).content.decode()
+    for asked in ("url__contains=hush", "url__startswith=http://127.0.0.1:9/h"):
+        assert viewer.get(f"{listed}?{asked}").status_code == 302, asked
+    assert f"/{hook.pk}/change/" not in viewer.get(f"{listed}?q=hush").content.decode()
+    assert f"/{hook.pk}/change/" in boss.get(f"{listed}?q=hush").content.decode()

@@ -28,6 +28,7 @@ from portal.views.doors import (
     too_often,
 )
 from staff import audit
+from staff.changes import host_of
 
 # Each posts to an address that somebody typed.
 _TESTS = Quota(rate=10 / 60, burst=10)
@@ -98,6 +99,8 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                     for name in initial
                     if initial[name] != getattr(changed, name)
                 }
+                if "url" in changes:
+                    changes["url"] = [*map(host_of, changes["url"])]
                 audit.record(request, "changed", changed, text="in the portal", changes=changes)
         except OrderRefused as refusal:
             form.add_error(None, str(refusal))
