@@ -127,5 +127,14 @@ def slots_in_time(earliest: int | None, latest: int | None) -> tuple[int, int]:
     return (0, -1) if row is None or row[0] is None else (row[0], row[1])
 
 
+def slot_before(time: int) -> int | None:
+    """A slot of the newest blocks made before the time, Unix seconds."""
+    row = fetch_one(
+        "SELECT slot FROM historical_block WHERE block_time < $1 ORDER BY block_time DESC LIMIT 1",
+        _bounded(time),
+    )
+    return None if row is None else int(row[0])
+
+
 def _bounded(time: int) -> int:
     return max(-(2**63), min(time, I64_MAX))

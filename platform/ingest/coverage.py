@@ -19,6 +19,11 @@ class Coverage:
             self._whole_from.append(self._whole_from[-1] if follows else place)
             below = self._heights[-1] if place else -1
             self._heights.append(below + follows if height is None else max(height, below))
+        # The height that is told next, at each block or after it: its own is no greater.
+        self._told_next: list[int | None] = [height for _, _, height in blocks]
+        for place in range(len(blocks) - 2, -1, -1):
+            if self._told_next[place] is None:
+                self._told_next[place] = self._told_next[place + 1]
 
     @property
     def newest_height(self) -> int:
@@ -38,6 +43,16 @@ class Coverage:
         """
         end = bisect_right(self._heights, height)
         return end < len(self._slots) and self._is_whole(first, end)
+
+    def has_all_above(self, lowest: int, height: int) -> bool:
+        """Whether every block above the height `lowest` up to the first one above the other height
+        is here, and that one too. Only heights that are told prove where that begins.
+        """
+        end = bisect_right(self._heights, height)
+        if end >= len(self._slots):
+            return False
+        told = self._told_next[self._whole_from[end]]
+        return told is not None and told <= lowest + 1
 
     def _is_whole(self, first: int, end: int) -> bool:
         begin = bisect_left(self._slots, first)

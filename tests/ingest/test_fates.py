@@ -90,6 +90,7 @@ def test_expiry_comes_with_the_first_block_above_the_last_valid_height(known: bo
         row = submitted(1, blockhash_of=100, accepted_slot=101)
     else:
         row = submitted(1, accepted_slot=101, last_valid=240)
+        store(block(98, height=0))
     store(block(99, height=89), block(100, height=90), block(103, 100, height=91))
     for slot, height in ((104, 238), (105, 239), (106, 240)):
         store(block(slot, height=height))
@@ -127,6 +128,46 @@ def test_a_gap_below_or_behind_does_not_matter() -> None:
     store(*(each for each in chain if each.slot not in (2, 14)))
     settle()
     assert fate(row) == EXPIRED
+
+
+@pytest.mark.parametrize("last_valid", [151, None])
+def test_it_may_have_landed_before_it_was_accepted_here(last_valid: int | None) -> None:
+    """Its sender sent it elsewhere first; the ledger lacks its blockhash, and its block."""
+    began = int(timezone.now().timestamp()) - 600
+    row, lost = (
+        submitted(
+            number,
+            blockhash_of=1,
+            accepted_slot=4,
+            last_valid=last_valid,
+            age=timedelta(seconds=400),
+        )
+        for number in (1, 2)
+    )
+    chain = {
+        slot: block(slot, height=15 * slot - 14, time=began + 40 * slot, holds=holds)
+        for slot, holds in {**dict.fromkeys(range(1, 13)), 3: {signature(1): None}}.items()
+    }
+    for slots in (range(4, 13), [2]):
+        store(*(chain[slot] for slot in slots))
+        settle()
+        assert fate(row) == fate(lost) == OPEN
+    store(chain[1], chain[3])
+    settle()
+    assert fate(row) == ("landed", "finalized", 3, 0, None, True)
+    assert fate(lost) == EXPIRED
+
+
+@pytest.mark.parametrize("begins_at", [700, 701, 702])
+def test_a_blockhash_of_no_block_needs_all_blocks_it_could_be_of(begins_at: int) -> None:
+    """The last valid height is its own, or that of the newest block when it was accepted."""
+    row = submitted(1, accepted_slot=101, last_valid=1_000)
+    store(block(90, height=begins_at), block(91, height=None), block(92, height=1_000))
+    settle()
+    assert fate(row) == OPEN
+    store(block(93, height=1_001))
+    settle()
+    assert fate(row) == (EXPIRED if begins_at <= 701 else OPEN)
 
 
 def test_without_heights_the_clock_tells() -> None:
@@ -357,6 +398,8 @@ def test_fates_agree_with_a_plain_chain(data: st.DataObject) -> None:
     parents = dict(zip(slots, [9, *slots], strict=False))
     held: dict[int, dict[bytes, Any]] = {slot: {} for slot in slots}
     with transaction.atomic():
+        # Below it nothing can be that was good when the chain began.
+        store(block(9, height=700))
         rows = []
         for number in range(data.draw(st.integers(1, 6))):
             base = data.draw(st.sampled_from(slots[:5]))
@@ -366,24 +409,20 @@ def test_fates_agree_with_a_plain_chain(data: st.DataObject) -> None:
             place = data.draw(st.sampled_from([None, *slots]))
             if place is not None and not heights[base] < heights[place] <= last_valid:
                 place = None
-            if accepted is not None and place is not None and place < accepted and not known:
-                accepted = place
             if place is not None:
                 held[place][signature(number)] = data.draw(st.sampled_from([None, FAILURE]))
-            rows.append(
-                (
-                    submitted(
-                        number,
-                        blockhash_of=base if known else -1,
-                        accepted_slot=accepted if accepted is not None or known else slots[0],
-                        last_valid=data.draw(st.sampled_from([None, last_valid]))
-                        if known
-                        else last_valid,
-                    ),
-                    place,
-                    last_valid,
-                )
+            if known:
+                told = data.draw(st.sampled_from([None, last_valid]))
+            else:
+                # Of a blockhash that is not known it may be that of the newest block.
+                told = last_valid = last_valid + data.draw(st.sampled_from([0, 30, 150]))
+            row = submitted(
+                number,
+                blockhash_of=base if known else -1,
+                accepted_slot=accepted if accepted is not None or known else slots[0],
+                last_valid=told,
             )
+            rows.append((row, place, last_valid))
         chain = [
             block(slot, parents[slot], height=heights[slot], holds=held[slot]) for slot in slots
         ]
@@ -445,7 +484,7 @@ def test_coverage_agrees_with_a_plain_look(data: st.DataObject) -> None:
         assert told.is_past(first, height)
 
 
-def test_a_chain_is_whole_from_its_genesis_which_is_its_own_parent():
+def test_a_chain_is_whole_from_its_genesis_which_is_its_own_parent() -> None:
     coverage = Coverage([(0, 0, 0), (1, 0, 1), (3, 1, 2)])
     assert coverage.is_past(0, 1) and coverage.is_whole(0, 2)
     assert not coverage.is_past(0, 2)

@@ -28,6 +28,11 @@ log = logging.getLogger(__name__)
 _YOUNG = timedelta(seconds=5)
 # Without a word of the chain a blockhash is taken to live no longer than this.
 _BLOCKHASH_LIFE = timedelta(seconds=120)
+# Of a blockhash that the ledger does not have: the last valid height that is known is its own, or
+# that of the newest block when it was accepted, when it was good or would never be.
+_MOST_BLOCKS = 2 * BLOCKHASH_BLOCKS
+# Slots of so many blocks, with those that were skipped between them.
+_SLOTS_OF_MOST_BLOCKS = 1_000
 # For so long a gap may be filled; then the node is asked.
 _PATIENCE = timedelta(minutes=5)
 # Slots of the ledger that are looked at, and signatures that the node is asked about, in one run.
@@ -117,40 +122,56 @@ def _over(
     bound = [row for row in rows if not row.is_nonced]
     blocks = ledger.blocks_of_hashes([row.blockhash for row in bound])
     spans = {row.id: _span(row, blocks.get(row.blockhash)) for row in bound}
-    lowest = min((span.first for span in spans.values()), default=newest)
+    lowest = min((span.looked_from for span in spans.values()), default=newest)
     coverage = Coverage(ledger.heights_between(max(lowest, newest - _MOST_SLOTS), newest))
     over |= {pk: "blockhash_expired" for pk, span in spans.items() if span.is_over(coverage)}
     return over
 
 
 class _Span(NamedTuple):
-    """The slots that can hold a transaction: from `first` up to a block of the height, or, where no
-    height is known, up to the slot `last`, which is -1 while there is none.
+    """The blocks that can hold a transaction: from the slot `first` and from above the height
+    `above`, as far as these are known, up to `height`, or, where that is not known, up to the slot
+    `last`, which is -1 while there is none.
     """
 
-    first: int
-    height: int | None
+    first: int | None
+    above: int | None = None
+    height: int | None = None
     last: int = -1
 
+    @property
+    def looked_from(self) -> int:
+        """The lowest slot that has to be looked at."""
+        back = 0 if self.above is None else _SLOTS_OF_MOST_BLOCKS
+        return max((self.first or 0) - back, 0)
+
     def is_over(self, coverage: Coverage) -> bool:
-        if self.height is not None:
-            return coverage.is_past(self.first, self.height)
-        return self.last >= 0 and coverage.is_whole(self.first, self.last)
+        if self.height is None:
+            return self.last >= 0 and coverage.is_whole(self.first or 0, self.last)
+        return (self.first is None or coverage.is_past(self.first, self.height)) and (
+            self.above is None or coverage.has_all_above(self.above, self.height)
+        )
 
 
 def _span(row: UnsettledRow, block: tuple[int, int | None] | None) -> _Span:
     """By its blockhash's block, where the ledger has that; else by what was known when it was
-    accepted, and at last by the clock.
+    accepted, and at last by the clock. It may have landed before it was accepted here, for its
+    sender may have sent it elsewhere too.
     """
+    last_valid = row.last_valid_block_height
     if block is not None and block[1] is not None:
-        return _Span(block[0], block[1] + BLOCKHASH_BLOCKS)
-    first = row.accepted_slot
-    if first is None:
-        first, _ = ledger.slots_in_time(_seconds(row.accepted_at - _BLOCKHASH_LIFE), None)
-    if row.last_valid_block_height is not None:
-        return _Span(first, row.last_valid_block_height)
+        last_valid = block[1] + BLOCKHASH_BLOCKS
+    if last_valid is not None:
+        if block is not None:
+            return _Span(block[0], height=last_valid)
+        above = max(last_valid - _MOST_BLOCKS, -1)
+        return _Span(row.accepted_slot, above=above, height=last_valid)
+    if block is not None:
+        first: int | None = block[0]
+    else:
+        first = ledger.slot_before(_seconds(row.accepted_at - _BLOCKHASH_LIFE))
     last, newest = ledger.slots_in_time(_seconds(row.accepted_at + _BLOCKHASH_LIFE), None)
-    return _Span(first, None, last if newest >= last else -1)
+    return _Span(first, last=last if newest >= last else -1)
 
 
 def _seconds(moment: datetime) -> int:
@@ -161,7 +182,7 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
     """The node's word, where the ledger has none. Raises NodeError."""
     # In this order: what lands in between is found.
     height, oldest = node.block_height(), node.first_available_block()
-    told = f"blockhash_expired: told by {node.name}, for the ledger has a gap there"
+    told = f"blockhash_expired: told by {node.name}, for the ledger lacks blocks of its time"
     found, lost = [], {}
     for at in range(0, len(rows), _ASKED_AT_ONCE):
         some = rows[at : at + _ASKED_AT_ONCE]
@@ -173,7 +194,8 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
                     err = None if status.err is None else _encode(status.err).decode()
                     found.append(FoundRow(row.signature, status.slot, None, err))
             elif (last_valid is None or last_valid < height) and (
-                row.accepted_slot is None or row.accepted_slot >= oldest
+                row.accepted_slot is None
+                or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
             ):
                 lost[row.id] = told
     _settle_late(found, now)
