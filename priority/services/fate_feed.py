@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 
 # A reader this far behind is dropped: it comes again and catches up.
 MOST_WAITING = 1_000
+# After so many the streams write what they have: one announcement can be of more than may wait.
+_DEALT_AT_ONCE = 50
 _BLOCK_MS = 5_000
 _MOST_ENTRIES = 100
 _PAUSE_SECONDS = 0.5
@@ -161,9 +163,12 @@ class FateFeed:
             for place, change in changes
             if self._customers.get(change.key_id or 0) in self._subscriptions
         ]
-        for change, each in told(name, wanted):
-            for subscription in self._subscriptions[self._customers[change.key_id or 0]]:
+        for count, (change, each) in enumerate(told(name, wanted), 1):
+            customer = self._customers[change.key_id or 0]
+            for subscription in self._subscriptions.get(customer, ()):
                 subscription.put(each)
+            if count % _DEALT_AT_ONCE == 0 or count == len(wanted):
+                await asyncio.sleep(0)
 
 
 def redis_of(url: str) -> Redis:
