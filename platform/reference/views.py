@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from access import store as access_store
-from access.callers import ANONYMOUS, SCOPES
+from access import windows
+from access.callers import ANONYMOUS, SCOPES, Quota
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
+from gateway.addresses import client_address
 from gateway.hosts import QOS_TIERS, RPC_TIERS
 from reference import get_documents, pages, rpc_documents, samples, snippets
 from reference.advice import advice
@@ -25,6 +29,8 @@ _READ = (("Use it", "sh", 0), ("Use it", "python", 1), ("Use it", "ts", 0))
 _LAND = (("Land a transaction", "python", 0), ("Land a transaction", "ts", 0))
 _PAST = (("The past", "python", 0),)
 _MADE_FOR_START = {"read": _READ, "land": _LAND, "past": _PAST}
+
+_READS = Quota(rate=5, burst=300)
 
 # An event as it may be.
 _EVENT = {
@@ -147,12 +153,23 @@ def changelog_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def openrpc_document(request: HttpRequest) -> HttpResponse:
-    return _json(rpc_documents.whole_document(base_of(request)))
+    return _json(request, _openrpc_text)
 
 
 @require_safe
 def openapi_document(request: HttpRequest) -> HttpResponse:
-    return _json(get_documents.get_document(base_of(request)))
+    return _json(request, _openapi_text)
+
+
+# Made once for each way in: each takes as long as a hundred calls.
+@lru_cache(maxsize=16)
+def _openrpc_text(base: str) -> str:
+    return json.dumps(rpc_documents.whole_document(base), ensure_ascii=False)
+
+
+@lru_cache(maxsize=16)
+def _openapi_text(base: str) -> str:
+    return json.dumps(get_documents.get_document(base), ensure_ascii=False)
 
 
 def base_of(request: HttpRequest) -> str:
@@ -185,6 +202,9 @@ def _example(path: str, method: str, values: dict[str, Any]) -> dict[str, Any]:
 def _page(
     request: HttpRequest, current: str, found: dict[str, Any], template: str = ""
 ) -> HttpResponse:
+    refused = _too_many(request)
+    if refused is not None:
+        return refused
     frame = {
         "section": "docs",
         "current": current,
@@ -202,11 +222,25 @@ def _url(name: str) -> str:
         return ""
 
 
-def _json(document: dict[str, Any]) -> HttpResponse:
-    text = json.dumps(document, ensure_ascii=False)
+def _json(request: HttpRequest, text_for: Callable[[str], str]) -> HttpResponse:
+    refused = _too_many(request)
+    if refused is not None:
+        return refused
     # Who makes a client of it reads it from a page of another origin.
     headers = {"Access-Control-Allow-Origin": "*"}
-    return HttpResponse(text, content_type="application/json", headers=headers)
+    return HttpResponse(
+        text_for(base_of(request)), content_type="application/json", headers=headers
+    )
+
+
+def _too_many(request: HttpRequest) -> HttpResponse | None:
+    """These pages ask for no key and cost more than a call: so many for each address."""
+    taken = windows.take(request, "docs", client_address(request.META), _READS)
+    if taken.allowed:
+        return None
+    text = f"Too many pages from this address: try again in {taken.retry_seconds} s.\n"
+    headers = {"Retry-After": str(taken.retry_seconds)}
+    return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
 
 
 def _hosts(tier: str, request: HttpRequest) -> list[str]:

@@ -1,5 +1,6 @@
 """The documents are what OpenRPC 1.3 and OpenAPI 3.1 say that they are."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -236,3 +237,30 @@ def test_what_is_declared_of_a_query_is_what_is_read(client: Any, api_key: str) 
         assert (answer.status_code, answer.json()["error"]) == (400, word), (path, name)
         told = get_documents.get_document(BASE)["paths"][path]["get"]["responses"]
         assert "400" in told
+
+
+def test_a_batch_of_descriptions_is_made_once(client: Any, api_key: str) -> None:
+    from reference import methods
+
+    methods._document.cache_clear()
+    calls = [{"jsonrpc": "2.0", "id": id_, "method": "rpc.discover"} for id_ in range(20)]
+    answer = client.post(
+        "/rewind", json.dumps(calls), content_type="application/json", HTTP_AUTHORIZATION=api_key
+    )
+    documents = [each["result"] for each in answer.json()]
+    assert len(documents) == 20 and all(each == documents[0] for each in documents)
+    assert methods._document.cache_info().misses == 1
+
+
+def test_documents_are_read_so_often_by_an_address(client: Any, nothing_remembered: None) -> None:
+    def read(address: str = "192.0.2.7") -> Any:
+        return client.get("/openapi.json", REMOTE_ADDR=address)
+
+    statuses = [read().status_code for _ in range(300)]
+    refused = read()
+    # Of a minute that ended meanwhile the count began anew.
+    assert set(statuses) == {200} and refused.status_code in (200, 429)
+    for _ in range(300):
+        refused = read() if refused.status_code == 200 else refused
+    assert refused.status_code == 429 and 1 <= int(refused["Retry-After"]) <= 60
+    assert read("192.0.2.8").status_code == 200
