@@ -348,6 +348,7 @@ def test_what_an_address_hides_in_its_path_is_nobodys_to_read(
 ) -> None:
     from alerts.services import webhooks
     from priority.models import Upstream
+    from staff.models import AuditEntry
 
     viewer, boss = signed_in("viewer"), signed_in("administrator")
     hush = "https://me:hush@node.example/hush?key=hush"
@@ -366,7 +367,7 @@ def test_what_an_address_hides_in_its_path_is_nobodys_to_read(
     assert "hush" not in str([(entry.changes, entry.text) for entry in entries])
     listed = "/admin/alerts/webhook/"
     assert "chat" in viewer.get(listed).content.decode()
-    for asked in ("url__contains=hush", "url__startswith=http://127.0.0.1:9/h"):
-        assert viewer.get(f"{listed}?{asked}").status_code == 302, asked
+    for asked in ("url__contains=hush", "url__startswith=http"):
+        assert viewer.get(f"{listed}?{asked}").status_code == 400, asked
     assert f"/{hook.pk}/change/" not in viewer.get(f"{listed}?q=hush").content.decode()
     assert f"/{hook.pk}/change/" in boss.get(f"{listed}?q=hush").content.decode()
