@@ -6,7 +6,7 @@ from typing import Any
 
 # Not pages: what answers other pages' scripts, and what ends a session.
 _NOT_PAGES = re.compile(
-    r"jsi18n|autocomplete|logout|password_change_done|sign_out|/admin/r/<|_rotate$|_suspend$"
+    r"jsi18n|autocomplete|logout|/admin/search/|password_change_done|sign_out|/admin/r/<|_rotate$|_suspend$"
 )
 
 
@@ -25,7 +25,7 @@ def portal_pages(arguments: dict[str, Any]) -> dict[str, str]:
         values = [arguments.get(each) for each in wanted]
         return None if None in values else values
 
-    return dict(_pages(urlpatterns, "/", found))
+    return dict(_pages(urlpatterns, "/portal/", found))
 
 
 def _pages(patterns: Any, prefix: str, row: Any) -> Iterator[tuple[str, str]]:

@@ -29,11 +29,11 @@ _TOGETHER = {
 }
 # Those that take longest come first, so that what is left at the end is short.
 _LONGEST = (
-    "tests/browser/test_admin.py",
+    "tests/browser/test_every_page_full.py",
+    "tests/browser/test_every_page_empty.py",
     "tests/embedded/test_run.py",
     "tests/clients",
     "tests/clients/test_replay_all.py",
-    "tests/browser/test_rewind_admin.py",
     "tests/localnet/test_restarts.py",
     "tests/historical",
     "tests/clients/test_every_write.py",

@@ -96,6 +96,12 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         shown = [item for link in links if (item := _item(request, link)) is not None]
         if shown:
             groups.append({"title": title, "separator": True, "items": shown})
+    items = [item for group in groups for item in group["items"]]
+    # The page's own link, and not that of the list whose path it lies below.
+    inside = [item["link"] for item in items if request.path.startswith(item["link"])]
+    here = max(inside, key=len, default="")
+    for item in items:
+        item["active"] = item["link"] == here
     return groups
 
 

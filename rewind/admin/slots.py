@@ -98,6 +98,14 @@ class BaselineAdmin(ReadOnlyAdmin):
     readonly_fields = ("slot_number", "source", "number", "recorded")
     fieldsets = ((None, {"fields": readonly_fields}),)
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        changes.why_nothing = (
+            "A baseline is every account of a snapshot, so that an account is known that was not"
+            " written since. On the server: manage.py import_snapshot FILE"
+        )
+        return changes
+
     @admin.display(description="slot", ordering="slot")
     def slot_number(self, baseline: Baseline) -> str:
         return str(baseline.slot)

@@ -8,7 +8,7 @@ _MOMENTS = {
 }
 
 
-def fill(cursor: Any, *, customers: int, keys: int, days: int = 30) -> None:
+def fill(cursor: Any, *, customers: int, keys: int, days: int = 10) -> None:
     """So many customers and keys (digests that nobody has a secret of), and usage: every tenth key
     called four methods in each hour of the days, hourly rows of one minute each.
     """

@@ -1,0 +1,107 @@
+"""A row of everything that a page shows, with names as long as they may be."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+EMAIL = "owner@northern-lights.example"
+
+
+def fill(now: datetime, password: str) -> dict[str, Any]:
+    """What the portal's pages ask for in their addresses; its owner signs in with the password."""
+    from django.db import connection
+
+    from access.models import ApiKey, Customer
+    from portal.services import members
+    from priority.models import Bundle, Submission
+    from priority.services import tallying
+    from staff import audit
+    from tests.browser import audit_samples, sample_data
+    from tests.priority.landed_samples import fill_landing
+    from tests.priority.test_landing_tallies import mark_all
+    from tests.scale import chain_rows
+    from tests.tipping.tipped_samples import fill_tipping
+    from tipping.store import tip_days
+
+    with connection.cursor() as cursor:
+        chain_rows.fill(cursor, 20_000)
+    ids = sample_data.fill(now)
+    audit_samples.fill(now)
+    customer = Customer.objects.get(pk=ids["customer"])
+    key = ApiKey.objects.filter(customer=customer, revoked_at=None, suspended_at=None)[0]
+    fill_landing(now, key=key, rounds=8)
+    fill_tipping(now, key=key)
+    mark_all()
+    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    tip_days.count_days()
+    owner = members.invite(customer, email=EMAIL, role="owner")
+    members.choose_password(owner.user, password)
+    members.invite(
+        customer, email="a-reader-with-a-long-name@northern-lights.example", role="reader"
+    )
+    audit.record(None, "restored", text="The backup of 2026-11-20T03:00:00+00:00.")
+    audit.record(
+        None, "changed", key, changes={"tier": ["basic", "ultra"], "name": ["a", "n" * 80]}
+    )
+    _operations(now)
+    return {
+        "pk": key.pk,
+        "webhook": _alerts(customer, now),
+        "signature": str(Submission.objects.filter(key=key, state="landed")[0].signature),
+        "bundle_id": Bundle.objects.filter(key=key)[0].bundle_id,
+    }
+
+
+def _operations(now: datetime) -> None:
+    """Two hours of readings, as the worker would have written them, and alarms in every state."""
+    from operations.models import Alarm
+    from operations.readings.present import read
+    from operations.services import sampling
+
+    readings = read(now=now)
+    for step in range(40):
+        at = now - timedelta(seconds=15 * step)
+        sampling.store_sample(readings, now=at, stands_in=False)
+    for number, name in enumerate(("no_upstream", "gaps_open", "disk_low")):
+        Alarm.objects.create(
+            name=name,
+            subject="archive" if name == "gaps_open" else "",
+            severity="critical" if number == 0 else "warning",
+            text="12 slots are lacking for 4 minutes: look at the gaps, and retry them there.",
+            began_at=now - timedelta(minutes=5),
+            opened_at=now - timedelta(minutes=4),
+            closed_at=now if number == 2 else None,
+            acknowledged_at=now if number == 1 else None,
+        )
+
+
+def _alerts(customer: Any, now: datetime) -> int:
+    """A webhook of the customer and one of the staff's, with deliveries in every state."""
+    from alerts.models import Delivery, Event, Try
+    from alerts.services import events, webhooks
+
+    url = "https://alerts.northern-lights.example/" + "a" * 80
+    webhook = webhooks.create(customer.pk, name="pager of the night shift", url=url)
+    webhooks.create(None, name="the operators' pager", url=url)
+    for number, state in enumerate(("waiting", "delivered", "failed")):
+        event = events.tell(
+            "key.expiring",
+            about="wallet back end (tmk_1234…cafe)",
+            text="The key wallet back end (tmk_1234…cafe) expires in 7 days.",
+            data={"name": "wallet back end", "expiresAt": now.isoformat()},
+            now=now,
+            customer_id=customer.pk,
+        )
+        assert isinstance(event, Event)
+        delivery = Delivery.objects.create(
+            event=event, webhook=webhook, state=state, tries=1 + number, due_at=now
+        )
+        for _ in range(1 + number):
+            Try.objects.create(
+                delivery=delivery,
+                at=now,
+                status=None if number == 2 else (500, 204)[number],
+                problem="the name alerts.northern-lights.example was not found" * (number == 2),
+                answer="<html>" + "x" * 300,
+                milliseconds=812,
+            )
+    return int(webhook.pk)

@@ -1,0 +1,47 @@
+"""Every page of an installation that nobody has used yet."""
+
+import re
+from collections.abc import Callable
+
+from tests.browser.conftest import PASSWORD, Watched
+from tests.browser.everything import EMAIL
+from tests.browser.looking import chosen, look, look_at_all, member
+from tests.pages import admin_pages, portal_pages
+
+OUTSIDE = {
+    "front": "/",
+    "docs-start": "/docs/",
+    "docs-errors": "/docs/errors/",
+    "docs-limits": "/docs/limits/",
+    "docs-webhooks": "/docs/webhooks/",
+    "docs-console": "/docs/console/",
+    "docs-changelog": "/docs/changelog/",
+    "portal-sign-in": "/portal/sign-in/",
+    "portal-forgotten": "/portal/password/",
+}
+
+
+def test_every_page_without_data(watched: Callable[[], Watched]) -> None:
+    from access.models import Customer
+    from portal.services import members
+    from reference.doors import doors
+
+    visitor = watched()
+    slugs = dict(re.findall(r'href="(/docs/([a-z-]+)/)"', _text(visitor, "/docs/")))
+    assert len(slugs) > len(list(doors()))
+    outside = {**OUTSIDE, **{f"docs-{slug}": path for path, slug in slugs.items()}}
+    wrong = look_at_all(visitor, outside.items(), "empty")
+    wrong += look(visitor, "sign-in", "/admin/login/", "empty")
+    visitor.sign_in()
+    wrong += look(visitor, "two-factor", "/admin/two-factor/", "empty")
+    wrong += look_at_all(visitor, chosen(admin_pages()), "empty")
+    owner = members.invite(Customer.objects.create(name="New"), email=EMAIL, role="owner")
+    members.choose_password(owner.user, PASSWORD)
+    customer = member(watched)
+    pages = [(f"portal-{name}", path) for name, path in portal_pages({}).items()]
+    wrong += look_at_all(customer, chosen(dict(pages)), "empty")
+    assert not wrong, "\n".join(wrong)
+
+
+def _text(visitor: Watched, path: str) -> str:
+    return str(visitor.page.context.request.get(visitor.base + path).text())

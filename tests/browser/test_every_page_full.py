@@ -1,0 +1,23 @@
+"""Every page with a row of everything on it."""
+
+from collections.abc import Callable
+
+from tests.browser.conftest import PASSWORD, Watched
+from tests.browser.everything import fill
+from tests.browser.looking import chosen, look_at_all, member
+from tests.pages import admin_pages, portal_pages
+
+
+def test_every_page_with_data(watched: Callable[[], Watched]) -> None:
+    from django.utils import timezone
+
+    ids = fill(timezone.now(), PASSWORD)
+    visitor = watched()
+    visitor.sign_in()
+    wrong = look_at_all(visitor, chosen(admin_pages()), "full")
+    customer = member(watched)
+    pages = {f"portal-{name}": path for name, path in portal_pages(ids).items()}
+    hook = {f"portal-{name}": path for name, path in portal_pages({"pk": ids["webhook"]}).items()}
+    pages |= {name: path for name, path in hook.items() if "/webhooks/" in path}
+    wrong += look_at_all(customer, chosen(pages), "full")
+    assert not wrong, "\n".join(wrong)
