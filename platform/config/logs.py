@@ -1,9 +1,25 @@
 """What is logged, and in which form."""
 
+import logging
+import re
 from typing import Any
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("line", "json")
+
+# Whoever has such an address can choose somebody's password.
+_LINKS = re.compile(r"(/portal/(?:invitation|password)/|/admin/password/[^/\s]+/)[^/\s]+")
+
+
+class WithoutLinks(logging.Filter):
+    """Takes the tokens out of addresses that Django logs with what it refused or failed at."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                _LINKS.sub(r"\1…", each) if isinstance(each, str) else each for each in record.args
+            )
+        return True
 
 
 def logging_of(level: str, form: str) -> dict[str, Any]:
@@ -17,7 +33,14 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
             "line": {"format": "%(levelname)s %(name)s: %(message)s"},
             "json": {"()": "config.json_lines.JsonLines"},
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
+        "filters": {"without_links": {"()": WithoutLinks}},
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": form,
+                "filters": ["without_links"],
+            }
+        },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # A client's 4xx is not our event; 5xx come as ERROR with their traceback.

@@ -56,6 +56,19 @@ def test_a_traceback_is_one_field(lines: Lines) -> None:
     assert found["traceback"].endswith("ValueError: a reason")
 
 
+def test_a_link_to_a_password_is_not_logged_with_what_was_refused(lines: Lines) -> None:
+    from django.conf import settings
+    from django.test import Client
+
+    browser = Client(enforce_csrf_checks=True)
+    paths = ("/portal/invitation/", "/portal/password/", "/admin/password/MQ/")
+    for path in paths:
+        assert browser.post(f"{path}hush-token/").status_code == 403
+    refused = [each["message"] for each in lines() if each["logger"] == "django.security.csrf"]
+    assert [each.partition(": ")[2] for each in refused] == [f"{path}…/" for path in paths]
+    assert "without_links" in settings.LOGGING["handlers"]["stderr"]["filters"]
+
+
 def test_a_request_object_is_left_out_for_its_address_may_hold_a_key(lines: Lines, rf: Any) -> None:
     request = rf.get("/?api_key=tmk_secret")
     extra = {"status_code": 500, "request": request}
