@@ -41,7 +41,8 @@ Check = Callable[[Readings], Iterable[Finding] | None]
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One kind of alarm. It opens when the condition `holds` so many seconds, and closes when there
-    has been none for the `calm` ones. `page` is the admin URL where somebody can do something.
+    has been none for the `calm` ones. `page` is the admin URL where somebody can do something;
+    `query` shows what is wrong there, and not what was.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Rule:
     advice: str
     page: str
     check: Check
+    query: str = ""
 
 
 def _chain_behind(now: Readings) -> Iterator[Finding]:
@@ -224,7 +226,7 @@ def _deliveries_late(now: Readings) -> Iterator[Finding]:
         yield Finding("", f"{grouped(late)} {noun} for minutes: people are not told of events.")
 
 
-_GAPS = "rewind_gap_changelist"
+_GAPS, _OPEN = "rewind_gap_changelist", "state=open"
 _UPSTREAMS, _CLASSES = "priority_upstream_changelist", "tipping_ttlclass_changelist"
 _DELIVERIES, _WEBHOOKS = "alerts_delivery_changelist", "alerts_webhook_changelist"
 _USAGE = "access_usageminute_changelist"
@@ -241,13 +243,15 @@ RULES = (
     ),
     Rule(
         *("gaps_open", WARNING, 0, 0, "Gaps are open"),
-        "Let them be tried again on their page, or name nodes that have them in FILL_RPC_URLS.",
-        *(_GAPS, _gaps_open),
+        "They are tried again by themselves, and at once on their page. Nodes of FILL_RPC_URLS fill"
+        " the ledger's; the archive's come from the stream's replay alone: what it has no more"
+        " stays a gap, so acknowledge this.",
+        *(_GAPS, _gaps_open, _OPEN),
     ),
     Rule(
         *("divergences_open", WARNING, 0, 0, "Replays diverge"),
         "Each says what differs: the archive lacks or mistakes something, or the engine does.",
-        *("rewind_divergence_changelist", _divergences),
+        *("rewind_divergence_changelist", _divergences, _OPEN),
     ),
     Rule(
         *("class_unavailable", CRITICAL, 10, 10, "A tip class is unavailable"),
@@ -330,3 +334,5 @@ RULES = (
     ),
 )
 BY_NAME = {rule.name: rule for rule in RULES}
+# Where somebody acts on one subject, if that is not the rule's page.
+PAGES_OF_SUBJECTS = {("gaps_open", "ledger"): "historical_gap_changelist"}

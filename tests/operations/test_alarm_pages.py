@@ -84,6 +84,22 @@ def test_who_may_acknowledges_once_and_it_is_written_down(
     assert order not in text_of(client, f"{LIST}{alarm.pk}/change/")
 
 
+@pytest.mark.parametrize(
+    ("name", "subject", "page"),
+    [
+        ("gaps_open", "archive", "/admin/rewind/gap/?state=open"),
+        ("gaps_open", "ledger", "/admin/historical/gap/?state=open"),
+        ("divergences_open", "", "/admin/rewind/divergence/?state=open"),
+    ],
+)
+def test_who_acts_sees_what_is_open_and_not_what_was(
+    admin_client: Any, alarm: Alarm, name: str, subject: str, page: str
+) -> None:
+    Alarm.objects.filter(pk=alarm.pk).update(name=name, subject=subject)
+    for address in ("/admin/", f"{LIST}{alarm.pk}/change/"):
+        assert f'href="{page}"' in text_of(admin_client, address)
+
+
 def test_several_are_acknowledged_at_once(admin_client: Any, alarm: Alarm) -> None:
     body = {"action": "acknowledge", "_selected_action": [alarm.pk]}
     assert "1 alarm is yours now." in admin_client.post(LIST, body, follow=True).content.decode()

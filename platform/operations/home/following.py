@@ -91,6 +91,9 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
     rows.append(("Replays as the chain says", _replays()))
     rows.append(("Open divergences", number_word(found.divergences, bad="bad")))
     state = ("none", "good", "")
+    link = list_of(request, "rewind", "gap")
+    if total and link:
+        link += "?state=open"
     if total:
         hint = f"{old} of them for more than two minutes"
         state = ("open", "warning", hint)
@@ -103,7 +106,7 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
         state,
         "Slots that ought to be stored and are not; they are asked of nodes again and again.",
         rows,
-        list_of(request, "rewind", "gap"),
+        link,
         "Gaps",
         figures.GAP_SLOTS,
     )

@@ -14,7 +14,7 @@ from operations.home.cards import Card, Group, link_to
 from operations.home.charts import line_of
 from operations.models import Alarm
 from operations.readings.present import Readings, present
-from operations.rules import BY_NAME, CLOCK_PATIENCE
+from operations.rules import BY_NAME, CLOCK_PATIENCE, PAGES_OF_SUBJECTS
 from operations.services import alarms, series
 
 _Make = Callable[[HttpRequest, Readings], Card]
@@ -139,8 +139,10 @@ def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
     rule = BY_NAME.get(alarm.name)
     if rule is None or not rule.page:
         return ""
-    app, _, rest = rule.page.partition("_")
-    return link_to(request, rule.page, f"{app}.view_{rest.removesuffix('_changelist')}")
+    page = PAGES_OF_SUBJECTS.get((alarm.name, alarm.subject), rule.page)
+    app, _, rest = page.partition("_")
+    address = link_to(request, page, f"{app}.view_{rest.removesuffix('_changelist')}")
+    return f"{address}?{rule.query}" if address and rule.query else address
 
 
 def _unwatched(readings: Readings, now: datetime) -> str:
