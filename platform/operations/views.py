@@ -21,7 +21,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     as `Authorization: Bearer …`, not for an API key.
     """
     if request.method not in _VERBS:
-        return _refusal(405, "method_not_allowed", {"Allow": ", ".join(_VERBS)})
+        return _refusal(405, "http_method_not_allowed", {"Allow": ", ".join(_VERBS)})
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     known: str = settings.METRICS_TOKEN
     if scheme.lower() != "bearer" or not hmac.compare_digest(

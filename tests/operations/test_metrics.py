@@ -49,7 +49,8 @@ def test_it_answers_only_to_who_knows_the_token(client: Any, authorization: str 
 
 def test_it_is_read_and_on_no_tier_host(client: Any) -> None:
     token = f"Bearer {settings.METRICS_TOKEN}"
-    assert client.post("/metrics", headers={"Authorization": token}).status_code == 405
+    refused = client.post("/metrics", headers={"Authorization": token})
+    assert (refused.status_code, refused.json()) == (405, {"error": "http_method_not_allowed"})
     host = f"basic.rpc.{settings.DOMAIN}"
     headers = {"Authorization": token, "Host": host}
     assert client.get("/metrics", headers=headers).status_code == 404
