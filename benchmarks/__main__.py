@@ -15,7 +15,7 @@ ledger.main()
 # Processes of their own: Django reads its settings, and with them the database, once.
 MODULES = (
     *("archive", "ingest", "rewind_reads", "replay", "bundles"),
-    *("accept", "tip_fetches", "tpu", "landing", "slots_to_land"),
+    *("accept", "tip_fetches", "tpu", "landing", "slots_to_land", "admin_pages"),
 )
 for module in MODULES:
     command = [sys.executable, "-m", f"benchmarks.{module}"]
