@@ -2,15 +2,20 @@
 
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from alerts.posting import post
 
@@ -114,15 +119,18 @@ def test_a_connection_that_is_closed_is_told(speaker: Any) -> None:
 def secure_port(tmp_path: Path, speaker: Any) -> int:
     """A TLS server for `localhost`, whose certificate it signed itself (tmp_path/certificate)."""
     key, certificate = tmp_path / "key", tmp_path / "certificate"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-            *("-nodes", "-keyout", key, "-out", certificate, "-days", "2"),
-            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
-        ],
-        check=True,
-        capture_output=True,
+    private, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    made = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(private, hashes.SHA256())
     )
+    certificate.write_bytes(made.public_bytes(Encoding.PEM))
+    form = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    key.write_bytes(private.private_bytes(*form))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
 
@@ -130,6 +138,8 @@ def secure_port(tmp_path: Path, speaker: Any) -> int:
         with context.wrap_socket(connection, server_side=True) as secured:
             secured.recv(10_000)
             secured.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+            with suppress(OSError):
+                secured.recv(10_000)  # closing with something unread would reset the connection
 
     return int(speaker(serve))
 

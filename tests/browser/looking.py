@@ -61,7 +61,8 @@ def look(watched: Watched, name: str, path: str, state: str) -> list[str]:
             wrong += [f"{size}: {what}" for what in page.evaluate(STICKING_OUT)]
         if ALL_PICTURES or (colours == "light") == (size == "wide"):
             file = SCREENSHOTS / state / f"{name}-{size}-{colours}.jpg"
-            page.screenshot(path=file, full_page=True, type="jpeg", quality=70)
+
+            page.screenshot(path=file, full_page=ALL_PICTURES, type="jpeg", quality=70)
     return [f"{name} ({path}): {what}" for what in [*wrong, *watched.problems]]
 
 

@@ -34,12 +34,14 @@ def test_every_page_without_data(watched: Callable[[], Watched]) -> None:
     wrong += look(visitor, "sign-in", "/admin/login/", "empty")
     visitor.sign_in()
     wrong += look(visitor, "two-factor", "/admin/two-factor/", "empty")
-    wrong += look_at_all(visitor, chosen(admin_pages()), "empty")
+    # Rows that are there from the beginning look as they do among others.
+    pages = [each for each in chosen(admin_pages()) if not each[0].endswith("_change")]
+    wrong += look_at_all(visitor, pages, "empty")
     owner = members.invite(Customer.objects.create(name="New"), email=EMAIL, role="owner")
     members.choose_password(owner.user, PASSWORD)
     customer = member(watched)
-    pages = [(f"portal-{name}", path) for name, path in portal_pages({}).items()]
-    wrong += look_at_all(customer, chosen(dict(pages)), "empty")
+    portal = {f"portal-{name}": path for name, path in portal_pages({}).items()}
+    wrong += look_at_all(customer, chosen(portal), "empty")
     assert not wrong, "\n".join(wrong)
 
 

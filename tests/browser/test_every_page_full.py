@@ -14,7 +14,9 @@ def test_every_page_with_data(watched: Callable[[], Watched]) -> None:
     ids = fill(timezone.now(), PASSWORD)
     visitor = watched()
     visitor.sign_in()
-    wrong = look_at_all(visitor, chosen(admin_pages()), "full")
+    # A form for a new row is the same as it was without any.
+    own = [each for each in chosen(admin_pages()) if not each[0].endswith("_add")]
+    wrong = look_at_all(visitor, own, "full")
     customer = member(watched)
     pages = {f"portal-{name}": path for name, path in portal_pages(ids).items()}
     hook = {f"portal-{name}": path for name, path in portal_pages({"pk": ids["webhook"]}).items()}

