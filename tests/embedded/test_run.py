@@ -141,7 +141,7 @@ def test_a_run_is_whole_however_its_processes_end(run: Run) -> None:
     assert json.loads((run.folder / "run" / "credentials.json").read_text()) == credentials
     assert run.process is not None
     run.process.send_signal(signal.SIGINT)
-    assert run.process.wait(timeout=10) == 0
+    assert run.process.wait(timeout=30) == 0
     assert run.processes() == []
     assert all(secret in run.output() for secret in credentials["api_keys"].values())
 
@@ -282,7 +282,7 @@ def test_without_localnet_nothing_is_followed_nor_mixed_into_what_was_imported(r
     )
     assert run.process is not None
     run.process.send_signal(signal.SIGINT)
-    assert run.process.wait(timeout=10) == 0
+    assert run.process.wait(timeout=30) == 0
     run.localnet = localnet
     run.start()
     assert "follower is not started: the ledger holds imported blocks" in run.output()

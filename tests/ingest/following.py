@@ -60,7 +60,7 @@ def follower(
 ) -> Iterator[Following]:
     """Follows until the end of the block."""
     lock = SourceLock(geyser_url)
-    assert lock.take()
+    wait(lock.take, "the lock that a follower before this one held")
     outbox = Outbox(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
     node = None if node_url is None else Node(node_url)
     teller = Teller()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @contextlib.contextmanager
 def following(localnet: Localnet) -> Iterator[None]:
     lock = SourceLock(localnet.url)
-    assert lock.take()
+    wait(lock.take, "the lock that a follower before this one held")
     follower = NodeFollower(Node(localnet.url, timeout_seconds=5.0), lock, now=timezone.now)
 
     def run() -> None:
