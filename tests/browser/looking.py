@@ -10,9 +10,11 @@ from tests.browser.conftest import PASSWORD, SCREENSHOTS, Watched
 from tests.browser.everything import EMAIL
 
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
-_LOOKS = (("wide", "light"), ("narrow", "light"), ("narrow", "dark"), ("wide", "dark"))
-# All four of a page; else a wide light one and a narrow dark one.
+# Every look, and whole pages; else the two that differ most, as much as a window shows.
 ALL_PICTURES = os.environ.get("SCREENSHOTS") == "1"
+_LOOKS = [("wide", "light"), ("narrow", "dark")]
+if ALL_PICTURES:
+    _LOOKS += [("narrow", "light"), ("wide", "dark")]
 # The same page for every model; one of each is looked at, and all are opened elsewhere
 # (tests/config/test_page_queries.py). Files are not looked at.
 _ALIKE = re.compile(r"_(history|delete)$|_csv$|_export$|_live$|_discover$")
@@ -57,12 +59,9 @@ def look(watched: Watched, name: str, path: str, state: str) -> list[str]:
             "dark => document.documentElement.classList.toggle('dark', dark)", colours == "dark"
         )
         watched.settle()
-        if colours == "light":
-            wrong += [f"{size}: {what}" for what in page.evaluate(STICKING_OUT)]
-        if ALL_PICTURES or (colours == "light") == (size == "wide"):
-            file = SCREENSHOTS / state / f"{name}-{size}-{colours}.jpg"
-
-            page.screenshot(path=file, full_page=ALL_PICTURES, type="jpeg", quality=70)
+        wrong += [f"{size}: {what}" for what in page.evaluate(STICKING_OUT)]
+        file = SCREENSHOTS / state / f"{name}-{size}-{colours}.jpg"
+        page.screenshot(path=file, full_page=ALL_PICTURES, type="jpeg", quality=70)
     return [f"{name} ({path}): {what}" for what in [*wrong, *watched.problems]]
 
 
