@@ -29,7 +29,6 @@ _TOGETHER = {
 }
 # Those that take longest come first, so that what is left at the end is short.
 _LONGEST = (
-    "tests/browser/test_every_page_full.py",
     "tests/browser/test_every_page_empty.py",
     "tests/embedded/test_run.py",
     "tests/clients",
