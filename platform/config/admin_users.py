@@ -24,7 +24,7 @@ from config import admin_user_orders as orders
 from portal.models import Member
 from staff import sessions
 from staff.errors import OrderRefused
-from staff.pages import StaffAdmin
+from staff.inviting import InvitingAdmin
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
 _NEXT = (
@@ -139,7 +139,9 @@ def _order_link(order: str, icon: str) -> Any:
 
 
 @admin.register(User)
-class UserAdmin(StaffAdmin):
+class UserAdmin(InvitingAdmin):
+    invite_title = "Invite somebody"
+    refusals = (OrderRefused,)
     form = PersonForm
     list_display = ("username", "name", "email", "role", "second_factor", "signed_in", "state")
     list_filter = (KindFilter, RoleFilter, SecondFactorFilter, "is_active")
@@ -279,33 +281,12 @@ class UserAdmin(StaffAdmin):
         if role:
             give_role(obj, Role(role), by=request.user)
 
-    def response_add(
-        self, request: HttpRequest, obj: User, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        request.invited = obj  # type: ignore[attr-defined]
-        return HttpResponse()  # for the page of the link, which stands outside the transaction
-
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         keep_one_administrator(without=obj)
         obj.delete()
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        extra = {"show_save_and_add_another": False, **(extra_context or {})}
-        if object_id is None:
-            extra |= {"show_save_and_continue": False, "title": "Invite somebody"}
-        try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        except OrderRefused as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(request.get_full_path())
-        invited = getattr(request, "invited", None)
-        return response if invited is None else orders.show_link(self, request, invited)
+    def show_link(self, request: HttpRequest, invited: User) -> HttpResponse:
+        return orders.show_link(self, request, invited)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -21,7 +21,7 @@ from portal.admin import orders
 from portal.forms.team import ROLES
 from portal.models import Member
 from portal.services import members
-from staff.pages import StaffAdmin
+from staff.inviting import InvitingAdmin
 
 _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("user"), confirmed=True))
 
@@ -94,7 +94,9 @@ def _order_link(order: str, icon: str) -> Any:
 
 
 @admin.register(Member)
-class MemberAdmin(StaffAdmin):
+class MemberAdmin(InvitingAdmin):
+    invite_title = "Invite a portal user"
+    refusals = (OrderRefused,)
     list_display = ("email", "customer", "role", "state", "second_factor", "signed_in")
     list_display_links = ("email",)
     list_select_related = ("user", "customer")
@@ -177,32 +179,11 @@ class MemberAdmin(StaffAdmin):
         new = members.invite(given["customer"], email=given["email"], role=given["role"])
         obj.__dict__.update(new.__dict__)
 
-    def response_add(
-        self, request: HttpRequest, obj: Member, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        request.invited = obj  # type: ignore[attr-defined]
-        return HttpResponse()  # for the page of the link, which stands outside the transaction
-
     def delete_model(self, request: HttpRequest, obj: Member) -> None:
         members.forget(obj)
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        extra = {"show_save_and_add_another": False, **(extra_context or {})}
-        if object_id is None:
-            extra |= {"show_save_and_continue": False, "title": "Invite a portal user"}
-        try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        except OrderRefused as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(request.get_full_path())
-        invited = getattr(request, "invited", None)
-        return response if invited is None else orders.show_link(self, request, invited)
+    def show_link(self, request: HttpRequest, invited: Member) -> HttpResponse:
+        return orders.show_link(self, request, invited)
 
     # --- orders ---
 
