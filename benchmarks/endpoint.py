@@ -48,7 +48,7 @@ def main() -> None:
     from gateway.answers import Answer
     from gateway.endpoint import Call, RpcEndpoint, Terms
     from gateway.permissions import require_standing
-    from gateway.wsgi import RpcFirst
+    from gateway.wsgi import EndpointsFirst
     from jsonrpc import dispatch
     from jsonrpc.methods import MethodTable
 
@@ -75,7 +75,7 @@ def main() -> None:
     )
     unlimited = keys.issue_key(store.customer_by_name("bench"), tier=free, name="bench")
 
-    application, plain = RpcFirst(), WSGIHandler()
+    application, plain = EndpointsFirst(), WSGIHandler()
 
     def environ(secret: str) -> dict[str, Any]:
         return {

@@ -179,7 +179,12 @@ def get_signature_statuses(
     )
 
 
-@methods.add("getBlock", result=Block, errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion))
+@methods.add(
+    "getBlock",
+    result=Block,
+    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
+    dear=True,
+)
 def get_block(
     call: Call, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
 ) -> Encoded:
@@ -258,6 +263,7 @@ def get_signatures_for_address(
 
 @methods.add(
     "getTransactionsForAddress",
+    dear=True,
     errors=(
         *_READS,
         *_NO_BLOCK,

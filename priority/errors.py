@@ -262,17 +262,6 @@ class BadQuery(InvalidParams):
         )
 
 
-class TicketRefused(Refusal):
-    """The way to the stream of fates was taken too late, or was not made here: ask for it anew."""
-
-    status = 401
-    code = -32003
-    reason = "ticket_refused"
-
-    def __init__(self) -> None:
-        super().__init__("The ticket is not good any more: ask for the stream's address again")
-
-
 class TooManyStreams(Refusal):
     """So many streams of fates are open already: of the key, or in all."""
 
@@ -299,17 +288,3 @@ class StreamUnavailable(Refusal):
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "2"}
-
-
-class StreamElsewhere(Refusal):
-    """Fates are streamed at the address in the header Location, and in `location`."""
-
-    status = 307
-    reason = "stream_elsewhere"
-
-    def __init__(self, location: str) -> None:
-        super().__init__("Fates are streamed at another address", data={"location": location})
-        self.location = location
-
-    def headers(self) -> dict[str, str]:
-        return {"Location": self.location, "Cache-Control": "no-store"}

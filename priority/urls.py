@@ -1,26 +1,15 @@
 """Path → endpoint and its terms."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.urls import path
 
 from gateway.endpoint import Page, RpcEndpoint, Terms
 from gateway.hosts import EVERY, LANDING
-from gateway.ping import ping_endpoint
-from gateway.reading import get_endpoint
+from gateway.ping import Ping
 from gateway.terms import Face
 from priority import views
-from priority.errors import (
-    BadQuery,
-    BundleIdMalformed,
-    BundleUnknown,
-    FatesUnavailable,
-    SignatureUnknown,
-    StreamElsewhere,
-    StreamUnavailable,
-    TicketRefused,
-    TooManyStreams,
-)
 from priority.methods import (
     bundle_statuses,
     bundle_submitting,
@@ -36,7 +25,7 @@ from priority.methods.table import (
     landing_methods,
     methods,
 )
-from priority.results import FateEvent
+from priority.streams import FateStream
 
 # Importing a module of methods puts them into the tables.
 __all__ = [
@@ -72,53 +61,12 @@ _block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactio
 urlpatterns = [
     path("priority", RpcEndpoint.as_view(methods=landing_methods, terms=_LANDING)),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, terms=_BUNDLES)),
-    path("priority/ping", ping_endpoint(_LANDING)),
-    path(
-        "priority/fate/<str:signature>",
-        get_endpoint(
-            "transactionFate",
-            views.transaction_fate,
-            _FATES,
-            errors=(SignatureUnknown, BadQuery, FatesUnavailable),
-        ),
-    ),
-    path(
-        "priority/fates",
-        get_endpoint(
-            "newestFates",
-            views.newest_fates,
-            _FATES,
-            query=views.NEWEST,
-            errors=(SignatureUnknown, BadQuery),
-        ),
-    ),
-    path(
-        "priority/fates/stream",
-        get_endpoint(
-            "fatesStream",
-            views.fate_stream,
-            _FATES,
-            query=views.STREAM,
-            result=FateEvent,
-            errors=(StreamElsewhere, TicketRefused, TooManyStreams, StreamUnavailable, BadQuery),
-            content_type="text/event-stream",
-        ),
-    ),
-    path(
-        "priority/tipfloor",
-        get_endpoint(
-            "tipfloor", views.landed_tips, _TIP_FLOOR, query=views.FLOOR, errors=(BadQuery,)
-        ),
-    ),
-    path(
-        "bundle/fate/<str:bundle_id>",
-        get_endpoint(
-            "bundleFate",
-            views.bundle_fate,
-            _BUNDLE_FATES,
-            errors=(BundleUnknown, BundleIdMalformed, FatesUnavailable),
-        ),
-    ),
+    path("priority/ping", Ping.as_view(terms=replace(_LANDING, scope="", face=Face.WORD))),
+    path("priority/fate/<str:signature>", views.TransactionFate.as_view(terms=_FATES)),
+    path("priority/fates", views.NewestFates.as_view(terms=_FATES)),
+    path("priority/fates/stream", FateStream.as_view(terms=_FATES)),
+    path("priority/tipfloor", views.LandedTips.as_view(terms=_TIP_FLOOR)),
+    path("bundle/fate/<str:bundle_id>", views.BundleFateView.as_view(terms=_BUNDLE_FATES)),
     # The paths that clients of a block engine call, with the base /bundle or /api/v1.
     path("bundle/bundles", _block_engine),
     path("bundle/transactions", _block_engine_transactions),

@@ -16,7 +16,7 @@ AREAS = {"tipping", "historical", "priority", "rewind"}
 # A package imports packages of lower floors; between areas, only along STEPS.
 FLOORS = [
     {"chain", "jsonrpc", "embedded"},
-    {"columns", "upstream", "simulator", "staff"},
+    {"columns", "upstream", "simulator", "staff", "webserver"},
     {"access", "localnet"},
     {"gateway", "alerts"},
     AREAS,

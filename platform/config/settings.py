@@ -10,6 +10,7 @@ from redis.retry import Retry
 from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
+from config.endpoint_classes import REST_FRAMEWORK  # noqa: F401  (DRF reads it here)
 from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
 from config.secrets_kept import kept_secret_key, kept_tip_seed, metrics_token
@@ -30,6 +31,23 @@ DOMAIN = env.host_name("DOMAIN", "localhost")
 # that 256 KiB hold a hundred of them; both bound the work one request can ask for.
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
+# Bytes of the answer to one body, and of all answers to one key that a process holds at a time: a
+# call whose result does not fit any more is refused and not built.
+MAX_ANSWER = env.integer("MAX_ANSWER_MB", 64, minimum=1) * 1_048_576
+MAX_ANSWERS_OF_KEY = env.integer("MAX_ANSWERS_OF_KEY_MB", 192, minimum=1) * 1_048_576
+# Web processes, and in each the threads for quick calls and for dear ones (a block, many accounts,
+# a simulation); dear calls of one key that run at once, and that wait for their turn.
+WEB_WORKERS = env.integer("WEB_WORKERS", 2, minimum=1, maximum=64)
+WEB_THREADS = env.integer("WEB_THREADS", 8, minimum=1, maximum=64)
+DEAR_CALLS = env.integer("DEAR_CALLS", 4, minimum=1, maximum=64)
+DEAR_CALLS_OF_KEY = env.integer("DEAR_CALLS_OF_KEY", 3, minimum=1, maximum=64)
+DEAR_CALLS_WAITING = env.integer("DEAR_CALLS_WAITING", 128, minimum=1)
+# Connections in all and of one address (a trusted proxy's are not counted), and how long the head
+# and the body of a request may take.
+MAX_CONNECTIONS = env.integer("MAX_CONNECTIONS", 8_192, minimum=16)
+MAX_CONNECTIONS_PER_ADDRESS = env.integer("MAX_CONNECTIONS_PER_ADDRESS", 1_024, minimum=1)
+REQUEST_HEAD_SECONDS = env.integer("REQUEST_HEAD_SECONDS", 10, minimum=1, maximum=120)
+REQUEST_BODY_SECONDS = env.integer("REQUEST_BODY_SECONDS", 15, minimum=1, maximum=300)
 # Whose X-Forwarded-For is believed: addresses or networks of proxies, and of nobody else.
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
@@ -133,10 +151,6 @@ TPU_IDENTITY_FILE = env.text("TPU_IDENTITY_FILE", "")
 NONCE_PATIENCE_SECONDS = env.integer("NONCE_PATIENCE_SECONDS", 600, minimum=1)
 # How long submissions, their tries and fates can be looked up.
 SUBMISSION_DAYS = env.integer("SUBMISSION_DAYS", 30, minimum=1)
-# Where the process that streams fates listens, and its address for callers, where a proxy stands
-# before it.
-FATES_PORT = env.integer("FATES_PORT", 8_001, minimum=1, maximum=65_535)
-FATES_URL = env.http_url("FATES_URL", "")
 
 # --- Django ---------------------------------------------------------------------------------------
 
@@ -295,19 +309,10 @@ USAGE_DAYS = env.integer("USAGE_DAYS", 92, minimum=1)
 
 # --- the doors ------------------------------------------------------------------------------------
 
-# Endpoints call their own steps (gateway.endpoint); a default that applied elsewhere would be
-# one that nobody chose.
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [],
-    "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_THROTTLE_CLASSES": [],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "UNAUTHENTICATED_USER": None,
-    "UNAUTHENTICATED_TOKEN": None,
-}
-# Django's own limit guards request.body; ours answers first, in the caller's own form.
+# Django's own limit guards request.body; ours answers first, in the caller's own form. No page
+# takes files: without a handler nothing is ever spooled to the disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(MAX_BODY * 2, 2_621_440)
+FILE_UPLOAD_HANDLERS: list[str] = []
 
 # --- Celery ---------------------------------------------------------------------------------------
 

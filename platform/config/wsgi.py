@@ -1,4 +1,7 @@
-"""The WSGI application: every HTTP door, and the admin."""
+"""The WSGI application: every HTTP endpoint, the pages and the admin.
+
+`manage.py serve` serves it. Under another WSGI server streams of events are not available.
+"""
 
 import os
 
@@ -7,9 +10,6 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
-from access import heartbeats  # noqa: E402  (reads settings: after the setup)
-from gateway.wsgi import RpcFirst  # noqa: E402  (imports models)
-from operations.services.watching import stand_in  # noqa: E402
+from gateway.wsgi import EndpointsFirst  # noqa: E402  (imports models)
 
-application = RpcFirst()
-heartbeats.start("web", also=stand_in)
+application = EndpointsFirst()

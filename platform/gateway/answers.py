@@ -1,8 +1,9 @@
 """Answer: an HTTP response of ready-made chunks with the headers every RPC answer has."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
 
@@ -15,7 +16,15 @@ _EVERY = {
     "access-control-allow-origin": ("Access-Control-Allow-Origin", "*"),
     "access-control-expose-headers": ("Access-Control-Expose-Headers", _EXPOSED),
     "vary": ("Vary", "Accept-Encoding"),
+    "x-content-type-options": ("X-Content-Type-Options", "nosniff"),
 }
+
+
+def add_common_headers(response: HttpResponseBase, request_id: str) -> None:
+    """The headers that every response of an endpoint has, on one that is no Answer."""
+    for name, value in _EVERY.values():
+        response.headers[name] = value
+    response.headers["X-Request-Id"] = request_id
 
 
 class Answer(HttpResponse):
@@ -31,9 +40,11 @@ class Answer(HttpResponse):
         encoding: str | None = None,
         taken: Taken | None = None,
         headers: Mapping[str, str] | None = None,
+        sent: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(status=status, content_type=content_type)
         self.chunks = self._container = chunks
+        self.sent = sent  # called when the response has left the process
         # Straight into the mapping: our own values need none of the checks that Django makes of
         # each header, which cost more than the rest of the response.
         store = self.headers._store

@@ -1,14 +1,28 @@
-"""Authorization header or ?api_key= → Caller."""
+"""Authorization header or ?api_key= → Caller, as DRF's authentication class."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
+
+from rest_framework.authentication import BaseAuthentication
 
 from access.callers import Caller
 from access.services import keys, tiers
 
+CHALLENGE = 'Bearer realm="tidemark"'
 # The paths that clients of a block engine call.
 _BLOCK_ENGINE = ("/bundle/", "/api/v1/")
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`request.user` is the Caller: the key's holder, or the anonymous caller without a key."""
+
+    def authenticate(self, request: Any) -> tuple[Caller, None]:
+        """Raises KeyRefused for a key that is not valid, also where none is required."""
+        return caller_of(request.META, now=datetime.now(UTC)), None
+
+    def authenticate_header(self, request: Any) -> str:
+        return CHALLENGE
 
 
 def caller_of(meta: dict[str, Any], *, now: datetime) -> Caller:

@@ -1,8 +1,5 @@
 """A request's body: of the right type, of the right size, read once."""
 
-from contextlib import suppress
-from typing import Any
-
 from django.conf import settings
 from django.http import HttpRequest
 
@@ -42,18 +39,6 @@ def read_body(request: HttpRequest) -> bytes:
     if len(body) > maximum:
         raise BodyTooLarge(maximum, None)
     return body
-
-
-def drop_body(meta: dict[str, Any]) -> None:
-    """Reads what a refused request still sends, if that is not too much. Servers close a
-    connection whose request is unread, and a client that was still sending then sees a broken
-    pipe in place of its refusal.
-    """
-    length: str = meta.get("CONTENT_LENGTH") or "0"
-    maximum: int = settings.MAX_BODY
-    if length.isdecimal() and int(length[:20]) <= maximum:
-        with suppress(OSError):
-            meta["wsgi.input"].read(maximum)
 
 
 def _is_json(content_type: str) -> bool:

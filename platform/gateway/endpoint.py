@@ -2,38 +2,32 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from rest_framework.views import APIView
 
 from access import usage
 from access.buckets import Taken
 from access.callers import Caller
 from gateway import call_log
-from gateway.addresses import client_address
 from gateway.answers import Answer
-from gateway.authentication import caller_of
 from gateway.bodies import read_body
+from gateway.budgets import DEAR_PRICE, Budget
 from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.paths import paths_serving
-from gateway.permissions import (
-    is_narrow,
-    require_served,
-    require_standing,
-    right_missing,
-    shut_out,
-)
+from gateway.permissions import is_narrow, right_missing, shut_out
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
 from gateway.terms import Face, Terms
-from gateway.throttles import require_taken, still_known, take, take_each
+from gateway.throttles import refusal_of, take, take_each
+from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
@@ -62,21 +56,26 @@ class Call:
     address: str
     query: str = ""
     request: HttpRequest | None = None
+    budget: Budget = field(default_factory=Budget)
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class RpcEndpoint(APIView):
+class RpcEndpoint(Endpoint):
     """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls; a `page` is shown
     to who asks with GET on the all-in-one host.
 
-    The steps are functions, called here one after the other (gateway.reading calls the same for
-    plain GETs): DRF's own walk (its Request, negotiation, two passes over the headers) costs more
-    than all of them.
+    It walks the same classes as every Endpoint, by a dispatch of its own: DRF's (its Request,
+    negotiation, a Response and its rendering) costs more than all of them (docs/benchmarks.md).
     """
 
+    verb = "POST"
     methods: MethodTable = MethodTable()
-    terms: Terms = Terms(scope="")
     page: Page | None = None
+
+    _caller: Caller | None = None
+    _calls: "rpc.Requests | RpcError | None" = None
+    _cost: int = 1
+    _method: str = ""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
@@ -84,98 +83,147 @@ class RpcEndpoint(APIView):
         view.methods = initkwargs.get("methods", cls.methods)
         view.methods.include(everywhere)
         view.methods.served_at = paths_serving
-        view.terms = initkwargs.get("terms", cls.terms)  # HostMiddleware knows endpoints by it
-        view.verb = "POST"
         view.page = initkwargs.get("page")
         return view
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()
-        meta, terms = request.META, self.terms
-        host: Host = request.host  # type: ignore[attr-defined]
+        host: Host = request.host
         if self.page is not None and request.method in ("GET", "HEAD") and host is ALL_IN_ONE:
             return self.page(request)
-        identity: str = request.request_id  # type: ignore[attr-defined]
-        address, method = "", ""
-        caller: Caller | None = None
-        taken: Taken | None = None
         try:
-            require_served(host, terms, request.path_info)
+            self.check_host(request)
             if request.method != "POST":
                 raise NotAllowed(request.method or "")
-            address = client_address(meta)
-            now = datetime.now(UTC)
-            caller = caller_of(meta, now=now)
-            require_standing(host, caller, terms, address)
-            body = read_body(request)
-            calls: rpc.Requests | RpcError
-            try:
-                calls = rpc.read(body, max_batch=settings.MAX_BATCH)
-                cost = len(calls.items)
-                method = "batch" if calls.batch else calls.items[0].method
-            except RpcError as error:
-                calls, cost = error, 1
-            if is_narrow(caller, terms):
-                calls = _with_rights(calls, caller, terms)
-            if terms.quotas and not isinstance(calls, RpcError):
-                asked = [terms.quotas.get(each.method, terms.quota) for each in calls.items]
-                taken, cost = take_each(request, caller, asked, address)
-            else:
-                taken = take(request, caller, terms.quota, address, cost)
-            if taken is not None:
-                if not still_known(taken):
-                    caller = caller_of(meta, now=now)
-                    require_standing(host, caller, terms, address)
-                    if is_narrow(caller, terms):
-                        calls = _with_rights(calls, caller, terms)
-                require_taken(taken, cost)
-            observe = self._observer(caller, address, started, identity)
-            headers: dict[str, str] | None = None
+            self.now = datetime.now(UTC)
+            self.check_caller(request)
+            self.check_throttles(request)
+            return self._answer(request, started)
+        except Exception as error:
+            self.refusal = refusal = self._error_of(error, request)
+        # A revoked or expired key is no caller's any more, but its refusals are still its usage.
+        spent = time.perf_counter() - started
+        self.count(
+            self.key_id,
+            self._method,
+            refusal.reason,
+            request.client_address,
+            spent,
+            request.request_id,
+        )
+        content_type, text = body_of(refusal, self.terms.face)
+        return Answer(
+            [text],
+            request_id=request.request_id,
+            status=status_of(refusal),
+            content_type=content_type,
+            taken=self.taken,
+            headers=headers_of(refusal),
+        )
+
+    def check_rights(self, caller: Caller) -> None:
+        """Reads the body, and refuses what the key may not call: alone by raising, in a batch call
+        by call.
+        """
+        self._caller = caller
+        if self._calls is None:
+            self._calls = self._read()
+        if is_narrow(caller, self.terms):
+            self._calls = _with_rights(self._calls, caller, self.terms)
+
+    def take_quota(self, request: Any) -> Taken | None:
+        caller, calls, address = request.user, self._calls, request.client_address
+        if isinstance(calls, RpcError):
+            return take(request, caller, self.terms.quota, address, 1)
+        assert calls is not None
+        if not self.terms.quotas:
+            self._cost = sum(map(self._price, calls.items)) if calls.batch else 1
+            return take(request, caller, self.terms.quota, address, self._cost)
+        prices: Counter[str] = Counter()
+        for each in calls.items:
+            quota = self.terms.quotas.get(each.method, self.terms.quota)
+            prices[quota] += self._price(each) if calls.batch and quota == "requests" else 1
+        taken, self._cost = take_each(request, caller, prices, address)
+        return taken
+
+    def throttled(self, request: Any, wait: float | None) -> NoReturn:
+        assert self.taken is not None
+        raise refusal_of(self.taken, self._cost)
+
+    @property
+    def key_id(self) -> int | None:
+        caller = self._caller or getattr(self.request, "user", None)
+        if isinstance(caller, Caller):
+            return caller.key_id
+        return getattr(self.refusal, "key_id", None)
+
+    def _read(self) -> "rpc.Requests | RpcError":
+        body = read_body(self.request)
+        try:
+            calls = rpc.read(body, max_batch=settings.MAX_BATCH)
+        except RpcError as error:
+            return error
+        self._method = "batch" if calls.batch else calls.items[0].method
+        return calls
+
+    def _price(self, request: rpc.Request) -> int:
+        """What a call of a batch takes from the limit of requests."""
+        method = self.methods.get(request.method)
+        return DEAR_PRICE if method is not None and method.is_dear else 1
+
+    def _answer(self, request: Any, started: float) -> Answer:
+        caller, calls, identity = self._caller, self._calls, request.request_id
+        assert caller is not None and calls is not None
+        observe = _Observer(self, caller.key_id, request.client_address, started, identity)
+        headers: dict[str, str] | None = None
+        budget = Budget(caller)
+        try:
             if isinstance(calls, RpcError):
                 observe("", calls)
                 chunks = [rpc.failure(calls)]
             else:
-                query: str = meta.get("QUERY_STRING", "")
-                call = Call(caller, host, now, identity, address, query, request)
-                chunks = rpc.answer(calls, self.methods, call, observe)
+                query: str = request.META.get("QUERY_STRING", "")
+                call = Call(
+                    caller,
+                    request.host,
+                    self.now,
+                    identity,
+                    request.client_address,
+                    query,
+                    request,
+                    budget=budget,
+                )
+                chunks = rpc.answer(calls, self.methods, call, observe, budget)
                 if not calls.batch:
                     headers = call.headers
                     found = observe.error
-                    if found is not None and _has_a_face(found, terms.face):
-                        return _refused(found, chunks, terms.face, identity, taken)
+                    if found is not None and _has_a_face(found, self.terms.face):
+                        return _refused(found, chunks, self.terms.face, identity, self.taken)
             encoding = None
-            accepted = meta.get("HTTP_ACCEPT_ENCODING")
+            accepted = request.META.get("HTTP_ACCEPT_ENCODING")
             if accepted and sum(map(len, chunks)) > MINIMUM:
                 chunks, encoding = compress(chunks, accepted)
-            return Answer(
-                chunks, request_id=identity, encoding=encoding, taken=taken, headers=headers
-            )
-        except RpcError as error:
-            refusal = error
-        except Exception:
-            key = None if caller is None else caller.key_id
-            known = method if self.methods.knows(method) else ""
-            log.exception(
-                *("request %s failed: method %r, key %s", identity, known, key),
-                extra={"request_id": identity, "method": known, "key_id": key},
-            )
-            refusal = InternalError()
-        # A revoked or expired key is no caller's any more, but its refusals are still its usage.
-        key_id = getattr(refusal, "key_id", None) if caller is None else caller.key_id
-        spent = time.perf_counter() - started
-        self.count(key_id, method, refusal.reason, address, spent, identity)
-        content_type, text = body_of(refusal, terms.face)
+            sent = budget.kept_until_sent()
+        finally:
+            budget.close()
         return Answer(
-            [text],
+            chunks,
             request_id=identity,
-            status=status_of(refusal),
-            content_type=content_type,
-            taken=taken,
-            headers=headers_of(refusal),
+            encoding=encoding,
+            taken=self.taken,
+            headers=headers,
+            sent=sent,
         )
 
-    def _observer(self, caller: Caller, address: str, started: float, identity: str) -> "_Observer":
-        return _Observer(self, caller.key_id, address, started, identity)
+    def _error_of(self, error: Exception, request: Any) -> RpcError:
+        if isinstance(error, RpcError):
+            return error
+        known = self._method if self.methods.knows(self._method) else ""
+        log.exception(
+            *("request %s failed: method %r, key %s", request.request_id, known, self.key_id),
+            extra={"request_id": request.request_id, "method": known, "key_id": self.key_id},
+        )
+        return InternalError()
 
     def count(
         self,

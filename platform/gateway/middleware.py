@@ -8,10 +8,12 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, get_resolver
 
+from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.hosts import ALL_IN_ONE, Host, host_of
 from gateway.refusals import HostUnknown, PathNotServed, Refusal, body_of, headers_of
 from gateway.request_ids import request_id
+from gateway.routes import endpoint_at
 from gateway.terms import Face
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -29,7 +31,6 @@ class HostMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
         self._hosts: dict[str, Host] = {}
-        self._endpoints: dict[str, ResolverMatch] = {}
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         meta = request.META
@@ -40,7 +41,8 @@ class HostMiddleware:
             return _refuse(HostUnknown(), request, identity)
         request.host = host  # type: ignore[attr-defined]
         request.request_id = identity  # type: ignore[attr-defined]
-        match = self._endpoints.get(request.path_info) or self._resolve(request)
+        request.client_address = client_address(meta)  # type: ignore[attr-defined]
+        match = endpoint_at(request.path_info) or self._resolve(request)
         if match is not None and hasattr(match.func, "terms") and not _is_a_page(request, match):
             if request.method == "OPTIONS":
                 return _preflight(request, identity, getattr(match.func, "verb", "POST"))
@@ -63,12 +65,9 @@ class HostMiddleware:
 
     def _resolve(self, request: HttpRequest) -> ResolverMatch | None:
         try:
-            match = get_resolver(getattr(request, "urlconf", None)).resolve(request.path_info)
+            return get_resolver(getattr(request, "urlconf", None)).resolve(request.path_info)
         except Resolver404:
             return None
-        if hasattr(match.func, "terms") and not match.args and not match.kwargs:
-            self._endpoints[request.path_info] = match
-        return match
 
 
 def _is_a_page(request: HttpRequest, match: ResolverMatch) -> bool:

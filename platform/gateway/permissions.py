@@ -1,6 +1,9 @@
-"""What an endpoint's terms ask of the host and the caller."""
+"""What an endpoint's terms ask of the host and the caller, as DRF's permission classes."""
 
 from datetime import UTC, datetime
+from typing import Any
+
+from rest_framework.permissions import BasePermission
 
 from access.callers import Caller
 from access.networks import contains
@@ -18,6 +21,35 @@ from gateway.refusals import (
     TierTooLow,
 )
 from gateway.terms import Terms
+
+
+class ServedByHost(BasePermission):
+    """The host that was called serves the endpoint. Raises PathNotServed."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        require_served(request.host, view.terms, request.path_info)
+        return True
+
+
+class KeyInGoodStanding(BasePermission):
+    """The caller may use this host from this address, whatever is asked for. Raises KeyRequired or
+    a Forbidden.
+    """
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        require_standing(request.host, request.user, view.terms, request.client_address)
+        return True
+
+
+class KeyHasRights(BasePermission):
+    """The caller's key has the scopes and methods that the request asks for, and calls left in its
+    month. The view knows what is asked for: `check_rights(caller)`. Raises a Forbidden or
+    MonthlyQuotaReached.
+    """
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        view.check_rights(request.user)
+        return True
 
 
 def require_served(host: Host, terms: Terms, path: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from access.buckets import Taken
 from access.callers import MonthSpent
+from gateway.authentication import CHALLENGE
 from gateway.terms import Face
 from jsonrpc.dispatch import failure
 from jsonrpc.errors import RpcError
@@ -90,6 +91,86 @@ class ContentTypeUnsupported(Refusal):
         super().__init__(
             "Unsupported content type: expected application/json, not encoded",
             data={"required": "application/json", "found": found[:100]},
+        )
+
+
+class RequestMalformed(Refusal):
+    """What came is not HTTP/1.1."""
+
+    reason = "request_malformed"
+
+    def __init__(self) -> None:
+        super().__init__("The request is not HTTP/1.1")
+
+
+class HostRequired(Refusal):
+    """The request has no Host header, or more than one."""
+
+    reason = "host_required"
+
+    def __init__(self) -> None:
+        super().__init__("Exactly one Host header is required")
+
+
+class RequestTimedOut(Refusal):
+    """The request did not come whole in time."""
+
+    status = 408
+    reason = "request_timed_out"
+
+    def __init__(self) -> None:
+        super().__init__("The request did not come whole in time")
+
+
+class HeadTooLarge(Refusal):
+    """The request line and headers are too many or too long."""
+
+    status = 431
+    reason = "head_too_large"
+
+    def __init__(self) -> None:
+        super().__init__("The headers are too large")
+
+
+class Overloaded(Refusal):
+    """More requests wait than can be answered soon, or the process is stopping."""
+
+    status = 503
+    code = -32005
+    reason = "overloaded"
+
+    def __init__(self) -> None:
+        super().__init__("Too much is going on: try again", data={"retryAfterSeconds": 1})
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "1"}
+
+
+class TooManyAtOnce(Refusal):
+    """As many dear calls of this key, or of this address without one, wait already as may."""
+
+    status = 429
+    code = -32005
+    reason = "too_many_at_once"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Too many calls of this kind at once: wait for the answers to some",
+            data={"retryAfterSeconds": 1},
+        )
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "1"}
+
+
+class TooManyConnections(Overloaded):
+    """The client's address holds as many connections as it may, or all together do."""
+
+    reason = "too_many_connections"
+
+    def __init__(self) -> None:
+        RpcError.__init__(
+            self, "Too many connections from this address", data={"retryAfterSeconds": 1}
         )
 
 
@@ -226,7 +307,6 @@ class MonthlyQuotaReached(Refusal):
 
 # What Face.PLAIN_TEXT tells in a line of text.
 _PLAIN = {401, 403, 429, 500}
-_CHALLENGE = 'Bearer realm="tidemark"'
 
 
 def status_of(error: RpcError) -> int:
@@ -237,7 +317,7 @@ def status_of(error: RpcError) -> int:
 def headers_of(error: RpcError) -> dict[str, str]:
     headers = error.headers() if isinstance(error, Refusal) else {}
     if status_of(error) == 401:
-        headers["WWW-Authenticate"] = _CHALLENGE
+        headers["WWW-Authenticate"] = CHALLENGE
     return headers
 
 

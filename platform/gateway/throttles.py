@@ -1,9 +1,12 @@
-"""The caller's quota: taken in one round trip, which also tells whether keys changed meanwhile."""
+"""The caller's quota, as DRF's throttle class: one round trip, which also tells whether keys
+changed meanwhile.
+"""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from django.http import HttpRequest
+from rest_framework.throttling import BaseThrottle
 
 from access import buckets, key_cache, windows
 from access.buckets import Taken
@@ -12,6 +15,28 @@ from gateway.refusals import BatchAboveLimit, TooManyRequests
 
 # The window of an address, in which callers without a key are counted.
 WINDOW = "keyless"
+
+
+class CallerQuota(BaseThrottle):
+    """Takes the request's cost from every limit of its caller. The view knows what that is:
+    `take_quota(request)`; what was taken stands in its `taken`, for the headers of the response.
+    """
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        taken = self.take(request, view)
+        view.taken = taken
+        if taken is None:
+            return True
+        if not still_known(taken):
+            view.check_caller(request)
+        return taken.allowed
+
+    def take(self, request: Any, view: Any) -> Taken | None:
+        taken: Taken | None = view.take_quota(request)
+        return taken
+
+    def wait(self) -> None:
+        """The view's refusal says how long to wait."""
 
 
 def take(
@@ -32,27 +57,25 @@ def take(
 
 
 def take_each(
-    request: HttpRequest, caller: Caller, quotas: Sequence[str], address: str
+    request: HttpRequest, caller: Caller, costs: Mapping[str, int], address: str
 ) -> tuple[Taken | None, int]:
-    """`take` for calls of several quotas: what came of the last one taken from, or of the first
-    that refused, and how much it was asked for. What was taken before a refusal is spent.
+    """`take` for calls of several quotas, {quota: cost}: what came of the last one taken from, or
+    of the first that refused, and its cost. What was taken before a refusal is spent.
     """
     taken: Taken | None = None
     cost = 0
-    for quota, cost in Counter(quotas).items():
+    for quota, cost in costs.items():
         taken = take(request, caller, quota, address, cost)
         if taken is not None and not taken.allowed:
             break
     return taken, cost
 
 
-def require_taken(taken: Taken, cost: int) -> None:
-    """Raises TooManyRequests when the take was refused."""
-    if taken.allowed:
-        return
+def refusal_of(taken: Taken, cost: int) -> TooManyRequests:
+    """The refusal of what was not taken."""
     if taken.quota == WINDOW and cost > taken.limit:
-        raise BatchAboveLimit(taken, cost)
-    raise TooManyRequests(taken, cost)
+        return BatchAboveLimit(taken, cost)
+    return TooManyRequests(taken, cost)
 
 
 def still_known(taken: Taken | None) -> bool:

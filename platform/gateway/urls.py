@@ -4,12 +4,11 @@ from django.urls import path
 
 from gateway.health import healthz, readyz
 from gateway.hosts import EVERY
-from gateway.reading import get_endpoint
 from gateway.terms import Face, Terms
-from gateway.whoami import who_asks
+from gateway.whoami import WhoAmIView
 
 urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
-    path("whoami", get_endpoint("whoami", who_asks, Terms("", EVERY, face=Face.WORD))),
+    path("whoami", WhoAmIView.as_view(terms=Terms("", EVERY, face=Face.WORD))),
 ]

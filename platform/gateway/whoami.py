@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
+from rest_framework.response import Response
 
 from access import peeks, usage_queries, windows
 from access.callers import Caller
@@ -13,8 +14,8 @@ from access.services.keys import monthly_limit
 from gateway.endpoint import Call
 from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, EVERY, RANKS, Host
-from gateway.reading import Asked
 from gateway.throttles import WINDOW
+from gateway.views import EndpointRequest, ReadView
 from jsonrpc.wire import Result
 
 
@@ -188,10 +189,13 @@ def whoami(call: Call) -> WhoAmI:
     return _told(call.caller, call.host, call.address, call.now)
 
 
-def who_asks(asked: Asked) -> WhoAmI:
-    """Who calls, with which rights and limits, and what is left of them: whoami by GET."""
-    asked.spend_request()
-    return _told(asked.caller, asked.host, asked.address, asked.now)
+class WhoAmIView(ReadView):
+    name = "whoami"
+    result = WhoAmI
+
+    def get(self, request: EndpointRequest) -> Response:
+        """Who calls, with which rights and limits, and what is left of them: whoami by GET."""
+        return Response(_told(request.user, request.host, request.client_address, self.now))
 
 
 def _told(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:

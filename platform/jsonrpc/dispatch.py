@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -108,16 +108,32 @@ def _is_id(raw: bytes) -> bool:
     return raw.lstrip(b"-").isdigit() and len(raw) <= 64
 
 
-def answer(requests: Requests, methods: MethodTable, call: Any, observe: Observer) -> list[bytes]:
-    """The chunks of the answer's body, ready to be sent one after the other."""
+class Budget(Protocol):
+    """What the calls of one body may take; each of these raises an RpcError where it is used up."""
+
+    def before(self) -> None: ...
+
+    def spend(self, size: int) -> None: ...
+
+
+def answer(
+    requests: Requests,
+    methods: MethodTable,
+    call: Any,
+    observe: Observer,
+    budget: Budget | None = None,
+) -> list[bytes]:
+    """The chunks of the answer's body, ready to be sent one after the other. A call for which the
+    budget has nothing left is answered with the budget's error, and its method is not run.
+    """
     answered = {} if methods.elsewhere is None else _answers_from_elsewhere(requests, methods, call)
     if not requests.batch:
-        return _answer_one(requests.items[0], methods, call, observe, answered.get(0))
+        return _answer_one(requests.items[0], methods, call, observe, answered.get(0), budget)
     chunks = [b"["]
     for position, request in enumerate(requests.items):
         if position:
             chunks.append(b",")
-        chunks += _answer_one(request, methods, call, observe, answered.get(position))
+        chunks += _answer_one(request, methods, call, observe, answered.get(position), budget)
     chunks.append(b"]")
     return chunks
 
@@ -147,13 +163,16 @@ def _answer_one(
     call: Any,
     observe: Observer,
     answered: Encoded | Exception | None,
+    budget: Budget | None,
 ) -> list[bytes]:
     try:
         if request.error is not None:
             raise request.error
         if isinstance(answered, Exception):
             raise answered
-        body = answered.chunks if answered is not None else _result(request, methods, call)
+        body = answered.chunks if answered is not None else _result(request, methods, call, budget)
+        if budget is not None:
+            budget.spend(sum(map(len, body)))
     except RpcError as error:
         observe(request.method, error)
         return [failure(error, request.id)]
@@ -172,11 +191,15 @@ def _answer_one(
     return [b'{"jsonrpc":"2.0","id":' + request.id + b',"result":', *body, b"}"]
 
 
-def _result(request: Request, methods: MethodTable, call: Any) -> tuple[bytes, ...]:
+def _result(
+    request: Request, methods: MethodTable, call: Any, budget: Budget | None
+) -> tuple[bytes, ...]:
     method = methods.get(request.method)
     if method is None:
         name = request.method[:100]
         raise MethodNotFound(name, methods.served_at(name))
+    if budget is not None:
+        budget.before()
     result = method.function(call, *method.params.read(request.params))
     return result.chunks if isinstance(result, Encoded) else (encode(result),)
 

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Method:
     """One RPC method: its wire name, its function (call first, then the params) and its reader.
     `result` is the annotation that the reference shows, `errors` what it can give beside what any
-    call can.
+    call can. A dear one reads or computes much: few run at once, and a batch pays more for it.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Method:
     params: ParamsReader
     result: Any
     errors: tuple[type[RpcError], ...] = ()
+    is_dear: bool = False
 
 
 class Elsewhere(Protocol):
@@ -47,7 +48,12 @@ class MethodTable:
         self.served_at: Callable[[str], list[str]] = lambda name: []
 
     def add(
-        self, name: str, *, result: Any = None, errors: Sequence[type[RpcError]] = ()
+        self,
+        name: str,
+        *,
+        result: Any = None,
+        errors: Sequence[type[RpcError]] = (),
+        dear: bool = False,
     ) -> Callable[[F], F]:
         """`result` where the function's own annotation says less than its answer has."""
 
@@ -56,7 +62,7 @@ class MethodTable:
             told = typing.get_type_hints(function, include_extras=True).get("return", Any)
             shown = told if result is None else result
             reader = ParamsReader(function)
-            self._methods[name] = Method(name, function, reader, shown, tuple(errors))
+            self._methods[name] = Method(name, function, reader, shown, tuple(errors), dear)
             return function
 
         return register

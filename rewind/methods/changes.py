@@ -55,6 +55,7 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
 
 @methods.add(
     "getAccountChanges",
+    dear=True,
     errors=(
         *POSITIONS,
         EmptyRange,

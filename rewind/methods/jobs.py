@@ -177,6 +177,7 @@ def get_simulation_job(call: Call, job_id: str) -> Job:
 
 @methods.add(
     "getSimulationJobResults",
+    dear=True,
     errors=(
         JobNotFound,
         ResultsExpired,

@@ -119,7 +119,7 @@ SIMULATION_ERRORS = (
 )
 
 
-@methods.add("simulateHistoricalTransaction", errors=SIMULATION_ERRORS)
+@methods.add("simulateHistoricalTransaction", errors=SIMULATION_ERRORS, dear=True)
 def simulate_historical_transaction(
     call: Call, transaction: str, config: SimulationConfig
 ) -> Simulation:

@@ -1,4 +1,4 @@
-"""A headless Chromium and the service as it runs in production: granian, whitenoise, DEBUG off."""
+"""A headless Chromium and the service as in production: manage.py serve, whitenoise, DEBUG off."""
 
 import os
 import shutil
@@ -77,10 +77,8 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
         "DEBUG": "false",
     }
     command = [
-        str(Path(sys.executable).parent / "granian"),
-        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
-        *("--workers", "1", "--blocking-threads", "4", "--no-ws", "--log-level", "warning"),
-        "config.wsgi:application",
+        *(sys.executable, "manage.py", "serve", "--skip-checks"),
+        *("--port", str(port), "--workers", "1"),
     ]
     server = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
@@ -90,8 +88,8 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 break
             except OSError:
-                assert server.poll() is None, "granian ended"
-                assert time.monotonic() < deadline, "granian did not start"
+                assert server.poll() is None, "the web server ended"
+                assert time.monotonic() < deadline, "the web server did not start"
                 time.sleep(0.05)
         yield f"http://localhost:{port}"
     finally:

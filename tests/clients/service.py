@@ -89,7 +89,7 @@ def running_service(**settings: str) -> Iterator[Service]:
 
 def _environment(run_dir: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    port, fates, rpc, geyser, tpu, block_engine = map(str, free_ports(6))
+    port, rpc, geyser, tpu, block_engine = map(str, free_ports(5))
     # One process of each kind, with more than one thread to serve: the whole shape at least cost.
     return {
         **kept,
@@ -97,7 +97,6 @@ def _environment(run_dir: Path) -> dict[str, str]:
         "WEB_WORKERS": "1",
         "WORKER_PROCESSES": "1",
         "PORT": port,
-        "FATES_PORT": fates,
         "LOCALNET": "false",
         "LOCALNET_RPC_PORT": rpc,
         "LOCALNET_GEYSER_PORT": geyser,

@@ -118,12 +118,11 @@ class Run:
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    port, fates, *others = free_ports(6)
+    port, *others = free_ports(5)
     names = ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")
     localnet = {
         f"LOCALNET_{name}_PORT": str(each) for name, each in zip(names, others, strict=True)
     }
-    localnet["FATES_PORT"] = str(fates)
     run = Run(Path(tempfile.mkdtemp(prefix="tidemark-run-")), port, localnet)
     yield run
     run.kill_all()
@@ -173,7 +172,7 @@ def a_second_one_says_so(run: Run) -> None:
 
 def what_dies_is_started_again(run: Run) -> None:
     assert run.process is not None
-    (web,) = [p for p in run.named("granian --interface") if p.ppid() == run.process.pid]
+    (web,) = [p for p in run.named("manage.py serve") if p.ppid() == run.process.pid]
     (server,) = [p for p in run.processes() if p.name() == "valkey-server"]
     (localnet,) = run.named("manage.py localnet")
     web.kill()

@@ -19,11 +19,12 @@ def door(settings: Any) -> Any:
     """
     from django.test import Client
     from django.urls import include, path
+    from rest_framework.response import Response
 
     from gateway import hosts
     from gateway.endpoint import Call, RpcEndpoint
-    from gateway.reading import Asked, get_endpoint
     from gateway.terms import Face, Terms
+    from gateway.views import ReadView
     from jsonrpc.errors import InvalidParams
     from jsonrpc.methods import MethodTable
 
@@ -54,12 +55,17 @@ def door(settings: Any) -> Any:
     def break_(call: Call) -> None:
         raise TypeError("secret detail")
 
-    def tell_tier(asked: Asked) -> dict[str, str]:
-        asked.spend_request()
-        return {"tier": asked.caller.tier}
+    class TellTier(ReadView):
+        name = "tip"
 
-    def break_get(asked: Asked) -> None:
-        raise TypeError("secret detail")
+        def get(self, request: Any) -> Response:
+            return Response({"tier": request.user.tier})
+
+    class BreakGet(ReadView):
+        name = "broken"
+
+        def get(self, request: Any) -> Response:
+            raise TypeError("secret detail")
 
     ledger = Terms(scope="historical", hosts=hosts.LEDGER)
     land = Terms(scope="priority", hosts=hosts.LANDING, key_required=True)
@@ -73,8 +79,8 @@ def door(settings: Any) -> Any:
             path("land", RpcEndpoint.as_view(methods=table, terms=land)),
             path("bundle", RpcEndpoint.as_view(methods=table, terms=bundle)),
             path("mixed", RpcEndpoint.as_view(methods=table, terms=mixed)),
-            path("tip", get_endpoint("tip", tell_tier, tip)),
-            path("broken", get_endpoint("broken", break_get, tip)),
+            path("tip", TellTier.as_view(terms=tip)),
+            path("broken", BreakGet.as_view(terms=tip)),
             path("", include("gateway.urls")),
         ]
 

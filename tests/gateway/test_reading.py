@@ -9,9 +9,8 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 from django.utils import timezone
 
-from access import buckets
 from access.services import keys
-from gateway.wsgi import RpcFirst
+from gateway.wsgi import EndpointsFirst
 from tests.gateway.test_wsgi import serve
 
 Issue = Callable[..., keys.IssuedKey]
@@ -24,42 +23,60 @@ def reader(settings: Any) -> Any:
     `/refused` and `/broken`.
     """
     from django.urls import path
+    from rest_framework.response import Response
 
     from gateway.hosts import LANDING
-    from gateway.reading import Asked, get_endpoint
     from gateway.refusals import Refusal
     from gateway.terms import Face, Terms
+    from gateway.views import ReadView
 
     class Worded(Refusal):
         reason = "worded"
         words = {"error": "these words alone"}
 
-    def read(asked: Asked) -> dict[str, Any]:
-        plan = buckets.plan_of(asked.caller, "requests")
-        asked.spend(None if plan is None else buckets.take(plan))
-        return {"key": asked.caller.key_id, "query": asked.query, "big": 2**64 - 1}
+    class Read(ReadView):
+        name = "read"
 
-    def long(asked: Asked) -> list[str]:
-        return ["slot"] * 1_000
+        def get(self, request: Any) -> Response:
+            query = request.META.get("QUERY_STRING", "")
+            return Response({"key": request.user.key_id, "query": query, "big": 2**64 - 1})
 
-    def named(asked: Asked, name: str) -> dict[str, str]:
-        return {"name": name}
+    class Free(ReadView):
+        throttle_classes = ()
 
-    def refused(asked: Asked) -> None:
-        raise Worded("a message")
+    class Long(Free):
+        name = "long"
 
-    def broken(asked: Asked) -> None:
-        raise TypeError("secret detail")
+        def get(self, request: Any) -> Response:
+            return Response(["slot"] * 1_000)
+
+    class Named(Free):
+        name = "named"
+
+        def get(self, request: Any, name: str = "") -> Response:
+            return Response({"name": name})
+
+    class Refused(Free):
+        name = "refused"
+
+        def get(self, request: Any) -> Response:
+            raise Worded("a message")
+
+    class Broken(Free):
+        name = "broken"
+
+        def get(self, request: Any) -> Response:
+            raise TypeError("secret detail")
 
     terms = Terms("priority", LANDING, face=Face.WORD)
 
     class Paths:
         urlpatterns = [
-            path("read", get_endpoint("read", read, terms)),
-            path("long", get_endpoint("long", long, terms)),
-            path("named/<str:name>", get_endpoint("named", named, terms)),
-            path("refused", get_endpoint("refused", refused, terms)),
-            path("broken", get_endpoint("broken", broken, terms)),
+            path("read", Read.as_view(terms=terms)),
+            path("long", Long.as_view(terms=terms)),
+            path("named/<str:name>", Named.as_view(terms=terms)),
+            path("refused", Refused.as_view(terms=terms)),
+            path("broken", Broken.as_view(terms=terms)),
         ]
 
     settings.ROOT_URLCONF = Paths
@@ -94,7 +111,7 @@ def reader(settings: Any) -> Any:
 def test_both_ways_answer_alike(reader: Any, tier: Any, path: str, more: dict[str, str]) -> None:
     tier("anonymous", 0, requests_per_second=None)
     more = {"REQUEST_METHOD": "GET", **more}
-    short = RpcFirst()
+    short = EndpointsFirst()
     first = serve(short, path, b"", **more)
     assert first == serve(WSGIHandler(), path, b"", **more)
     assert first == serve(short, path, b"", **more)  # which has seen the path

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
 
-from gateway.wsgi import RpcFirst
+from gateway.wsgi import EndpointsFirst
 
 pytestmark = pytest.mark.django_db
 
@@ -66,12 +66,12 @@ def test_both_ways_answer_alike(
     door: Any, tier: Any, path: str, body: bytes, more: dict[str, str]
 ) -> None:
     tier("anonymous", 0, requests_per_second=None)
-    assert serve(RpcFirst(), path, body, **more) == serve(WSGIHandler(), path, body, **more)
+    assert serve(EndpointsFirst(), path, body, **more) == serve(WSGIHandler(), path, body, **more)
 
 
 def test_the_limits_headers_come_along(door: Any, issue: Callable[..., Any]) -> None:
     secret = issue(requests_per_second=10, requests_burst=10).secret
-    handler = RpcFirst()
+    handler = EndpointsFirst()
     for remaining in ("9", "8"):
         status, headers, content = serve(handler, "/ledger", HTTP_AUTHORIZATION=secret)
         assert status == "200 OK"
@@ -89,7 +89,7 @@ def test_a_database_connection_that_the_server_ended_costs_no_call(
     from access import key_cache
 
     secret = issue().secret
-    handler = RpcFirst()
+    handler = EndpointsFirst()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         [pid] = cursor.fetchone()

@@ -1,18 +1,17 @@
 """A client of the stream of fates, and a server of it in a thread of the test's own process."""
 
-import asyncio
 import contextlib
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
-
-from priority.streams import PATH, serve
+from priority.streams import PATH
+from tests import web_server
+from tests.web_server import service_worker
+from webserver.worker import Worker
 
 
 @dataclass
@@ -72,17 +71,14 @@ class FateStream:
 class FateServer:
     """Where the stream is served."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, worker: Worker) -> None:
         self.port = port
-
-    def health(self) -> Any:
-        """What the process tells of itself."""
-        return self.open(path="/healthz").refusal
+        self._worker = worker
 
     @property
-    def is_fed(self) -> bool:
-        """Redis has answered it."""
-        return bool(self.health()["fed"])
+    def streams(self) -> int:
+        """How many are open."""
+        return len(self._worker.streams)
 
     def open(
         self,
@@ -115,22 +111,7 @@ class FateServer:
 
 @contextlib.contextmanager
 def serving() -> Iterator[FateServer]:
-    """The server, on a port of its own, until the end."""
-    began: list[int] = []
-    ready, stopping = threading.Event(), threading.Event()
-
-    async def main() -> None:
-        async with serve("127.0.0.1", 0, redis_url=settings.REDIS_URL) as port:
-            began.append(port)
-            ready.set()
-            await asyncio.to_thread(stopping.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
-    thread.start()
-    assert ready.wait(20)
-    try:
-        yield FateServer(began[0])
-    finally:
-        stopping.set()
-        thread.join(20)
-        assert not thread.is_alive()
+    """The web server, on a port of its own, until the end."""
+    worker = service_worker()
+    with web_server.serving(worker) as port:
+        yield FateServer(port, worker)

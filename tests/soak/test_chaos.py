@@ -31,7 +31,7 @@ VICTIMS = {
     "follower": ("manage.py", "follow"),
     "ingest": ("celery", "--queues"),
     "worker": ("celery", "--concurrency"),
-    "web": ("granian",),
+    "web": ("manage.py serve",),
     "valkey": ("valkey-server",),
     "postgres": ("postgres",),
 }

@@ -21,7 +21,7 @@ SECONDS = float(os.environ.get("SOAK_SECONDS", "90"))
 READERS = 3
 # A killed process is started again after a second or two, a killed database recovers first.
 LONGEST_SILENCE = 30.0
-PROGRAMS = ("granian", "valkey-server", "postgres", "celery")
+PROGRAMS = ("manage.py serve", "valkey-server", "postgres", "celery")
 
 
 def ask(service: Service, method: str, *params: object) -> object:

@@ -31,7 +31,7 @@ SENDERS = 4
 SETTLE_SECONDS = 240.0
 SOL = 1_000_000_000
 VICTIMS = {
-    "web": ("granian",),
+    "web": ("manage.py serve",),
     "lander": ("manage.py", "land"),
     "worker": ("celery", "--concurrency"),
     "ingest": ("celery", "--queues"),

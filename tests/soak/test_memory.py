@@ -19,7 +19,7 @@ SAMPLE_SECONDS = 5.0
 NAMES = {
     "localnet": "localnet",
     "follow": "follower",
-    "granian": "web",
+    "manage.py serve": "web",
     "beat": "beat",
     "--queues": "ingest",
     "celery": "worker",

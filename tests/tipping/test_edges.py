@@ -66,9 +66,8 @@ def edge(name) -> Iterator[EdgeServer]:
         "EDGE_NAME": name,
         "LOG_LEVEL": "ERROR",
     }
-    command = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi"]
-    command += ["--port", str(port), "--workers", "1", "--blocking-threads", "8"]
-    command += ["--no-ws", "--log-level", "error", "config.wsgi:application"]
+    command = [sys.executable, "manage.py", "serve", "--skip-checks"]
+    command += ["--port", str(port), "--workers", "1"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
     server = EdgeServer(name, port, process)
     try:

@@ -115,10 +115,7 @@ def _in_json() -> bool:
 
 def _ports(host: str, port: int) -> list[Port]:
     """Everything that this run listens on."""
-    ports = [
-        Port(host, port, ("HOST", "PORT")),
-        Port(host, settings.FATES_PORT, ("HOST", "FATES_PORT")),
-    ]
+    ports = [Port(host, port, ("HOST", "PORT"))]
     if not settings.LOCALNET:
         return ports
     where = settings.LOCALNET_HOST
@@ -165,8 +162,7 @@ def _processes() -> dict[str, str]:
     """How many of each the Procfile's commands start."""
     cores = max(1, min(4, os.cpu_count() or 1))
     return {
-        "WEB_WORKERS": str(env.integer("WEB_WORKERS", cores, minimum=1, maximum=256)),
-        "WEB_THREADS": str(env.integer("WEB_THREADS", 16, minimum=1, maximum=1_024)),
+        "WEB_WORKERS": str(env.integer("WEB_WORKERS", cores, minimum=1, maximum=64)),
         "WORKER_PROCESSES": str(env.integer("WORKER_PROCESSES", 2, minimum=1, maximum=256)),
         "SIMULATION_PROCESSES": str(env.integer("SIMULATION_PROCESSES", 1, minimum=1, maximum=256)),
     }
@@ -222,7 +218,7 @@ def _words(credentials: Credentials, run_dir: Path) -> Iterator[str]:
     yield f"  rpc       {url}/   for wallets and clients; ?api_key=… or an Authorization header"
     yield f"  ledger    {url}/historical"
     yield f"  archive   {url}/rewind"
-    yield f"  fates     {url}/priority/fates/stream   (served on port {settings.FATES_PORT})"
+    yield f"  fates     {url}/priority/fates/stream"
     if settings.LOCALNET:
         rpc = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT)
         socket_url = _base_url(settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT + 1)

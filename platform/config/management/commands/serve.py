@@ -1,0 +1,34 @@
+"""manage.py serve: the web server, on every path of the service."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+from webserver.master import Master, listen
+
+
+class Command(BaseCommand):
+    """Loads the application once, then forks the processes that serve it."""
+
+    help = "Serve HTTP: calls, plain GETs, streams of events, the admin, the portal and the docs."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8_000)
+        parser.add_argument("--workers", type=int, default=settings.WEB_WORKERS)
+
+    def handle(self, *_args: Any, host: str, port: int, workers: int, **_options: Any) -> None:
+        # Imported here: it loads every area's urls, which other commands do without.
+        from config.web import serving
+
+        try:
+            sockets = listen(host, port)
+        except OSError as error:
+            raise CommandError(f"{host}:{port} cannot be listened on: {error.strerror}") from None
+        connections.close_all()  # a worker must not speak on its parent's
+        sys.exit(Master(sockets, serving(workers), workers=workers).run())

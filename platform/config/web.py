@@ -1,0 +1,52 @@
+"""The web server's parts, wired: the application, its limits and what each process runs."""
+
+import math
+from collections.abc import Callable, Sequence
+from socket import socket
+
+from django.conf import settings
+from django.urls import get_resolver
+
+from access import heartbeats
+from access.networks import contains
+from config.wsgi import application
+from gateway import edge
+from operations.services.watching import stand_in
+from webserver.limits import Limits
+from webserver.worker import Worker, run_worker
+
+
+def limits(workers: int) -> Limits:
+    """One process's share of what the settings grant to all."""
+    return Limits(
+        connections=math.ceil(settings.MAX_CONNECTIONS / workers),
+        connections_per_address=math.ceil(settings.MAX_CONNECTIONS_PER_ADDRESS / workers),
+        head_seconds=settings.REQUEST_HEAD_SECONDS,
+        body_seconds=settings.REQUEST_BODY_SECONDS,
+        body=settings.MAX_BODY,
+        is_proxy=lambda address: contains(settings.TRUSTED_PROXIES, address),
+    )
+
+
+def worker(workers: int, progress: Callable[[], None] | None = None) -> Worker:
+    """One process's worker."""
+    return Worker(
+        application,
+        lane_of=edge.Lanes().of,
+        limits=limits(workers),
+        refuse=edge.refuse,
+        at_once=edge.at_once(application),
+        on_progress=progress,
+    )
+
+
+def serving(workers: int) -> Callable[[Sequence[socket], Callable[[], None]], None]:
+    """What each process runs; everything that it needs is loaded now, before there are any."""
+    get_resolver().url_patterns  # noqa: B018  (loads every area)
+    application.load_middleware()
+
+    def serve(sockets: Sequence[socket], progress: Callable[[], None]) -> None:
+        heartbeats.start("web", also=stand_in)
+        run_worker(worker(workers, progress), sockets)
+
+    return serve

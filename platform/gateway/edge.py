@@ -1,0 +1,137 @@
+"""What the web server decides on its event loop: how it refuses what is no whole request, which
+threads answer a request, and what is answered whatever the threads do.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+
+from gateway.answers import Answer
+from gateway.paths import endpoints
+from gateway.refusals import (
+    BodyTooLarge,
+    ContentTypeUnsupported,
+    HeadTooLarge,
+    HostRequired,
+    Overloaded,
+    Refusal,
+    RequestMalformed,
+    RequestTimedOut,
+    TooManyAtOnce,
+    TooManyConnections,
+    body_of,
+    headers_of,
+)
+from gateway.request_ids import request_id
+from gateway.routes import endpoint_at
+from gateway.terms import Face
+from webserver.lanes import Lane
+from webserver.requests import Request
+from webserver.responses import Headers, Refused, Response
+
+_ALIVE = b'{"status": "ok"}'
+_ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
+_ADDRESS = ("127.0.0.1", 0)
+# The node is asked eight things at a time (upstream.passage); the others say that it is busy.
+_NODE_THREADS = 10
+_PAGE_THREADS = 4
+
+_REFUSALS: dict[Refused, Callable[[], Refusal]] = {
+    Refused.MALFORMED: RequestMalformed,
+    Refused.HOST_REQUIRED: HostRequired,
+    Refused.HEAD_TIMEOUT: RequestTimedOut,
+    Refused.BODY_TIMEOUT: RequestTimedOut,
+    Refused.BODY_TOO_LARGE: lambda: BodyTooLarge(settings.MAX_BODY, None),
+    Refused.MULTIPART: lambda: ContentTypeUnsupported("multipart"),
+    Refused.HEAD_TOO_LARGE: HeadTooLarge,
+    Refused.TOO_MANY_CONNECTIONS: TooManyConnections,
+    Refused.TOO_MANY_AT_ONCE: TooManyAtOnce,
+    Refused.OVERLOADED: Overloaded,
+    Refused.STOPPING: Overloaded,
+}
+
+
+def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
+    """A refusal in the form of every other: a JSON-RPC error for a POST, else `{"error": …}`."""
+    error = _REFUSALS[why]()
+    is_post = request is not None and request.method == "POST"
+    content_type, body = body_of(error, Face.JSON_RPC if is_post else Face.WORD)
+    told = None if request is None else request.header(b"x-request-id")
+    answer = Answer(
+        [body],
+        request_id=request_id(None if told is None else told.decode("latin-1")),
+        status=error.status,
+        content_type=content_type,
+        headers=headers_of(error),
+    )
+    return error.status, list(answer.headers.items()), body
+
+
+def at_once(application: Any) -> Callable[[Request], Response | None]:
+    """What of an application's responses are made on the loop: those that wait for nothing."""
+
+    def answer(request: Request) -> Response | None:
+        if request.path not in _ON_THE_LOOP or request.method not in ("GET", "HEAD"):
+            return None
+        if request.path == "/healthz":
+            headers = [
+                ("Content-Type", "application/json"),
+                ("X-Content-Type-Options", "nosniff"),
+                ("Cache-Control", "no-store"),
+            ]
+            return Response(200, headers, [_ALIVE])
+        head: list[Any] = []
+
+        def start_response(status: str, headers: Any, _exc_info: Any = None) -> None:
+            head[:] = [int(status[:3]), headers]
+
+        chunks = application(request.environ(_ADDRESS, _ADDRESS), start_response)
+        return Response(head[0], head[1], list(chunks))
+
+    return answer
+
+
+class Lanes:
+    """Threads for calls that are quick, for dear ones, for those that wait for the node that is
+    followed, and for pages: none of these can take the threads of another.
+    """
+
+    def __init__(self) -> None:
+        self.quick = Lane(settings.WEB_THREADS, waiting=1_000)
+        self.dear = Lane(
+            settings.DEAR_CALLS,
+            of_holder=settings.DEAR_CALLS_OF_KEY,
+            waiting=512,
+            waiting_of_holder=settings.DEAR_CALLS_WAITING,
+        )
+        self.node = Lane(_NODE_THREADS, waiting=512)
+        self.pages = Lane(_PAGE_THREADS, waiting=256)
+
+    def of(self, request: Request) -> tuple[Lane, bytes]:
+        """The threads that answer the request, and who is asking: the key as it came, or nothing."""
+        match = endpoint_at(request.path)
+        if match is None or (request.path == "/" and request.method in ("GET", "HEAD")):
+            return self.pages, b""
+        if request.method != "POST":
+            return self.quick, b""
+        if _dear_methods().search(request.body):
+            return self.dear, request.header(b"authorization") or request.query.encode("latin-1")
+        return self.node if request.path == "/" else self.quick, b""
+
+
+@cache
+def _dear_methods() -> re.Pattern[bytes]:
+    """Finds a dear method's name in a body, as a client would write it. What is written in another
+    way (escapes) is answered by the quick threads all the same.
+    """
+    names = {
+        method.name
+        for _path, view in endpoints()
+        if getattr(view, "methods", None) is not None
+        for method in view.methods
+        if method.is_dear
+    }
+    return re.compile(b'"(?:%b)"' % "|".join(sorted(map(re.escape, names))).encode())

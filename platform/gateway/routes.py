@@ -1,0 +1,56 @@
+"""Path → endpoint, without Django's resolver: dictionaries of paths and of their beginnings."""
+
+from functools import lru_cache
+from typing import Any
+
+from django.urls import ResolverMatch, URLPattern, URLResolver, get_resolver
+from django.urls.resolvers import RoutePattern
+
+# A value of a path is no longer than this in any of ours.
+_LONGEST_VALUE = 1_000
+
+
+def endpoint_at(path: str) -> ResolverMatch | None:
+    """The endpoint of the path with what its variable part is; None where there is none, or where
+    only Django's resolver can tell.
+    """
+    exact, beginnings = _routes(get_resolver())
+    found = exact.get(path)
+    if found is not None:
+        return found
+    beginning, _, value = path.rpartition("/")
+    named = beginnings.get(beginning)
+    if named is None or not value or len(value) > _LONGEST_VALUE:
+        return None
+    view, name = named
+    return ResolverMatch(view, (), {name: value}, route=f"{beginning}/<str:{name}>")
+
+
+@lru_cache(maxsize=8)
+def _routes(
+    resolver: URLResolver,
+) -> tuple[dict[str, ResolverMatch], dict[str, tuple[Any, str]]]:
+    """{path: match} of endpoints without variables, {beginning: (view, name of the variable)} of
+    those that end with one of any text. The first pattern of a path counts, as in Django.
+    """
+    exact: dict[str, ResolverMatch] = {}
+    beginnings: dict[str, tuple[Any, str]] = {}
+
+    def walk(patterns: list[Any], before: str) -> None:
+        for pattern in patterns:
+            route = before + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                if pattern.namespace is None and "<" not in route:
+                    walk(pattern.url_patterns, route)
+            elif isinstance(pattern, URLPattern) and isinstance(pattern.pattern, RoutePattern):
+                if not hasattr(pattern.callback, "terms"):
+                    continue
+                if "<" not in route:
+                    exact.setdefault(route, ResolverMatch(pattern.callback, (), {}, route=route))
+                    continue
+                beginning, _, last = route.rpartition("/")
+                if "<" not in beginning and last.startswith("<str:") and last.endswith(">"):
+                    beginnings.setdefault(beginning, (pattern.callback, last[5:-1]))
+
+    walk(resolver.url_patterns, "/")
+    return exact, beginnings

@@ -1,0 +1,233 @@
+"""Endpoint, the DRF view of everything that a customer calls, and ReadView, a plain GET."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, ClassVar, NoReturn
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+
+from access import usage
+from access.buckets import Taken
+from access.callers import Caller
+from gateway import call_log
+from gateway.answers import Answer, add_common_headers
+from gateway.authentication import ApiKeyAuthentication
+from gateway.compression import MINIMUM, compress
+from gateway.declarations import Parameter, declare
+from gateway.hosts import Host
+from gateway.permissions import KeyHasRights, KeyInGoodStanding, ServedByHost, right_missing
+from gateway.refusals import NotAllowed, TooManyRequests
+from gateway.renderers import JsonRenderer, OneForm
+from gateway.terms import Terms
+from gateway.throttles import CallerQuota, still_known, take
+from jsonrpc.errors import RpcError
+
+
+class EndpointRequest(Request):
+    """DRF's request with what the gateway puts on it: `user` is the Caller, `host` the host that
+    was called, `client_address` the client's address as text.
+    """
+
+    user: Caller  # type: ignore[assignment]
+    host: Host
+    request_id: str
+    client_address: str
+
+
+class Endpoint(APIView):
+    """An operation that customers call. `terms` say what it asks of hosts, keys and quotas.
+
+    The classes below are DRF's own lists; every endpoint walks them in this order: `host_classes`
+    before a caller is known at all, then authentication, permissions and throttles.
+    """
+
+    terms: Terms = Terms(scope="")
+    verb: ClassVar[str] = "GET"
+    # Under which calls are counted.
+    name: str = ""
+    host_classes: ClassVar[Sequence[type[Any]]] = (ServedByHost,)
+    authentication_classes: Sequence[type[Any]] = (ApiKeyAuthentication,)
+    permission_classes: Sequence[type[Any]] = (KeyInGoodStanding, KeyHasRights)
+    throttle_classes: Sequence[type[BaseThrottle]] = (CallerQuota,)
+    renderer_classes = (JsonRenderer,)
+    content_negotiation_class = OneForm
+    parser_classes = ()
+
+    now: datetime
+    taken: Taken | None = None
+    refusal: RpcError | None = None
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        view: Any = super().as_view(**initkwargs)
+        # gateway.middleware knows an endpoint by its terms.
+        view.terms = initkwargs.get("terms", cls.terms)
+        view.verb = cls.verb
+        return view
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {}
+
+    # DRF makes these anew for each request; ours keep nothing between requests.
+    def get_authenticators(self) -> Any:
+        return _instances(tuple(self.authentication_classes))
+
+    def get_permissions(self) -> Any:
+        return _instances(tuple(self.permission_classes))
+
+    def get_throttles(self) -> Any:
+        return _instances(tuple(self.throttle_classes))
+
+    def get_host_checks(self) -> Any:
+        return _instances(tuple(self.host_classes))
+
+    def check_host(self, request: Any) -> None:
+        """Raises what the host's checks refuse."""
+        for check in self.get_host_checks():
+            check.has_permission(request, self)
+
+    def check_caller(self, request: Any) -> None:
+        """Identifies the caller (again, where keys have changed) and checks the permissions."""
+        for authenticator in self.get_authenticators():
+            found = authenticator.authenticate(request)
+            if found is not None:
+                request.user, request.auth = found
+                break
+        self.check_permissions(request)
+
+    def check_rights(self, caller: Caller) -> None:
+        """Raises where the caller's key may not do this."""
+        if self.terms.scope:
+            refusal = right_missing(caller, self.terms, self.name)
+            if refusal is not None:
+                raise refusal
+
+    def take_quota(self, request: Any) -> Taken | None:
+        """Takes what the request costs from the caller's limits."""
+        return take(request, request.user, self.terms.quota, request.client_address)
+
+    def throttled(self, request: Any, wait: float | None) -> NoReturn:
+        assert self.taken is not None
+        raise TooManyRequests(self.taken, 1)
+
+    @property
+    def key_id(self) -> int | None:
+        """The caller's key; of a refused one too, where it is known."""
+        caller = self.request.__dict__.get("_user") if hasattr(self, "request") else None
+        if isinstance(caller, Caller):
+            return caller.key_id
+        return getattr(self.refusal, "key_id", None)
+
+
+@lru_cache(maxsize=256)
+def _instances(classes: tuple[type[Any], ...]) -> list[Any]:
+    return [each() for each in classes]
+
+
+class ReadView(Endpoint):
+    """A plain GET: `get(request, …)` returns a Response of a typed result.
+
+    `query`, `result`, `errors` and `content_type` are for the reference, beside the docstring and
+    the annotations of `get`.
+    """
+
+    query: Sequence[Parameter] = ()
+    result: Any = None
+    errors: Sequence[type[RpcError]] = ()
+    content_type: str = "application/json"
+    # HEAD would spend what nobody gets to see.
+    allows_head: bool = False
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        view = super().as_view(**initkwargs)
+        declare(
+            view,
+            initkwargs.get("name", cls.name),
+            function=cls.get,  # type: ignore[attr-defined]
+            result=cls.result,
+            query=cls.query,
+            errors=cls.errors,
+            content_type=cls.content_type,
+        )
+        return view
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        started = time.perf_counter()
+        response = super().dispatch(request, *args, **kwargs)
+        refusal = self.refusal
+        self.count("ok" if refusal is None else refusal.reason, time.perf_counter() - started)
+        return self._finished(request, response)
+
+    def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        self.now = datetime.now(UTC)
+        self.check_host(request)
+        if request.method != "GET" and not (self.allows_head and request.method == "HEAD"):
+            raise NotAllowed(request.method or "", "GET")
+        super().initial(request, *args, **kwargs)
+
+    def spend(self, taken: Taken | None, refusal: Callable[[Taken], RpcError]) -> None:
+        """Notes what a view took of the caller's limits itself. Raises the refusal where it was not
+        granted, and what a change of the key since the caller was identified asks for.
+        """
+        self.taken = taken
+        if taken is None:
+            return
+        if not still_known(taken):
+            self.check_caller(self.request)
+        if not taken.allowed:
+            raise refusal(taken)
+
+    def count(self, status: str, seconds: float) -> None:
+        request: Any = self.request
+        usage.count(
+            self.key_id,
+            self.name,
+            status,
+            seconds=time.time(),
+            microseconds=int(seconds * 1e6),
+            address=request.client_address,
+        )
+        call_log.note(self.name, status, seconds, key_id=self.key_id, request_id=request.request_id)
+
+    def _finished(self, request: Any, response: Any) -> HttpResponseBase:
+        """The rendered response with the headers that every response to a customer has."""
+        if not isinstance(response, Response):
+            add_common_headers(response, request.request_id)
+            return response  # type: ignore[no-any-return]
+        chunks, encoding = [response.rendered_content], None
+        accepted = request.META.get("HTTP_ACCEPT_ENCODING")
+        if accepted and len(chunks[0]) > MINIMUM:
+            chunks, encoding = compress(chunks, accepted)
+        return Answer(
+            chunks,
+            request_id=request.request_id,
+            status=response.status_code,
+            content_type=response.content_type or JsonRenderer.media_type,
+            encoding=encoding,
+            taken=self.taken,
+            headers={name: response[name] for name in response.headers if name != "Content-Type"},
+        )
+
+
+class EventStream(HttpResponse):
+    """A response whose head is sent at once; then `proceed(stream)` writes to it on the server's
+    event loop. The server is webserver.worker's.
+    """
+
+    def __init__(
+        self, proceed: Callable[[Any], Awaitable[None]], *, ended: Callable[[], None]
+    ) -> None:
+        super().__init__(content_type="text/event-stream; charset=utf-8")
+        self.proceed = proceed
+        self.ended = ended
+        self.headers["Cache-Control"] = "no-store"
+        self.headers["X-Accel-Buffering"] = "no"  # nginx would hold events back

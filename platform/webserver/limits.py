@@ -1,0 +1,35 @@
+"""Limits: what one web process grants to its clients."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def _nobody(_address: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds, bytes and counts, of one process.
+
+    `first_seconds` is how long a new connection may be silent, `idle_seconds` how long one may be
+    between two requests; `head_seconds` and `body_seconds` run from the first byte of each.
+    `write_seconds` is how long a client may take nothing of what waits for it. `bodies` and
+    `answers` are the bytes that all connections together may have received of unfinished bodies,
+    and have yet to be sent. `is_proxy` names the addresses that stand for many clients, whose
+    connections are not counted per address.
+    """
+
+    connections: int = 4_096
+    connections_per_address: int = 512
+    first_seconds: float = 20.0
+    idle_seconds: float = 75.0
+    head_seconds: float = 10.0
+    body_seconds: float = 15.0
+    write_seconds: float = 20.0
+    head: int = 65_536
+    headers: int = 100
+    body: int = 262_144
+    bodies: int = 33_554_432
+    answers: int = 268_435_456
+    is_proxy: Callable[[str], bool] = _nobody

@@ -1,0 +1,204 @@
+"""The web server's first process: it holds the listening socket and keeps the workers going."""
+
+import contextlib
+import gc
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from embedded.notify import SOCKET, progress
+from embedded.processes import dies_with_parent
+
+log = logging.getLogger(__name__)
+
+# What a worker process runs: it calls `progress` at least every few seconds while it works.
+Serve = Callable[[Sequence[socket.socket], Callable[[], None]], None]
+
+_TICK_SECONDS = 0.5
+# A worker that says nothing for so long hangs; a new one has longer to begin.
+_SILENT_SECONDS = 15.0
+_BEGINNING_SECONDS = 60.0
+_PATIENCE_SECONDS = 5.5
+_LONGEST_PAUSE_SECONDS = 10.0
+_SETTLED_SECONDS = 30.0
+_BACKLOG = 2_048
+
+
+@dataclass(slots=True)
+class _Process:
+    pid: int
+    reads: int
+    began: float
+    heard: float | None = None
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Listening sockets on every address of the host. Raises OSError."""
+    found = []
+    infos = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        for family, kind, protocol, _name, address in dict.fromkeys(infos):
+            sock = socket.socket(family, kind, protocol)
+            found.append(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sock.bind(address)
+            sock.listen(_BACKLOG)
+    except OSError:
+        for sock in found:
+            sock.close()
+        raise
+    return found
+
+
+class Master:
+    """Forks workers, restarts those that end, and kills and restarts those that hang."""
+
+    def __init__(self, sockets: Sequence[socket.socket], serve: Serve, *, workers: int) -> None:
+        self._sockets = sockets
+        self._serve = serve
+        self._most = workers
+        self._processes: list[_Process] = []
+        self._falls = 0
+        self._fork_at = 0.0
+        self._stops = False
+        self._is_ready = False
+
+    def run(self) -> int:
+        """Until SIGTERM or SIGINT; the exit status."""
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signum, self._ask_to_stop)
+        # What the application has loaded is shared by the workers, and stays so when nobody's
+        # collector walks through it.
+        gc.collect()
+        gc.freeze()
+        while not self._stops:
+            self._fork_missing()
+            self._listen_to_workers()
+            self._reap()
+            self._kill_silent()
+            if self._is_ready:
+                progress()
+        self._end()
+        return 0
+
+    def _ask_to_stop(self, *_: object) -> None:
+        self._stops = True
+
+    def _fork_missing(self) -> None:
+        now = time.monotonic()
+        while len(self._processes) < self._most and now >= self._fork_at:
+            reads, writes = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(reads)
+                self._become_worker(writes)
+            os.close(writes)
+            os.set_blocking(reads, False)
+            self._processes.append(_Process(pid, reads, now))
+
+    def _become_worker(self, writes: int) -> None:
+        """In a new process; never returns."""
+        status = 1
+        try:
+            for each in self._processes:
+                os.close(each.reads)
+            for signum in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(signum, signal.SIG_DFL)
+            ask = dies_with_parent(signal.SIGTERM)
+            if ask is not None:
+                ask()
+            os.set_blocking(writes, False)
+            os.environ.pop(SOCKET, None)  # the supervisor hears the master alone
+
+            def tell() -> None:
+                with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                    os.write(writes, b".")
+
+            self._serve(self._sockets, tell)
+            status = 0
+        except BaseException:
+            log.exception("a web worker fell")
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def _listen_to_workers(self) -> None:
+        with contextlib.suppress(InterruptedError):
+            readable, _, _ = select.select(
+                [each.reads for each in self._processes], [], [], _TICK_SECONDS
+            )
+            for each in self._processes:
+                if each.reads in readable and self._drain(each.reads):
+                    each.heard = time.monotonic()
+                    self._is_ready = True
+            if readable:
+                time.sleep(_TICK_SECONDS / 5)  # what follows may come together
+
+    def _drain(self, reads: int) -> bool:
+        try:
+            return bool(os.read(reads, 4_096))
+        except BlockingIOError:
+            return False
+
+    def _reap(self) -> None:
+        for each in list(self._processes):
+            pid, status = os.waitpid(each.pid, os.WNOHANG)
+            if pid == 0:
+                continue
+            self._forget(each)
+            if self._stops:
+                continue
+            now = time.monotonic()
+            settled = now - each.began > _SETTLED_SECONDS
+            self._falls = 0 if settled else self._falls + 1
+            pause = 0.0 if settled else min(_LONGEST_PAUSE_SECONDS, 0.5 * 2.0**self._falls)
+            self._fork_at = now + pause
+            log.error("web worker %s ended (%s); another starts", pid, _how(status))
+
+    def _kill_silent(self) -> None:
+        now = time.monotonic()
+        for each in self._processes:
+            if each.heard is None:
+                is_silent = now - each.began > _BEGINNING_SECONDS
+            else:
+                is_silent = now - each.heard > _SILENT_SECONDS
+            if is_silent:
+                log.error("web worker %s makes no progress: it is killed", each.pid)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each.pid, signal.SIGKILL)
+
+    def _forget(self, process: _Process) -> None:
+        os.close(process.reads)
+        self._processes.remove(process)
+
+    def _end(self) -> None:
+        for sock in self._sockets:
+            sock.close()
+        for each in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each.pid, signal.SIGTERM)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while self._processes and time.monotonic() < deadline:
+            self._reap()
+            time.sleep(0.05)
+        for each in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each.pid, signal.SIGKILL)
+        while self._processes:
+            self._reap()
+            time.sleep(0.02)
+
+
+def _how(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"signal {signal.Signals(os.WTERMSIG(status)).name}"
+    return f"exit status {os.waitstatus_to_exitcode(status)}"

@@ -1,0 +1,117 @@
+"""A request as it came, whole, and the WSGI environment made of it."""
+
+import io
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httptools
+
+# WSGI's own names for headers, by the bytes that clients send. Names are clients' to invent: what
+# is above the maximum is translated each time.
+_MOST_NAMES = 1_000
+_names: dict[bytes, str | None] = {}
+_JOINED_BY_SEMICOLON = "HTTP_COOKIE"
+
+_COMMON: dict[str, Any] = {
+    "SCRIPT_NAME": "",
+    "wsgi.version": (1, 0),
+    "wsgi.url_scheme": "http",
+    "wsgi.errors": sys.stderr,
+    "wsgi.multithread": True,
+    "wsgi.multiprocess": True,
+    "wsgi.run_once": False,
+}
+
+# Keys of the environment beside WSGI's own. An application may put a coroutine function under
+# CONTINUE: it is called with a Stream on the event loop once the head has been sent. What it puts
+# under SENT is called, on the loop, when the response has left this process or never will. Under
+# WORKER it finds the Worker that serves it.
+CONTINUE = "webserver.continue"
+SENT = "webserver.sent"
+WORKER = "webserver.worker"
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. `path` and `query` are the two parts of the target, as they came."""
+
+    method: str = ""
+    path: str = ""
+    query: str = ""
+    version: str = "1.1"
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytes = b""
+    keeps: bool = True
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of the first header of that lower-case name."""
+        for found, value in self.headers:
+            if found.lower() == name:
+                return value
+        return None
+
+    def environ(self, address: tuple[str, int], server: tuple[str, int]) -> dict[str, Any]:
+        """The WSGI environment. Headers whose name has an underscore are left out: WSGI's names
+        would take them for others, such as X_Forwarded_For for X-Forwarded-For.
+        """
+        path = self.path
+        if "%" in path:
+            path = unquote_to_bytes(path).decode("latin-1")
+        environ = {
+            **_COMMON,
+            "REQUEST_METHOD": self.method,
+            "PATH_INFO": path,
+            "QUERY_STRING": self.query,
+            "SERVER_PROTOCOL": f"HTTP/{self.version}",
+            "SERVER_NAME": server[0],
+            "SERVER_PORT": str(server[1]),
+            "REMOTE_ADDR": address[0],
+            "REMOTE_PORT": str(address[1]),
+            "wsgi.input": io.BytesIO(self.body),
+        }
+        for raw, value in self.headers:
+            name = _names.get(raw, "")
+            if name == "":
+                name = _remember(raw)
+            if name is None:
+                continue
+            text = value.decode("latin-1")
+            if name in environ:
+                joint = "; " if name == _JOINED_BY_SEMICOLON else ","
+                text = f"{environ[name]}{joint}{text}"
+            environ[name] = text
+        # The body is here whole, however it came.
+        if "HTTP_TRANSFER_ENCODING" in environ:
+            del environ["HTTP_TRANSFER_ENCODING"]
+            environ["CONTENT_LENGTH"] = str(len(self.body))
+        return environ
+
+
+def _remember(raw: bytes) -> str | None:
+    name = _name_of(raw)
+    if len(_names) < _MOST_NAMES:
+        _names[raw] = name
+    return name
+
+
+def _name_of(raw: bytes) -> str | None:
+    if b"_" in raw:
+        return None
+    name = raw.decode("latin-1").upper().replace("-", "_")
+    return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
+
+
+def path_of(target: str) -> str | None:
+    """The path of an absolute target; None of one that is no path at all."""
+    if target == "*":
+        return "/*"
+    try:
+        found: Any = httptools.parse_url(target.encode("latin-1"))
+    except httptools.HttpParserInvalidURLError:
+        return None
+    if found.schema not in (b"http", b"https"):
+        return None
+    path = (found.path or b"/").decode("latin-1")
+    return f"{path}?{found.query.decode('latin-1')}" if found.query else path

@@ -1,0 +1,120 @@
+"""A response's head as bytes, and what a request is refused with before any application sees it."""
+
+import enum
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Any
+
+from webserver.requests import Request
+
+Headers = Sequence[tuple[str, str]]
+
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+_BODYLESS = {204, 304}
+
+
+class Refused(enum.Enum):
+    """Why a request is refused at once; the value is its HTTP status."""
+
+    MALFORMED = 400, "malformed"
+    HOST_REQUIRED = 400, "host_required"
+    HEAD_TIMEOUT = 408, "head_timeout"
+    BODY_TIMEOUT = 408, "body_timeout"
+    BODY_TOO_LARGE = 413, "body_too_large"
+    MULTIPART = 415, "multipart"
+    HEAD_TOO_LARGE = 431, "head_too_large"
+    TOO_MANY_AT_ONCE = 429, "too_many_at_once"
+    TOO_MANY_CONNECTIONS = 503, "too_many_connections"
+    OVERLOADED = 503, "overloaded"
+    STOPPING = 503, "stopping"
+
+    @property
+    def status(self) -> int:
+        return self.value[0]
+
+    @property
+    def word(self) -> str:
+        return self.value[1]
+
+
+# (status, headers, body) of a refusal; the request is None where none could be read.
+Refuse = Callable[[Refused, "Request | None"], tuple[int, Headers, bytes]]
+
+
+def plain_refusal(why: Refused, _request: Request | None) -> tuple[int, Headers, bytes]:
+    """A refusal in plain text."""
+    body = f"{why.word}\n".encode()
+    return why.status, [("Content-Type", "text/plain; charset=utf-8")], body
+
+
+@dataclass(slots=True)
+class Response:
+    """What an application answered: `chunks` are sent as they are. `pieces` come while they are
+    made, from a thread; `proceed` goes on with the connection on the loop.
+    """
+
+    status: int
+    headers: Headers
+    chunks: list[bytes] = field(default_factory=list)
+    proceed: Callable[..., Any] | None = None
+    sent: Callable[[], None] | None = None
+    is_streamed: bool = False
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.chunks))
+
+
+class Clock:
+    """The Date header, made once a second."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._text = b""
+
+    def date(self) -> bytes:
+        second = int(time.time())
+        if second != self._second:
+            self._second = second
+            self._text = b"Date: " + formatdate(second, usegmt=True).encode() + b"\r\n"
+        return self._text
+
+
+clock = Clock()
+_lines: dict[int, bytes] = {}
+
+
+def head_of(response: Response, request: Request | None, *, keeps: bool, chunked: bool) -> bytes:
+    """The status line and the headers, with the empty line behind them."""
+    status = response.status
+    line = _lines.get(status)
+    if line is None:
+        line = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n".encode()
+        _lines[status] = line
+    has_length = False
+    parts = []
+    for name, value in response.headers:
+        lower = name.lower()
+        if lower in ("connection", "transfer-encoding", "date", "server"):
+            continue  # the server's own
+        if status in _BODYLESS and lower in ("content-length", "content-type"):
+            continue
+        has_length = has_length or lower == "content-length"
+        parts.append(f"{name}: {value}\r\n")
+    if chunked:
+        parts.append("Transfer-Encoding: chunked\r\n")
+    elif not has_length and status not in _BODYLESS and not response.is_streamed:
+        parts.append(f"Content-Length: {response.size}\r\n")
+    if not keeps:
+        parts.append("Connection: close\r\n")
+    elif request is not None and request.version == "1.0":
+        parts.append("Connection: keep-alive\r\n")
+    return line + clock.date() + "".join(parts).encode("latin-1") + b"\r\n"
+
+
+def has_body(response: Response, request: Request | None) -> bool:
+    """Whether bytes follow the head at all."""
+    return response.status not in _BODYLESS and (request is None or request.method != "HEAD")

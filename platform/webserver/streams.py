@@ -1,0 +1,76 @@
+"""A response that goes on: what a coroutine writes to one client as it comes."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from webserver.connections import Connection
+    from webserver.worker import Worker
+
+log = logging.getLogger(__name__)
+
+Proceed = Callable[["Stream"], Awaitable[None]]
+
+
+class Stream:
+    """What a coroutine writes to. It is cancelled when the client goes."""
+
+    def __init__(
+        self,
+        connection: "Connection",
+        proceed: Proceed | None,
+        ended: Callable[[], None] | None,
+        *,
+        chunked: bool,
+    ) -> None:
+        assert proceed is not None
+        self._connection = connection
+        self._proceed = proceed
+        self._ended = ended
+        self._chunked = chunked
+        self._task: asyncio.Task[None] | None = None
+
+    async def write(self, data: bytes) -> None:
+        """Sends the bytes, waiting for a client that is behind. Raises ConnectionError."""
+        if data:
+            if self._chunked:
+                data = b"%x\r\n%b\r\n" % (len(data), data)
+            await self._connection.write_some(data)
+
+    def bound_buffer(self, size: int) -> None:
+        """The system would take megabytes for a client that does not read."""
+        found = self._connection.transport.get_extra_info("socket")
+        if found is not None:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+
+    def abort(self) -> None:
+        """Ends the connection at once."""
+        self._connection.abort()
+
+    def begin(self, worker: "Worker") -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        worker.streams.add(self._task)
+        self._task.add_done_callback(worker.streams.discard)
+
+    def end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        connection = self._connection
+        try:
+            await self._proceed(self)
+            if self._chunked and not connection.is_lost:
+                connection.transport.write(b"0\r\n\r\n")
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        except Exception:
+            log.exception("a stream failed")
+            connection.abort()
+        finally:
+            connection.finish_stream()
+            if self._ended is not None:
+                self._ended()

@@ -1,0 +1,308 @@
+"""One web process: an event loop that takes requests whole, and threads that answer them."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import resource
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
+
+import uvloop
+
+from webserver.admission import Admission
+from webserver.connections import Connection
+from webserver.lanes import Lane
+from webserver.limits import Limits
+from webserver.requests import CONTINUE, SENT, WORKER, Request
+from webserver.responses import Refuse, Refused, Response, plain_refusal
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+# Answers on the loop, at once and without waiting for anything, or None: then a thread does.
+# The threads that answer a request, and for whom.
+LaneOf = Callable[[Request], tuple[Lane, bytes]]
+AtOnce = Callable[[Request], Response | None]
+
+_SWEEP_SECONDS = 0.5
+# A process whose threads have stood still for so long makes no progress.
+_STILL_SECONDS = 15.0
+_GRACE_SECONDS = 4.0
+_STREAMS_END_SECONDS = 2.0
+# Connections taken from the socket in one go: other processes want some too.
+_ACCEPTED_AT_ONCE = 4
+
+
+def _nothing_at_once(_request: Request) -> Response | None:
+    return None
+
+
+class Worker:
+    """Serves an application on listening sockets until it is told to stop."""
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        lane_of: LaneOf,
+        limits: Limits | None = None,
+        refuse: Refuse = plain_refusal,
+        at_once: AtOnce = _nothing_at_once,
+        on_progress: Callable[[], None] | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.refuse = refuse
+        self.admission = Admission(self.limits)
+        self.lane_of = lane_of
+        self.lanes: set[Lane] = set()
+        self.streams: set[asyncio.Task[None]] = set()
+        self.is_stopping = False
+        # Called on the loop when the process stops: streams say goodbye.
+        self.at_stop: list[Callable[[], Awaitable[None]]] = []
+        self.server = ("", 0)
+        self._application = application
+        self._at_once = at_once
+        self._on_progress = on_progress
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._draining: list[tuple[Connection, Callable[[], None]]] = []
+        self._taken: dict[Connection, tuple[int, float]] = {}
+        self._stopped: asyncio.Event | None = None
+
+    # --- running ----------------------------------------------------------------------------------
+
+    def run(self, connection: Connection, request: Request) -> None:
+        """Answers the request: here at once, or in a thread."""
+        response = self._at_once(request)
+        if response is not None:
+            connection.respond(request, response)
+            return
+        lane, holder = self.lane_of(request)
+        self.lanes.add(lane)
+        if not lane.has_room():
+            connection.refuse_current(request, Refused.OVERLOADED)
+        elif not lane.has_room_for(holder):
+            connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
+        else:
+            lane.submit(lambda: self._answer(connection, request, lane, holder), holder)
+
+    def _answer(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
+        """In a thread: runs the application, and hands what it answers to the loop."""
+        loop = self._loop
+        assert loop is not None
+        response = None
+        if not connection.is_lost:
+            response = self._response_to(connection, request)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the process stops
+            loop.call_soon_threadsafe(self._done, connection, request, response, lane, holder)
+
+    def _done(
+        self,
+        connection: Connection,
+        request: Request,
+        response: Response | None,
+        lane: Lane,
+        holder: bytes,
+    ) -> None:
+        lane.done(holder)
+        if response is not None:
+            connection.respond(request, response)
+
+    def _response_to(self, connection: Connection, request: Request) -> Response:
+        environ = request.environ(connection.peer, self.server)
+        environ[WORKER] = self
+        head: list[Any] = []
+
+        def start_response(status: str, headers: Any, _exc_info: Any = None) -> None:
+            head[:] = [int(status[:3]), headers]
+
+        try:
+            answered = self._application(environ, start_response)
+            if not isinstance(answered, list):
+                answered = _collected(answered)
+            status, headers = head
+            return Response(status, headers, answered, environ.get(CONTINUE), environ.get(SENT))
+        except Exception:
+            log.exception("the application failed")
+            code, names, body = self.refuse(Refused.OVERLOADED, request)
+            return Response(code, names, [body])
+
+    def call(
+        self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any
+    ) -> concurrent.futures.Future[T]:
+        """Runs a coroutine function on the loop, for a thread."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(function(*args), self._loop)
+
+    async def serve(self, sockets: Sequence[socket.socket]) -> None:
+        """Until SIGTERM, SIGINT or `stop`."""
+        loop = self._loop = asyncio.get_running_loop()
+        self._stopped = asyncio.Event()
+        self.server = sockets[0].getsockname()[:2]
+        _raise_file_limit()
+        for each in sockets:
+            each.setblocking(False)
+            loop.add_reader(each.fileno(), self._accept, each)
+        sweeping = loop.create_task(self._sweep())
+        try:
+            await self._stopped.wait()
+        finally:
+            self.is_stopping = True
+            for each in sockets:
+                loop.remove_reader(each.fileno())
+            await self._end()
+            sweeping.cancel()
+            for lane in self.lanes:
+                lane.stop()
+
+    def stop(self) -> None:
+        """Called on the loop: ends `serve` in order."""
+        if self._stopped is not None:
+            self._stopped.set()
+
+    def _accept(self, listening: socket.socket) -> None:
+        loop = self._loop
+        assert loop is not None
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                accepted, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                log.error("a connection could not be accepted: %s", error)
+                self._rest(listening)
+                return
+            peer = (str(address[0]), int(address[1]))
+            if not self.admission.admits(peer[0]):
+                self._turn_away(accepted)
+                continue
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            loop.create_task(self._take(accepted, peer))
+
+    async def _take(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
+        loop = self._loop
+        assert loop is not None
+        try:
+            await loop.connect_accepted_socket(lambda: Connection(self, peer), accepted)
+        except OSError:
+            accepted.close()
+
+    def _rest(self, listening: socket.socket) -> None:
+        """No more descriptors: a pause, in which some are given back."""
+        loop = self._loop
+        assert loop is not None
+        loop.remove_reader(listening.fileno())
+
+        def again() -> None:
+            if not self.is_stopping:
+                loop.add_reader(listening.fileno(), self._accept, listening)
+
+        loop.call_later(_SWEEP_SECONDS, again)
+
+    def _turn_away(self, accepted: socket.socket) -> None:
+        from webserver.responses import head_of
+
+        status, headers, body = self.refuse(Refused.TOO_MANY_CONNECTIONS, None)
+        response = Response(status, headers, [body])
+        with contextlib.suppress(OSError):
+            accepted.setblocking(False)
+            accepted.send(head_of(response, None, keeps=False, chunked=False) + body)
+        accepted.close()
+
+    # --- looking after connections ----------------------------------------------------------------
+
+    def on_drained(self, connection: Connection, sent: Callable[[], None]) -> None:
+        """Calls `sent` once the client has taken everything, or is gone."""
+        self._draining.append((connection, sent))
+
+    async def _sweep(self) -> None:
+        while True:
+            now = time.monotonic()
+            for connection in list(self.admission.connections):
+                if now > connection.deadline:
+                    connection.expire()
+            self._look_after_writes(now)
+            if self._on_progress is not None and not any(
+                lane.stands_still(_STILL_SECONDS) for lane in self.lanes
+            ):
+                self._on_progress()
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    def _look_after_writes(self, now: float) -> None:
+        """Ends the connections of clients that take nothing, or whose answers are too many."""
+        waiting, total = {}, 0
+        for connection in self.admission.connections:
+            size = connection.transport.get_write_buffer_size()
+            if size == 0:
+                continue
+            before, since = self._taken.get(connection, (0, now))
+            if size != before:
+                since = now
+            elif now - since > self.limits.write_seconds:
+                connection.abort()
+                continue
+            waiting[connection] = (size, since)
+            total += size
+        self._taken = waiting
+        for connection, (size, _since) in sorted(waiting.items(), key=lambda each: each[1][1]):
+            if total <= self.limits.answers:
+                break
+            connection.abort()
+            total -= size
+        if self._draining:
+            still = []
+            for connection, sent in self._draining:
+                if connection.is_lost or not connection.transport.get_write_buffer_size():
+                    sent()
+                else:
+                    still.append((connection, sent))
+            self._draining = still
+
+    async def _end(self) -> None:
+        for connection in list(self.admission.connections):
+            connection.stop()
+        for each in self.at_stop:
+            with contextlib.suppress(Exception):
+                await each()
+        if self.streams:
+            await asyncio.wait(self.streams, timeout=_STREAMS_END_SECONDS)
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while self.admission.connections and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+            for connection in list(self.admission.connections):
+                if connection.is_waiting:
+                    connection.stop()
+
+
+def run_worker(worker: Worker, sockets: Sequence[socket.socket]) -> None:
+    """Serves until SIGTERM or SIGINT."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signum, worker.stop)
+        await worker.serve(sockets)
+
+    uvloop.run(main())
+
+
+def _collected(answered: Iterable[bytes]) -> list[bytes]:
+    try:
+        return [bytes(chunk) for chunk in answered]
+    finally:
+        close = getattr(answered, "close", None)
+        if close is not None:
+            close()
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

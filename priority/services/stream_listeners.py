@@ -1,0 +1,117 @@
+"""Who listens to fates: counted when they come, and looked at again while they stay."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from itertools import count
+from typing import Any, cast
+
+import redis
+from django.http import HttpRequest
+
+from access import buckets, key_cache
+from access.callers import Caller
+from access.errors import KeyUnknown
+from access.key_text import digest_of
+from access.redis_client import NAMESPACE, client
+from access.services.keys import identify_by_digest
+from gateway.authentication import key_of
+from gateway.hosts import Host
+from gateway.permissions import require
+from gateway.refusals import KeyRequired
+from gateway.terms import Terms
+from jsonrpc.errors import RpcError
+from priority.errors import TooManyStreams
+from priority.store.fates import customers_of
+
+# Under which listening is counted, and stands in a key's list of methods.
+USAGE_NAME = "fatesStream"
+
+# A stream that its process has not named again for so long is over.
+_FORGOTTEN_SECONDS = 15.0
+_numbers = count()
+
+# The streams of a key are a sorted set of names by the time at which each is forgotten.
+_ENTER = """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[4])
+redis.call('EXPIRE', KEYS[1], 60)
+return 1
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listener:
+    """A caller whose key may listen, by the key's digest, from this address through this host."""
+
+    digest: bytes
+    key_id: int
+    customer: int
+    host: Host
+    address: str
+    name: str = field(default_factory=lambda: f"{os.getpid()}-{next(_numbers)}")
+
+
+def listener(request: HttpRequest, *, most_of_key: int) -> Listener:
+    """The caller of a request whose permissions were checked, as one stream more of its key. Raises
+    KeyRequired, KeyUnknown, TooManyStreams, redis.RedisError and what the database raises.
+    """
+    caller: Caller = request.user  # type: ignore[assignment]
+    secret = key_of(request.META)
+    if caller.key_id is None or secret is None:
+        raise KeyRequired
+    customer = customers_of([caller.key_id]).get(caller.key_id)
+    if customer is None:
+        raise KeyUnknown
+    host: Host = request.host  # type: ignore[attr-defined]
+    address: str = request.client_address  # type: ignore[attr-defined]
+    found = Listener(digest_of(secret), caller.key_id, customer, host, address)
+    now = time.time()
+    words = [f"{now:.3f}", f"{now + _FORGOTTEN_SECONDS:.3f}", most_of_key, found.name]
+    if not _enter_script()(keys=[_key(found)], args=words):
+        raise TooManyStreams(most_of_key)
+    return found
+
+
+def leave(listener: Listener) -> None:
+    """The stream is over; while Redis is away it is forgotten by itself."""
+    with contextlib.suppress(redis.RedisError):
+        client().zrem(_key(listener), listener.name)
+
+
+def turned_away(
+    listeners: Iterable[Listener], *, terms: Terms, now: datetime
+) -> list[tuple[Listener, RpcError]]:
+    """The listeners that may not listen any more, and why; the others are named again. Raises
+    redis.RedisError and what the database raises.
+    """
+    generation = cast(bytes | None, client().get(buckets.GENERATION_KEY))
+    key_cache.confirm(int(generation or 0))
+    found = []
+    until = time.time() + _FORGOTTEN_SECONDS
+    with client().pipeline(transaction=False) as pipeline:
+        for each in listeners:
+            try:
+                caller = identify_by_digest(each.digest, now=now)
+                require(each.host, caller, terms, each.address, USAGE_NAME)
+            except RpcError as refusal:
+                found.append((each, refusal))
+            else:
+                pipeline.zadd(_key(each), {each.name: until})
+                pipeline.expire(_key(each), 60)
+        pipeline.execute()
+    return found
+
+
+def _key(listener: Listener) -> str:
+    return f"{NAMESPACE}streams:{listener.key_id}"
+
+
+@cache
+def _enter_script() -> Any:
+    return client().register_script(_ENTER)

@@ -1,0 +1,44 @@
+"""The web server in a thread of the test's own process, on a port of its own."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from webserver.master import listen
+from webserver.worker import Worker
+
+
+@contextlib.contextmanager
+def serving(worker: Worker) -> Iterator[int]:
+    """The port on which the worker serves, until the end."""
+    sockets = listen("127.0.0.1", 0)
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(worker.serve(sockets))
+        loop.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield int(sockets[0].getsockname()[1])
+    finally:
+        loop.call_soon_threadsafe(worker.stop)
+        thread.join(30)
+        for each in sockets:
+            each.close()
+        assert not thread.is_alive()
+
+
+def service_worker(**limits: Any) -> Worker:
+    """A worker of the whole service; limits other than the settings' by name."""
+    from dataclasses import replace
+
+    from config import web
+
+    worker = web.worker(1)
+    worker.limits = worker.admission.limits = replace(worker.limits, **limits)
+    return worker
