@@ -110,15 +110,16 @@ class Lanes:
         self.node = Lane(_NODE_THREADS, waiting=512)
         self.pages = Lane(_PAGE_THREADS, waiting=256)
 
-    def of(self, request: Request) -> tuple[Lane, bytes]:
-        """The threads that answer the request, and who is asking: the key as it came, or nothing."""
+    def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
+        """The threads that answer the request, and who is asking, by key or address."""
         match = endpoint_at(request.path)
         if match is None or (request.path == "/" and request.method in ("GET", "HEAD")):
             return self.pages, b""
         if request.method != "POST":
             return self.quick, b""
         if _dear_methods().search(request.body):
-            return self.dear, request.header(b"authorization") or request.query.encode("latin-1")
+            holder = request.header(b"authorization") or request.query.encode("latin-1")
+            return self.dear, holder or address.encode()
         return self.node if request.path == "/" else self.quick, b""
 
 

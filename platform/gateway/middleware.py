@@ -18,7 +18,9 @@ from gateway.terms import Face
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
-_ALLOWED_HEADERS = "authorization, content-type, solana-client, x-request-id"
+_ALLOWED_HEADERS = (
+    "authorization, cache-control, content-type, last-event-id, solana-client, x-request-id"
+)
 _MAX_HOSTS = 1000
 
 

@@ -70,11 +70,13 @@ class Master:
         self._fork_at = 0.0
         self._stops = False
         self._is_ready = False
+        self._die_with_me: Callable[[], None] | None = None
 
     def run(self) -> int:
         """Until SIGTERM or SIGINT; the exit status."""
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, self._ask_to_stop)
+        self._die_with_me = dies_with_parent(signal.SIGTERM)
         # What the application has loaded is shared by the workers, and stays so when nobody's
         # collector walks through it.
         gc.collect()
@@ -112,9 +114,8 @@ class Master:
                 os.close(each.reads)
             for signum in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(signum, signal.SIG_DFL)
-            ask = dies_with_parent(signal.SIGTERM)
-            if ask is not None:
-                ask()
+            if self._die_with_me is not None:
+                self._die_with_me()
             os.set_blocking(writes, False)
             os.environ.pop(SOCKET, None)  # the supervisor hears the master alone
 

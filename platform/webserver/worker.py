@@ -27,7 +27,7 @@ T = TypeVar("T")
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 # Answers on the loop, at once and without waiting for anything, or None: then a thread does.
 # The threads that answer a request, and for whom.
-LaneOf = Callable[[Request], tuple[Lane, bytes]]
+LaneOf = Callable[[Request, str], tuple[Lane, bytes]]
 AtOnce = Callable[[Request], Response | None]
 
 _SWEEP_SECONDS = 0.5
@@ -82,7 +82,7 @@ class Worker:
         if response is not None:
             connection.respond(request, response)
             return
-        lane, holder = self.lane_of(request)
+        lane, holder = self.lane_of(request, connection.peer[0])
         self.lanes.add(lane)
         if not lane.has_room():
             connection.refuse_current(request, Refused.OVERLOADED)

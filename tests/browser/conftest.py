@@ -77,7 +77,7 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
         "DEBUG": "false",
     }
     command = [
-        *(sys.executable, "manage.py", "serve", "--skip-checks"),
+        *(sys.executable, "manage.py", "serve"),
         *("--port", str(port), "--workers", "1"),
     ]
     server = subprocess.Popen(command, env=environment, cwd=ROOT)

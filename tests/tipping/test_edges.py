@@ -66,7 +66,7 @@ def edge(name) -> Iterator[EdgeServer]:
         "EDGE_NAME": name,
         "LOG_LEVEL": "ERROR",
     }
-    command = [sys.executable, "manage.py", "serve", "--skip-checks"]
+    command = [sys.executable, "manage.py", "serve"]
     command += ["--port", str(port), "--workers", "1"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
     server = EdgeServer(name, port, process)

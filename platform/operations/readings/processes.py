@@ -13,7 +13,6 @@ from rewind.models import ArchiveState
 # What each kind does, for who reads that it is missing.
 DUTIES = {
     "web": "answers calls and shows these pages",
-    "fates": "streams fates to callers",
     "worker": "does what clocks start: rotation, sweeps, samples, alarms, mails",
     "ingest": "stores slots",
     "simulations": "runs simulation jobs and the replay audit",
