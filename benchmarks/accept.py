@@ -30,7 +30,7 @@ def main() -> None:
         from django.conf import settings
 
         key = new_key()
-        made = _transactions(settings.TIP_ADDRESSES[0])
+        made = transactions(settings.TIP_ADDRESSES[0])
         with (
             served("config.wsgi:application", workers=_WORKERS, threads=_THREADS) as service,
             served("benchmarks.verifying:application", workers=_WORKERS, threads=_THREADS) as floor,
@@ -77,7 +77,7 @@ def _take(
     return open_load.send(address, requests, rate=rate, connections=_CONNECTIONS)
 
 
-def _transactions(tip_address: Pubkey) -> Iterator[str]:
+def transactions(tip_address: Pubkey) -> Iterator[str]:
     payer = Keypair()
     pay = TransferParams(from_pubkey=payer.pubkey(), to_pubkey=tip_address, lamports=1_000_000)
     while True:

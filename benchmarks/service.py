@@ -20,6 +20,7 @@ from embedded.servers import start_servers, stop_servers
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT.parent / "shared" / "fixtures" / "blocks"
+SERVICE = "config.wsgi:application"
 _OPTIONS = ["--no-ws", "--log-level", "warning"]
 
 
@@ -73,24 +74,42 @@ def new_key() -> str:
 def served(
     application: str, *, threads: int = 2, workers: int = 1, **environment: str
 ) -> Iterator[tuple[str, int]]:
-    """A WSGI application on granian with one worker of so many threads, or more: its address."""
+    """The service by its own web server, or a bare WSGI application on granian: its address."""
+    if application == SERVICE:
+        command = [sys.executable, "manage.py", "serve", "--workers", str(workers), "--port"]
+        environment = {"WEB_THREADS": str(max(threads, 4)), **environment}
+    else:
+        command = granian_of(application, threads=threads, workers=workers)
+    path = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
+    with listening(command, cwd=ROOT, environment={"PYTHONPATH": path, **environment}) as address:
+        yield address
+
+
+def granian_of(application: str, *, threads: int, workers: int) -> list[str]:
+    """The command line of granian, up to its port's number."""
+    granian = str(Path(sys.executable).parent / "granian")
+    return [
+        *(granian, "--interface", "wsgi", "--workers", str(workers)),
+        *("--blocking-threads", str(threads), *_OPTIONS, application, "--port"),
+    ]
+
+
+@contextmanager
+def listening(
+    command: Sequence[str], *, cwd: Path, environment: dict[str, str]
+) -> Iterator[tuple[str, int]]:
+    """Runs the command with a free port behind it, and gives its address once it listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    granian = str(Path(sys.executable).parent / "granian")
-    path = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
     process = subprocess.Popen(
-        [
-            *(granian, "--interface", "wsgi", "--port", str(port)),
-            *("--workers", str(workers), "--blocking-threads", str(threads)),
-            *(*_OPTIONS, application),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path, **environment},
+        [*command, str(port)],
+        cwd=cwd,
+        env={**os.environ, **environment},
         start_new_session=True,
     )
     try:
-        for _ in range(200):
+        for _ in range(400):
             with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 break
             time.sleep(0.05)

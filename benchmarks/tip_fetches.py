@@ -28,17 +28,17 @@ _SECONDS = 2.0
 
 def main() -> None:
     with database():
-        key = _key()
-        _prepare()
+        key = key_for_fetches()
+        prepare_batches()
         with served("config.wsgi:application", threads=_THREADS) as address:
             for query, connections in (("", 1), ("", 8), ("", 32), ("?count=16", 8)):
                 _measure(address, key, query, connections)
         for connections in (1, 8):
-            _prepare()
+            prepare_batches()
             print(f"the statement alone, {connections} connections: {_bare(connections):,.0f}/s")
 
 
-def _key() -> str:
+def key_for_fetches() -> str:
     from access.models import Customer, Tier
     from access.services.keys import issue_key
 
@@ -52,7 +52,7 @@ def _key() -> str:
     return issue_key(customer, tier=tier, name="bench").secret
 
 
-def _prepare() -> None:
+def prepare_batches() -> None:
     """Batches of one class, as large as they may be, of which one is open."""
     from django.utils import timezone
 
