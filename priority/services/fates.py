@@ -238,7 +238,7 @@ def attempts_of(row: Submission) -> list[Try]:
             outcome=each.outcome,
             answer=each.answer,
         )
-        for each in row.attempts.all()
+        for each in row.attempts.all()  # fetched with the row
     ]
 
 

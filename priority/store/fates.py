@@ -5,15 +5,22 @@ same customer, so that a rotated key sees what its forerunner sent. Sweeps are n
 """
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import msgspec
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+from solders.signature import Signature
 
 from access.models import ApiKey
-from priority.models import Bundle, Submission
+from columns.raw_queries import fetch_one
+from priority.models import Attempt, Bundle, Submission
 
 _BATCH = 2_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def submissions(signatures: Sequence[bytes], key_id: int | None) -> list[Submission]:
@@ -26,13 +33,103 @@ def submissions(signatures: Sequence[bytes], key_id: int | None) -> list[Submiss
 
 
 def submission_with_attempts(signature: bytes, key_id: int | None) -> Submission | None:
-    """The one with its bundle and its attempts, if the key's holder sees it."""
-    return (
-        Submission.objects.filter(_seen_by(key_id), signature=signature)
-        .exclude(kind=Submission.Kind.SWEEP)
-        .select_related("bundle")
-        .prefetch_related("attempts")
-        .first()
+    """The one with its bundle and its attempts, if the key's holder sees it. It is asked for by
+    every client that polls: one prepared statement, where the ORM makes three and takes six
+    thousand calls for them.
+    """
+    found = fetch_one(_ONE, signature, -1 if key_id is None else key_id)
+    if found is None:
+        return None
+    *values, bundle_id, attempts = found
+    row = Submission(**dict(zip(_COLUMNS, map(_value, _COLUMNS, values), strict=True)))
+    if bundle_id is not None:
+        row.bundle = Bundle(bundle_id=bundle_id)
+    # Where prefetch_related puts what it has fetched.
+    row._prefetched_objects_cache = {  # type: ignore[attr-defined]
+        "attempts": [_attempt(*each) for each in msgspec.json.decode(attempts or b"[]")]
+    }
+    return row
+
+
+# How a column is selected; the others are read as they are.
+_SELECTED = {
+    "state": "state::text",
+    "commitment": "commitment::text",
+    "reason": "reason::text",
+    "edge": "edge::text",
+    "tier": "tier::text",
+    "kind": "kind::text",
+    "err": "err::text",
+    "only": "array_to_json(only)::text",
+}
+_MOMENTS = ("accepted_at", "sent_at", "seen_at", "settled_at")
+_COLUMNS = (
+    *("id", "signature", "kind", "tier", "edge", "only", "max_retries", "tip_address"),
+    *("tip_lamports", "tip_instruction_index", "blockhash", "is_nonced", "accepted_at"),
+    *("accepted_slot", "last_valid_block_height", "state", "commitment", "reason", "slot"),
+    *("transaction_index", "err", "tries", "sent_at", "seen_at", "settled_at"),
+)
+
+
+def _microseconds(column: str) -> str:
+    return f"(extract(epoch from {column}) * 1000000)::bigint"
+
+
+_ONE = f"""
+SELECT {
+    ", ".join(
+        _microseconds(f"s.{name}") if name in _MOMENTS else f"s.{_SELECTED.get(name, name)}"
+        for name in _COLUMNS
+    ).replace("s.array_to_json(only)", "array_to_json(s.only)")
+},
+  (SELECT b.bundle_id::text FROM priority_bundle b WHERE b.id = s.bundle_id),
+  (SELECT json_agg(json_build_array(a.id, a.upstream, a.target, a.number,
+     {_microseconds("a.started_at")}, a.latency_us, a.outcome, a.answer) ORDER BY a.id)::text
+   FROM priority_attempt a WHERE a.submission_id = s.id)
+FROM priority_submission s
+WHERE s.signature = $1 AND s.kind <> 'sweep' AND (s.key_id IS NULL OR s.key_id IN (
+  SELECT k.id FROM access_apikey k WHERE k.customer_id = (
+    SELECT h.customer_id FROM access_apikey h WHERE h.id = $2)))
+"""
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _MOMENTS:
+        return _moment(value)
+    if name in ("err", "only"):
+        return msgspec.json.decode(value)
+    if name == "tip_address":
+        return Pubkey.from_bytes(value)
+    if name == "signature":
+        return Signature.from_bytes(value)
+    return Hash.from_bytes(value) if name == "blockhash" else value
+
+
+def _moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def _attempt(
+    identity: int,
+    upstream: str,
+    target: str,
+    number: int,
+    started_at: int,
+    latency_us: int,
+    outcome: str,
+    answer: str,
+) -> Attempt:
+    return Attempt(
+        id=identity,
+        upstream=upstream,
+        target=target,
+        number=number,
+        started_at=_moment(started_at),
+        latency_us=latency_us,
+        outcome=outcome,
+        answer=answer,
     )
 
 
