@@ -23,6 +23,7 @@ from gateway.bodies import read_body
 from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
 from gateway.hosts import ALL_IN_ONE, Host
+from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
 from gateway.permissions import (
     is_narrow,
@@ -137,10 +138,12 @@ class RpcEndpoint(APIView):
             else:
                 query: str = meta.get("QUERY_STRING", "")
                 call = Call(caller, host, now, identity, address, query, request)
-                chunks = rpc.answer(calls, self.methods, call, observe)
+                chunks = rpc.answer(calls, self.methods, call, observe, outage_of)
                 if not calls.batch:
                     headers = call.headers
                     found = observe.error
+                    if isinstance(found, ServiceOutage):
+                        headers = {**headers, **found.headers()}
                     if found is not None and _has_a_face(found, terms.face):
                         return _refused(found, chunks, terms.face, identity, taken)
             encoding = None
@@ -152,14 +155,18 @@ class RpcEndpoint(APIView):
             )
         except RpcError as error:
             refusal = error
-        except Exception:
+        except Exception as error:
             key = None if caller is None else caller.key_id
             known = method if self.methods.knows(method) else ""
-            log.exception(
-                *("request %s failed: method %r, key %s", identity, known, key),
-                extra={"request_id": identity, "method": known, "key_id": key},
-            )
-            refusal = InternalError()
+            extra = {"request_id": identity, "method": known, "key_id": key}
+            outage = outage_of(error)
+            if outage is not None:
+                log.warning("calls are answered %s: %s", outage.reason, error, extra=extra)
+            else:
+                log.exception(
+                    *("request %s failed: method %r, key %s", identity, known, key), extra=extra
+                )
+            refusal = outage or InternalError()
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
         key_id = getattr(refusal, "key_id", None) if caller is None else caller.key_id
         spent = time.perf_counter() - started

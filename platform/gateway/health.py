@@ -10,13 +10,16 @@ import msgspec
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from access.redis_client import client
+from access.outages import outage_of
+from access.redis_client import NAMESPACE, client
 from gateway.declarations import declare
 from gateway.refusals import NotAllowed, body_of
 from gateway.terms import Face
 from jsonrpc.wire import As
 
 log = logging.getLogger(__name__)
+
+_WRITTEN = f"{NAMESPACE}ready"
 
 # What the check found, to be shown; it raises when the service cannot serve.
 Check = Callable[[], dict[str, Any]]
@@ -27,13 +30,17 @@ class NotReady(Exception):
 
 
 _checks: dict[str, Check] = {}
+_not_needed: set[str] = set()
 
 
-def add_check(name: str, check: Check) -> None:
+def add_check(name: str, check: Check, *, is_needed: bool = True) -> None:
     """An area's own check, added in its AppConfig.ready: say `ledger`, with the latest block and
-    its age.
+    its age. One that returns `{"ok": False}` did not pass; where it is not needed, calls are
+    answered all the same, and the service is `degraded`.
     """
     _checks[name] = check
+    if not is_needed:
+        _not_needed.add(name)
 
 
 def _database() -> dict[str, Any]:
@@ -43,7 +50,8 @@ def _database() -> dict[str, Any]:
 
 
 def _redis() -> dict[str, Any]:
-    client().ping()
+    # A write: Redis reads and answers where its disk or memory is full, and nothing goes on.
+    client().set(_WRITTEN, "", px=1_000)
     return {}
 
 
@@ -51,6 +59,14 @@ add_check("database", _database)
 add_check("redis", _redis)
 
 _VERBS = ("GET", "HEAD")
+_REMEDIES = {
+    "database_unavailable": "The supervisor starts its own PostgreSQL again; with DATABASE_URL look"
+    " after that server.",
+    "database_full": "Free some of the disk: everything goes on by itself then.",
+    "redis_unavailable": "The supervisor starts its own Valkey again; with REDIS_URL look after"
+    " that server.",
+    "redis_full": "Free some of the disk, or of Redis' memory: everything goes on by itself then.",
+}
 
 
 def _not_allowed(request: HttpRequest) -> HttpResponse:
@@ -75,6 +91,8 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ok: whether it passed
     milliseconds: how long it took
     why: what is wrong, where it did not pass
+    cause: what is away or full, if that is why: the reason that calls are refused with
+    remedy: what an operator does about it
     """
 
     has_more_members: ClassVar[bool] = True
@@ -82,17 +100,20 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ok: bool
     milliseconds: float
     why: str | msgspec.UnsetType = msgspec.UNSET
+    cause: str | msgspec.UnsetType = msgspec.UNSET
+    remedy: str | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """Whether the service can answer, and what it lacks for that.
 
-    status: `ok` (HTTP 200) when every check passes, else `unavailable` (HTTP 503)
+    status: `ok` when every check passes, `degraded` when calls are answered and something needs an
+    operator (both HTTP 200), else `unavailable` (HTTP 503)
     checks: what each check found, by its name
     """
 
-    status: Literal["ok", "unavailable"]
+    status: Literal["ok", "degraded", "unavailable"]
     checks: Annotated[dict[str, dict[str, Any]], As(dict[str, CheckAnswer])]
 
 
@@ -104,20 +125,20 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when every check passes, else 503 with the failed ones and why: for a load balancer that
-    sends nobody to what cannot answer.
+    """200 when calls can be answered, else 503 with the failed checks and why: for a load balancer
+    that sends nobody to what cannot answer. What needs an operator all the same is `degraded`.
     """
     if request.method not in _VERBS:
         return _not_allowed(request)
     found = readiness()
-    status = 200 if found.status == "ok" else 503
+    status = 503 if found.status == "unavailable" else 200
     return JsonResponse({"status": found.status, "checks": found.checks}, status=status)
 
 
 def readiness() -> Readiness:
     """What every check finds now."""
     checks: dict[str, Any] = {}
-    ready = True
+    failed = set()
     for name, check in _checks.items():
         started = time.perf_counter()
         try:
@@ -127,12 +148,20 @@ def readiness() -> Readiness:
         except Exception as problem:
             # The class alone: the text of a driver's error has addresses and user names in it.
             log.warning("check %s failed: %s", name, problem)
+            outage = outage_of(problem)
             found = {"ok": False, "why": type(problem).__name__}
+            if outage is not None:
+                found = {"ok": False, "why": outage.text, "cause": outage.name}
+                if outage.name in _REMEDIES:
+                    found["remedy"] = _REMEDIES[outage.name]
             if name == "database":
                 connection.close()  # or every later request of this thread would find it broken
-        ready = ready and bool(found["ok"])
+        if not found["ok"]:
+            failed.add(name)
         checks[name] = {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
-    return Readiness("ok" if ready else "unavailable", checks)
+    if failed - _not_needed:
+        return Readiness("unavailable", checks)
+    return Readiness("degraded" if failed else "ok", checks)
 
 
 declare(healthz, "healthz", result=Alive)

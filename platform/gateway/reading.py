@@ -20,6 +20,7 @@ from gateway.authentication import caller_of
 from gateway.compression import MINIMUM, compress
 from gateway.declarations import Parameter, declare
 from gateway.hosts import Host
+from gateway.outages import outage_of
 from gateway.permissions import require, require_served
 from gateway.refusals import NotAllowed, TooManyRequests, body_of, headers_of, status_of
 from gateway.terms import Terms
@@ -127,13 +128,15 @@ def get_endpoint(
             return Answer(chunks, request_id=identity, encoding=encoding, taken=asked.taken)
         except RpcError as error:
             refusal = error
-        except Exception:
+        except Exception as error:
             key = None if asked is None else asked.caller.key_id
-            log.exception(
-                *("request %s failed: %s, key %s", identity, name, key),
-                extra={"request_id": identity, "method": name, "key_id": key},
-            )
-            refusal = InternalError()
+            extra = {"request_id": identity, "method": name, "key_id": key}
+            outage = outage_of(error)
+            if outage is not None:
+                log.warning("calls are answered %s: %s", outage.reason, error, extra=extra)
+            else:
+                log.exception(*("request %s failed: %s, key %s", identity, name, key), extra=extra)
+            refusal = outage or InternalError()
         key_id = getattr(refusal, "key_id", None) if asked is None else asked.caller.key_id
         _count(key_id, name, refusal.reason, address, started, identity)
         content_type, text = body_of(refusal, terms.face)
