@@ -48,10 +48,10 @@ def beat(kind: str, *, at: float | None = None) -> None:
     client().hset(_KEY, mapping={kind: written, _mine(kind): written})
 
 
-def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: bool = True) -> None:
-    """Writes it from now on, in a thread, as of the last call of embedded.notify.progress; without
-    `by_progress` as long as the thread itself runs. `also` is called every second in another
-    thread. For a process that does not fork.
+def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: bool = False) -> None:
+    """Writes it from now on, in a thread: `by_progress` as of the last call of
+    embedded.notify.progress, else as long as the thread itself runs. `also` is called every second
+    in another thread. For a process that does not fork.
     """
     if kind in _started:
         return

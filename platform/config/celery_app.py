@@ -143,7 +143,7 @@ app.conf.beat_schedule = {
 
 @beat_init.connect
 def _beat_is_alive(**_: object) -> None:
-    heartbeats.start("beat")
+    heartbeats.start("beat", by_progress=True)
 
 
 @setup_logging.connect

@@ -59,14 +59,15 @@ def stand_in() -> None:
     them: what hangs cannot say that it does.
     """
     own, started = _stand_in, time.monotonic()
-    if started - own.began < _GRACE_SECONDS and read_run_state(Path(settings.RUN_DIR)) is None:
+    is_young = started - own.began < _GRACE_SECONDS
+    if is_young and read_run_state(Path(settings.RUN_DIR)) is None:
         return
     text = ""
     try:
         now = timezone.now()
-        unwell = watch_processes(own, now=now)
-        if unwell & _CLOCKS or is_overdue(now=now):
-            text = "neither worker nor beat watches: a web process does"
+        unwell = watch_processes(now=now)
+        if unwell & _CLOCKS or (not is_young and is_overdue(now=now)):
+            text = "worker or beat does not do its work: a web process watches in its place"
             if started - own.watched_at >= MOMENT_SECONDS:
                 own.watched_at = started
                 watch(now=now, stands_in=True)
@@ -79,11 +80,11 @@ def stand_in() -> None:
     own.said = text
 
 
-def watch_processes(own: _StandIn, *, now: datetime) -> set[str]:
+def watch_processes(*, now: datetime) -> set[str]:
     """The kinds of processes that are missing or hung; their alarms are as these say, unless
     another process is at it.
     """
-    started = time.monotonic()
+    own, started = _stand_in, time.monotonic()
     if started - own.newest_slot_at >= _EXPECTED_SECONDS or not own.newest_slot_at:
         own.newest_slot, own.newest_slot_at = newest_slot_or_none(), started
     found = read_processes(now, newest_slot=own.newest_slot)

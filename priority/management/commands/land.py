@@ -46,7 +46,7 @@ class Command(BaseCommand):
             nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
             with_faucet=settings.LOCALNET,
         )
-        heartbeats.start("lander")
+        heartbeats.start("lander", by_progress=True)
         asyncio.run(_land(orders))
 
 

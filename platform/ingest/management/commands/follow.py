@@ -42,7 +42,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.UPSTREAM_GEYSER_URL and not settings.UPSTREAM_RPC_URL:
             raise CommandError("nothing to follow: set UPSTREAM_GEYSER_URL or UPSTREAM_RPC_URL")
-        heartbeats.start("follower")
+        heartbeats.start("follower", by_progress=True)
         stopping = threading.Event()
         lock = SourceLock(str(settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL))
         for signum in (signal.SIGINT, signal.SIGTERM):
