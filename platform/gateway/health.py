@@ -4,14 +4,18 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from django.db import connection
+from django.conf import settings
+from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from access.outages import outage_of
 from access.redis_client import NAMESPACE, client
+from embedded.run_state import read_run_state
 from gateway.declarations import declare
 from gateway.refusals import NotAllowed, body_of
 from gateway.terms import Face
@@ -25,25 +29,37 @@ _WRITTEN = f"{NAMESPACE}ready"
 Check = Callable[[], dict[str, Any]]
 
 
+# The same for what calls do not need; called with whether the database answers.
+Notice = Callable[[bool], dict[str, Any]]
+
+
 class NotReady(Exception):
     """What a check raises with a text that may be shown to whoever asks."""
 
 
 _checks: dict[str, Check] = {}
-_not_needed: set[str] = set()
+_notices: dict[str, Notice] = {}
 
 
-def add_check(name: str, check: Check, *, is_needed: bool = True) -> None:
+def add_check(name: str, check: Check) -> None:
     """An area's own check, added in its AppConfig.ready: say `ledger`, with the latest block and
-    its age. One that returns `{"ok": False}` did not pass; where it is not needed, calls are
-    answered all the same, and the service is `degraded`.
+    its age.
     """
     _checks[name] = check
-    if not is_needed:
-        _not_needed.add(name)
+
+
+def add_notice(name: str, notice: Notice) -> None:
+    """What an operator should know, while calls are answered all the same: where it returns
+    `{"ok": False, "why": …}` the service is `degraded`.
+    """
+    _notices[name] = notice
 
 
 def _database() -> dict[str, Any]:
+    run = read_run_state(Path(settings.RUN_DIR))
+    if run is not None and "postgres" in run.servers and run.servers["postgres"].state == "hung":
+        # As the supervisor sees it: each new connection would wait for its time.
+        raise OperationalError("the embedded PostgreSQL hangs")
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return {}
@@ -59,6 +75,7 @@ add_check("database", _database)
 add_check("redis", _redis)
 
 _VERBS = ("GET", "HEAD")
+_WITHOUT_DATABASE = {"database", "redis"}
 _REMEDIES = {
     "database_unavailable": "The supervisor starts its own PostgreSQL again; with DATABASE_URL look"
     " after that server.",
@@ -138,30 +155,40 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def readiness() -> Readiness:
     """What every check finds now."""
     checks: dict[str, Any] = {}
-    failed = set()
     for name, check in _checks.items():
-        started = time.perf_counter()
-        try:
-            found = {"ok": True, **check()}
-        except NotReady as problem:
-            found = {"ok": False, "why": str(problem)}
-        except Exception as problem:
-            # The class alone: the text of a driver's error has addresses and user names in it.
-            log.warning("check %s failed: %s", name, problem)
-            outage = outage_of(problem)
-            found = {"ok": False, "why": type(problem).__name__}
-            if outage is not None:
-                found = {"ok": False, "why": outage.text, "cause": outage.name}
-                if outage.name in _REMEDIES:
-                    found["remedy"] = _REMEDIES[outage.name]
-            if name == "database":
-                connection.close()  # or every later request of this thread would find it broken
-        if not found["ok"]:
-            failed.add(name)
-        checks[name] = {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
-    if failed - _not_needed:
+        if name not in _WITHOUT_DATABASE and not checks["database"]["ok"]:
+            checks[name] = {
+                "ok": False,
+                "why": "not known without the database",
+                "milliseconds": 0.0,
+            }
+            continue
+        checks[name] = _found(name, check)
+    is_ready = all(found["ok"] for found in checks.values())
+    for name, notice in _notices.items():
+        checks[name] = _found(name, partial(notice, checks["database"]["ok"]))
+    if not is_ready:
         return Readiness("unavailable", checks)
-    return Readiness("degraded" if failed else "ok", checks)
+    return Readiness("ok" if all(each["ok"] for each in checks.values()) else "degraded", checks)
+
+
+def _found(name: str, check: Check) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        found = {"ok": True, **check()}
+    except NotReady as problem:
+        found = {"ok": False, "why": str(problem)}
+    except Exception as problem:
+        # Never the driver's own text: it has addresses and user names in it.
+        log.warning("check %s failed: %s", name, problem)
+        outage = outage_of(problem)
+        found = {"ok": False, "why": type(problem).__name__}
+        if outage is not None:
+            remedy = _REMEDIES[outage.name]
+            found = {"ok": False, "why": outage.text, "cause": outage.name, "remedy": remedy}
+        if name == "database":
+            connection.close()  # or every later request of this thread would find it broken
+    return {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
 
 
 declare(healthz, "healthz", result=Alive)

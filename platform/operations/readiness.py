@@ -8,7 +8,6 @@ from django.conf import settings
 
 from access.admin.words import size_of
 from access.outages import FULL_BYTES
-from embedded.run_state import read_run_state
 from historical.services.bounds import newest_slot_or_none
 from operations.models import Sample
 from operations.readings.present import MOMENT_SECONDS
@@ -16,23 +15,27 @@ from operations.readings.processes import REMEDY, read_processes
 from operations.readings.servers import read_disk
 
 
-def processes_state(*, now: datetime) -> dict[str, Any]:
+def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]:
     """`{ok, missing, hung, watchedSecondsAgo}`, with `why` and `remedy` where it is not ok; nulls
     where nobody knows. Calls are answered without a worker as well, for a while.
     """
-    found = read_processes(now, newest_slot=newest_slot_or_none())
-    newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+    newest_slot, sampled_at = None, None
+    if is_database_there:
+        newest_slot = newest_slot_or_none()
+        newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+        sampled_at = None if newest is None else newest.at
+    found = read_processes(now, newest_slot=newest_slot)
     told: dict[str, Any] = {
         "missing": None,
         "hung": None,
-        "watchedSecondsAgo": None if newest is None else int((now - newest.at).total_seconds()),
+        "watchedSecondsAgo": None
+        if sampled_at is None
+        else int((now - sampled_at).total_seconds()),
     }
     if found is None:
         return {**told, "ok": False, "why": "processes write heartbeats to Redis, which is away"}
     for trouble in ("missing", "hung"):
         told[trouble] = [each.kind for each in found if each.trouble == trouble]
-    hung_servers = _hung_servers()
-    told["hung"] += hung_servers
     reasons = [
         f"{', '.join(told[trouble])} {trouble}" for trouble in ("missing", "hung") if told[trouble]
     ]
@@ -52,10 +55,3 @@ def disk_state() -> dict[str, Any]:
         "why": f"the disk is full: {size_of(free)} are free for the run directory",
         "remedy": "Free some of it: Redis and PostgreSQL go on by themselves then.",
     }
-
-
-def _hung_servers() -> list[str]:
-    run = read_run_state(Path(settings.RUN_DIR))
-    if run is None:
-        return []
-    return [each.name for each in run.servers.values() if each.state == "hung"]

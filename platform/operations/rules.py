@@ -9,10 +9,11 @@ from access.admin.words import grouped, length, size_of
 from access.outages import FULL_BYTES
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.readings.processes import DUTIES, REMEDY, ProcessReading
+from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 
 CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
+_DUTIES = DUTIES | SERVER_DUTIES
 _SLOTS_BEHIND = 50
 _GB = 1_000_000_000
 # Entries that wait longer than moments mean that nobody keeps up.
@@ -154,12 +155,13 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
         heard = "it was never heard"
         if each.heard_at is not None:
             heard = f"it was heard {length(at - each.heard_at)} ago"
-        text = f"No {each.kind} process is alive ({heard}): it {DUTIES[each.kind]}."
+        duty = _DUTIES[each.kind]
+        text = f"No {each.kind} process is alive ({heard}): it {duty}."
         if each.trouble == "hung":
             noun = f"{each.silent} of {each.alive + each.silent} {each.kind} processes"
             if each.alive == 0:
                 noun = f"The {each.kind} process"
-            text = f"{noun} makes no progress ({heard}): it {DUTIES[each.kind]}."
+            text = f"{noun} makes no progress ({heard}): it {duty}."
         found.append(Finding(each.kind, text))
     return found
 

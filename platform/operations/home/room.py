@@ -9,7 +9,7 @@ from access.admin import words
 from operations.home import figures
 from operations.home.cards import Card, list_of, number_word
 from operations.readings.present import Readings
-from operations.readings.processes import DUTIES, REMEDY, ProcessReading
+from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
 
 _FEW, _LITTLE = 5_000_000_000, 0.1
@@ -50,7 +50,7 @@ def _troubles(found: Sequence[ProcessReading]) -> str:
 
 
 def _alive(each: ProcessReading, now: Readings) -> Any:
-    duty = f"It {DUTIES[each.kind]}."
+    duty = f"It {(DUTIES | SERVER_DUTIES)[each.kind]}."
     if each.alive and not each.trouble:
         return words.coloured("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
     heard = "never heard"

@@ -9,7 +9,7 @@ import redis
 from django.conf import settings
 
 from access import heartbeats
-from embedded.run_state import ProgramState, read_run_state
+from embedded.run_state import ProgramState, RunState, read_run_state
 from rewind.models import ArchiveState
 
 # What each kind does, for who reads that it is missing.
@@ -26,6 +26,11 @@ DUTIES = {
 }
 
 
+# The servers of `make run`, which are named only while they hang.
+SERVER_DUTIES = {
+    "postgres": "stores everything",
+    "valkey": "holds limits, queues and what waits",
+}
 # What to do about one that is missing or hung.
 REMEDY = (
     "The supervisor of `make run` kills what makes no progress for 20 s, and starts it and what"
@@ -59,13 +64,13 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
     """
     run = read_run_state(Path(settings.RUN_DIR))
     programs = {} if run is None else run.programs
+    found = [] if run is None else _hung_servers(run)
     try:
         heard = heartbeats.kinds(now=now.timestamp())
     except redis.RedisError:
         if run is None:
             return None
-        return [_supervised(kind, programs.get(kind)) for kind in _expected(newest_slot)]
-    found = []
+        return [_supervised(each, programs.get(each)) for each in _expected(newest_slot)] + found
     for kind in _expected(newest_slot):
         beat = _of_localnet(now) if kind == "localnet" else heard.get(kind)
         program = programs.get(kind)
@@ -80,6 +85,10 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
             )
         )
     return found
+
+
+def _hung_servers(run: RunState) -> list[ProcessReading]:
+    return [_supervised(each.name, each) for each in run.servers.values() if each.state == "hung"]
 
 
 def _supervised(kind: str, program: ProgramState | None) -> ProcessReading:
