@@ -46,8 +46,8 @@ def _chain() -> str:
 
 def _status() -> Status:
     found = readiness()
-    failed = [name for name, check in found.checks.items() if not check["ok"]]
-    if failed:
+    if found.status == "unavailable":
+        failed = [name for name, check in found.checks.items() if not check["ok"]]
         what = " and ".join(filter(None, [", ".join(failed[:-1]), failed[-1]]))
         return Status("not ready", "bad", f"It cannot answer everything now: see {what}.")
     try:

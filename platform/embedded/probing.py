@@ -53,6 +53,11 @@ class Prober:
             return 0.0
         return time.monotonic() - probed.answered_at if probed.failures else 0.0
 
+    def has_answered(self, server: Server) -> bool:
+        """Whether the running server was seen to answer."""
+        probed = self._probed[server.name]
+        return probed.pid == server.process.pid and probed.answered_at is not None
+
     def is_hung(self, server: Server) -> bool:
         """It is to be killed. Not while it waits for the disk: a signal would wait, too."""
         if self.silent_seconds(server) < SILENT_SECONDS:

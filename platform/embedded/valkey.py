@@ -109,10 +109,9 @@ def valkey_answers(run_dir: Path) -> bool:
     """
     try:
         _ping(run_dir, seconds=2)
-    except (redis.ConnectionError, redis.TimeoutError) as error:
-        return isinstance(error, redis.BusyLoadingError)
-    except redis.RedisError:
-        return True
+    except redis.RedisError as error:
+        # Their subclasses are refusals.
+        return type(error) not in (redis.ConnectionError, redis.TimeoutError)
     return True
 
 
