@@ -172,6 +172,11 @@ def readiness() -> Readiness:
     return Readiness("ok" if all(each["ok"] for each in checks.values()) else "degraded", checks)
 
 
+def failed_checks(found: Readiness) -> list[str]:
+    """The names of those that did not pass and that calls need."""
+    return [name for name, each in found.checks.items() if not each["ok"] and name in _checks]
+
+
 def _found(name: str, check: Check) -> dict[str, Any]:
     started = time.perf_counter()
     try:
