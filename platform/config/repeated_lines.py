@@ -89,7 +89,9 @@ class RepeatedLines(logging.Filter):
             None,
         )
         summary.repeated = repeated
-        logging.getLogger(record.name).handle(summary)
+        for handler in logging.getLogger().handlers:
+            if self in handler.filters:
+                handler.handle(summary)
 
     def _is_over(self, window: _Window, now: float) -> bool:
         """Without a summary that is still to come."""
