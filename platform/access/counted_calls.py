@@ -1,5 +1,9 @@
 """Which calls count against a month's limit: those that were let in and answered."""
 
+from access.outages import NAMES
+
+# Calls that we failed to answer.
+OUR_FAILURES = frozenset({"internal_error"}) | NAMES
 # What was refused at the door costs nothing, and neither does what we failed to answer.
 FREE = frozenset(
     {
@@ -8,8 +12,8 @@ FREE = frozenset(
         *("tier_too_low", "rate_limited", "batch_above_limit", "monthly_quota_reached"),
         *("host_unknown", "path_not_served", "http_method_not_allowed"),
         *("body_too_large", "body_unreadable", "content_type_unsupported"),
-        "internal_error",
     }
+    | OUR_FAILURES
 )
 
 

@@ -1,13 +1,17 @@
-"""PostgreSQL or Redis away: how that shows, and what a task does then."""
+"""PostgreSQL or Redis away: what that is called, and what a task does then."""
 
 import contextlib
+import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from logging import Logger
 
 import psycopg
 import redis
-from django.db import InterfaceError, OperationalError, connection
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from kombu.exceptions import OperationalError as BrokerError
+from psycopg import errors as postgres
 
 # Whoever meets these waits and tries again.
 AWAY = (
@@ -20,6 +24,78 @@ AWAY = (
     psycopg.InterfaceError,
     OSError,
 )
+# The names of outages, which are reasons of answers, too.
+NAMES = frozenset(("database_unavailable", "database_full", "redis_unavailable", "redis_full"))
+# Below this the servers' own writes fail.
+FULL_BYTES = 32_000_000
+
+# PostgreSQL answered, and what it refused is the statement's own matter (too slow, cancelled, a
+# lock that did not come): not that it is away.
+_ITS_OWN_MATTER = (postgres.QueryCanceled, postgres.LockNotAvailable, postgres.TransactionRollback)
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Why something that the service needs does not serve. `name` is `database_unavailable`,
+    `database_full`, `redis_unavailable` or `redis_full`; `text` says it to an operator.
+    """
+
+    name: str
+    text: str
+
+
+def outage_of(error: BaseException) -> Outage | None:
+    """What is away or full, if that is what the error says."""
+    if isinstance(error, BrokerError) and isinstance(error.__cause__, redis.RedisError):
+        return outage_of(error.__cause__)
+    if isinstance(error, redis.RedisError):
+        return _of_redis(error)
+    if isinstance(error, DatabaseError | InterfaceError):
+        if isinstance(error.__cause__, psycopg.Error):
+            return _of_postgres(error.__cause__)
+        if isinstance(error, OperationalError | InterfaceError):
+            return _DATABASE_AWAY
+        return None
+    return _of_postgres(error) if isinstance(error, psycopg.Error) else None
+
+
+def is_disk_full() -> bool:
+    """Whether the disk of the run directory has no room left for the embedded servers."""
+    try:
+        return shutil.disk_usage(settings.RUN_DIR).free < FULL_BYTES
+    except OSError:
+        return False
+
+
+_DATABASE_AWAY = Outage("database_unavailable", "PostgreSQL does not answer")
+
+
+def _of_postgres(error: psycopg.Error) -> Outage | None:
+    if isinstance(error, postgres.DiskFull):
+        return Outage("database_full", "PostgreSQL cannot write: its disk is full")
+    if isinstance(error, _ITS_OWN_MATTER):
+        return None
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if is_disk_full():
+            return Outage("database_full", "PostgreSQL does not answer: the disk is full")
+        return _DATABASE_AWAY
+    return None
+
+
+def _of_redis(error: redis.RedisError) -> Outage | None:
+    told = str(error)
+    if isinstance(error, redis.OutOfMemoryError) or told.startswith("OOM"):
+        return Outage("redis_full", "Redis takes no writes: its memory (maxmemory) is full")
+    if told.startswith("MISCONF"):
+        why = "the disk is full" if is_disk_full() else "its disk is full or fails"
+        return Outage("redis_full", f"Redis cannot write: {why}")
+    if isinstance(error, redis.BusyLoadingError):
+        return Outage("redis_unavailable", "Redis loads its data")
+    if isinstance(error, redis.ReadOnlyError):
+        return Outage("redis_unavailable", "Redis is a read-only replica")
+    if isinstance(error, redis.ConnectionError | redis.TimeoutError):
+        return Outage("redis_unavailable", "Redis does not answer")
+    return None
 
 
 @contextlib.contextmanager

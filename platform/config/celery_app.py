@@ -2,12 +2,12 @@
 
 import os
 import warnings
-from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, heartbeat_sent, setup_logging
+from celery.signals import beat_init, setup_logging
 
 from access import heartbeats
+from config.celery_worker import Progress
 
 # Celery warns of root because of pickle, which settings.CELERY_ACCEPT_CONTENT does not accept; in a
 # container root is who we are.
@@ -18,6 +18,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("tidemark")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["consumer"].add(Progress)
 
 # Work that runs transactions has a worker of its own: nothing that a clock started waits for it.
 app.conf.task_routes = {
@@ -140,16 +141,9 @@ app.conf.beat_schedule = {
 }
 
 
-@heartbeat_sent.connect
-def _worker_is_alive(sender: Any, **_: object) -> None:
-    """Celery calls it every two seconds from the loop that takes tasks."""
-    kind = str(sender.eventer.hostname).partition("@")[0]
-    heartbeats.beat_quietly("worker" if kind == "celery" else kind)
-
-
 @beat_init.connect
 def _beat_is_alive(**_: object) -> None:
-    heartbeats.start("beat")
+    heartbeats.start("beat", by_progress=True)
 
 
 @setup_logging.connect

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from access.outages import AWAY
 from config.content_policy import ContentPolicyMiddleware
-from gateway.health import readiness
+from gateway.health import failed_checks, readiness
 from historical.services.bounds import newest_slot_or_none
 from reference.views import base_of, start_snippets
 
@@ -46,7 +46,7 @@ def _chain() -> str:
 
 def _status() -> Status:
     found = readiness()
-    failed = [name for name, check in found.checks.items() if not check["ok"]]
+    failed = failed_checks(found)
     if failed:
         what = " and ".join(filter(None, [", ".join(failed[:-1]), failed[-1]]))
         return Status("not ready", "bad", f"It cannot answer everything now: see {what}.")

@@ -4,6 +4,8 @@ import logging
 import re
 from typing import Any
 
+from config.repeated_lines import RepeatedLines
+
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("line", "json")
 
@@ -33,12 +35,15 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
             "line": {"format": "%(levelname)s %(name)s: %(message)s"},
             "json": {"()": "config.json_lines.JsonLines"},
         },
-        "filters": {"without_links": {"()": WithoutLinks}},
+        "filters": {
+            "without_links": {"()": WithoutLinks},
+            "repeated_lines": {"()": RepeatedLines},
+        },
         "handlers": {
             "stderr": {
                 "class": "logging.StreamHandler",
                 "formatter": form,
-                "filters": ["without_links"],
+                "filters": ["without_links", "repeated_lines"],
             }
         },
         "root": {"handlers": ["stderr"], "level": level},

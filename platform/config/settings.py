@@ -341,7 +341,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
+    # Without it whoever waits for a broker that hangs would hang as well.
+    "socket_timeout": 5.0,
+    "socket_connect_timeout": 5.0,
 }
+# They report progress, so that a hang is noticed.
+CELERY_WORKER_CONSUMER = "config.celery_worker:WatchedConsumer"
+CELERY_BEAT_SCHEDULER = "config.clock:Clock"
+CELERY_BEAT_MAX_LOOP_INTERVAL = 1
 CELERY_TIMEZONE = "UTC"
 # How long a SIGTERM waits for the running task, so that stopping is a matter of seconds.
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3.0

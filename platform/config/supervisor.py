@@ -20,8 +20,11 @@ from honcho.printer import Message, Printer
 
 from config.json_lines import PROCESS
 from config.json_printer import JsonPrinter
+from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
+from embedded.probing import Prober
 from embedded.processes import dies_with_parent, end
-from embedded.servers import FAILURES, Servers, keep_short_name
+from embedded.run_state import ProgramState, RunStateFile
+from embedded.servers import FAILURES, Server, Servers, keep_short_name
 
 # Every process we start carries this with the run directory, and so do its children: it tells the
 # next run what a killed one left behind, where a recorded number may be someone else's by now.
@@ -43,9 +46,12 @@ class Program:
     name: str
     command: str
     colour: str
+    watched: Watched
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     falls: int = 0
+    starts: int = 0
+    started: float = 0.0  # Unix seconds
     start_at: float = 0.0
     pending: bytes = b""
 
@@ -59,6 +65,8 @@ class Supervisor:
     servers: Servers
     programs: list[Program]
     printer: Printer | JsonPrinter
+    prober: Prober
+    state: RunStateFile
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     stop_asked: int = 0
     servers_rest_until: float = 0.0
@@ -83,72 +91,97 @@ def supervise(
     servers: Servers,
     on_tick: Callable[[], None],
     left_out: Set[str] = frozenset(),
+    expected: Set[str] = frozenset(),
     in_json: bool = False,
+    patience: Patience = DEFAULT_PATIENCE,
 ) -> None:
     """Runs every process of the Procfile but those `left_out` until SIGINT, SIGTERM or SIGHUP, then
-    ends them. A process that dies is started again after a pause that doubles with each fall.
-    `on_tick` is called a few times a second. `in_json` every line is an object, and names its
-    process itself. The caller stops the servers.
+    ends them. A process that dies is started again after a pause that doubles with each fall; one
+    that hangs is killed: those `expected` to report progress from their start on, others from when
+    they first did. `on_tick` is called a few times a second. `in_json` every line is an object, and
+    names its process itself. The caller stops the servers.
     """
     commands = parse_procfile(procfile.read_text(encoding="utf-8")).processes
     colours = get_colours()
+    keep_short_name(servers.run_dir)
     programs = [
-        Program(name, command, next(colours))
-        for name, command in commands.items()
+        Program(
+            name,
+            command,
+            next(colours),
+            watched(servers.run_dir, number, is_expected=name in expected, patience=patience),
+        )
+        for number, (name, command) in enumerate(commands.items())
         if name not in left_out
     ]
     printer: Printer | JsonPrinter = JsonPrinter(sys.stdout)
     if not in_json:
-        printer = Printer(sys.stdout, width=max(len(p.name) for p in [*programs, _OURSELVES]))
+        printer = Printer(sys.stdout, width=max(map(len, [*commands, _OURSELVES])))
     environment = {**environment, MARK: str(servers.run_dir.absolute())}
-    supervisor = Supervisor(procfile.parent, environment, servers, programs, printer)
+    supervisor = Supervisor(
+        *(procfile.parent, environment, servers, programs, printer),
+        prober=Prober(servers),
+        state=RunStateFile(servers.run_dir),
+    )
 
     def ask_to_stop(_signum: int, _frame: FrameType | None) -> None:
         supervisor.stop_asked += 1
 
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, ask_to_stop)
+    supervisor.prober.start()
     try:
         while not supervisor.stop_asked:
             _start_what_is_due(supervisor)
             _tend_servers(supervisor)
             on_tick()
             _relay(supervisor, _TICK_SECONDS)
+            _end_what_hangs(supervisor)
             _notice_falls(supervisor)
+            _publish(supervisor)
         _say(supervisor, "stopping")
     except BrokenPipeError:
         # Whoever read our output is gone (make run | head); stop in order, without words.
         supervisor.printer.output = silence = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         sys.stdout = silence
     finally:
+        supervisor.prober.stop()
+        supervisor.state.remove()
         _stop_all(supervisor)
+        for program in programs:
+            program.watched.close()
 
 
-_OURSELVES = Program("run", "", "")
+_OURSELVES = "run"
 
 
-def _say(supervisor: Supervisor, text: str, program: Program = _OURSELVES) -> None:
-    supervisor.printer.write(
-        Message("line", text, datetime.now(), program.name, program.colour or None)
-    )
+def _say(supervisor: Supervisor, text: str, program: Program | None = None) -> None:
+    name, colour = (_OURSELVES, None) if program is None else (program.name, program.colour)
+    supervisor.printer.write(Message("line", text, datetime.now(), name, colour))
 
 
 def _start_what_is_due(supervisor: Supervisor) -> None:
     now = time.monotonic()
     for program in supervisor.programs:
         if program.process is None and program.start_at <= now:
+            program.watched.begin()
             # exec, so that our signals reach the program and not a shell around it.
             program.process = subprocess.Popen(
                 ["/bin/sh", "-c", f"exec {program.command}"],
                 cwd=supervisor.root,
-                env={**supervisor.environment, PROCESS: program.name},
+                env={
+                    **supervisor.environment,
+                    **program.watched.environment,
+                    PROCESS: program.name,
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=dies_with_parent(signal.SIGTERM),
             )
-            program.started_at = now
+            program.started_at, program.started = now, time.time()
+            program.starts += 1
             assert program.process.stdout is not None
             os.set_blocking(program.process.stdout.fileno(), False)
             supervisor.selector.register(program.process.stdout, selectors.EVENT_READ, program)
@@ -174,6 +207,49 @@ def _relay(supervisor: Supervisor, seconds: float) -> None:
         for line in lines:
             if line.strip():
                 _say(supervisor, line.decode("utf-8", "replace"), program)
+
+
+def _end_what_hangs(supervisor: Supervisor) -> None:
+    for program in supervisor.programs:
+        program.watched.look()
+        process = program.process
+        if process is None or process.poll() is not None or not program.watched.is_hung():
+            continue
+        silence = program.watched.silence
+        _say(
+            supervisor,
+            f"{program.name} makes no progress for {silence:.0f} s"
+            f" (process {process.pid}{_status_of(process.pid)}): killed",
+        )
+        _kill_group(process)
+        program.watched.silence = 0.0  # one that waits for its disk dies later
+
+
+def _publish(supervisor: Supervisor) -> None:
+    programs = [
+        each.watched.state_of(
+            each.name,
+            None if each.process is None else each.process.pid,
+            since=each.started,
+            restarts=max(0, each.starts - 1),
+        )
+        for each in supervisor.programs
+    ]
+    servers = [_server_state(supervisor.prober, each) for each in supervisor.servers.running]
+    supervisor.state.write(programs, servers)
+
+
+def _server_state(prober: Prober, server: Server) -> ProgramState:
+    silence = prober.silent_seconds(server)
+    state = "hung" if silence >= HUNG_SECONDS else "running"
+    return ProgramState(server.name, server.process.pid, state, round(silence, 1), 0.0, 0)
+
+
+def _status_of(pid: int) -> str:
+    """`, stopped`, for whoever reads why."""
+    with contextlib.suppress(psutil.Error):
+        return f", {psutil.Process(pid).status()}"
+    return ""
 
 
 def _notice_falls(supervisor: Supervisor) -> None:
@@ -208,6 +284,7 @@ def _tend_servers(supervisor: Supervisor) -> None:
     try:
         keep_short_name(supervisor.servers.run_dir)
         for server in supervisor.servers.running:
+            _end_hung_server(supervisor, server)
             status = server.process.poll()
             if status is not None:
                 _say(supervisor, f"{server.name} ended ({_how(status)}); starts again now")
@@ -216,6 +293,24 @@ def _tend_servers(supervisor: Supervisor) -> None:
         # A full disk may be emptied: the service waits for its servers, it does not give up.
         _say(supervisor, f"{failure}; tries again in {_LONGEST_PAUSE_SECONDS:.0f} s")
         supervisor.servers_rest_until = time.monotonic() + _LONGEST_PAUSE_SECONDS
+
+
+def _end_hung_server(supervisor: Supervisor, server: Server) -> None:
+    prober, process = supervisor.prober, server.process
+    for pid in prober.stopped_children(server):
+        _say(supervisor, f"process {pid} of {server.name} is stopped: killed")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if process.poll() is None and prober.is_hung(server):
+        silence = prober.silent_seconds(server)
+        _say(
+            supervisor,
+            f"{server.name} does not answer for {silence:.0f} s"
+            f" (process {process.pid}{_status_of(process.pid)}): killed",
+        )
+        process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_PATIENCE_SECONDS)
 
 
 def _stop_all(supervisor: Supervisor) -> None:

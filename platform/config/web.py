@@ -10,6 +10,7 @@ from django.urls import get_resolver
 from access import heartbeats
 from access.networks import contains
 from config.wsgi import application
+from embedded import notify
 from gateway import edge
 from operations.services.watching import stand_in
 from webserver.limits import Limits
@@ -46,7 +47,12 @@ def serving(workers: int) -> Callable[[Sequence[socket], Callable[[], None]], No
     application.load_middleware()
 
     def serve(sockets: Sequence[socket], progress: Callable[[], None]) -> None:
-        heartbeats.start("web", also=stand_in)
-        run_worker(worker(workers, progress), sockets)
+        heartbeats.start("web", also=stand_in, by_progress=True)
+
+        def tell() -> None:
+            progress()
+            notify.progress()
+
+        run_worker(worker(workers, tell), sockets)
 
     return serve

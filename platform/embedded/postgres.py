@@ -132,14 +132,14 @@ def _environment() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _connect(run_dir: Path, *, database: str, role: str) -> psycopg.Connection:
+def _connect(run_dir: Path, *, database: str, role: str, seconds: int = 5) -> psycopg.Connection:
     address = database_settings(embedded_addresses(run_dir).database_url)
     return psycopg.connect(
         host=address["HOST"],
         port=address["PORT"],
         dbname=database,
         user=role,
-        connect_timeout=5,
+        connect_timeout=seconds,
         autocommit=True,
         options="-c statement_timeout=0",
     )
@@ -150,6 +150,17 @@ def _answers(run_dir: Path) -> bool:
         _connect(run_dir, database="postgres", role="postgres").close()
     except psycopg.OperationalError:
         return False
+    return True
+
+
+def postgres_answers(run_dir: Path) -> bool:
+    """Whether it takes a new session within 2 s. A refusal (it recovers, all sessions are taken) is
+    an answer.
+    """
+    try:
+        _connect(run_dir, database="postgres", role="postgres", seconds=2).close()
+    except psycopg.OperationalError as error:
+        return "FATAL" in str(error)
     return True
 
 

@@ -7,17 +7,18 @@ import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from embedded.addresses import needs_short_name, postgres_folder, short_name
 from embedded.owner import NoOwner, server_owner
 from embedded.postgres import STOP_SIGNALS as POSTGRES_STOP_SIGNALS
-from embedded.postgres import PostgresFailed, start_postgres
+from embedded.postgres import PostgresFailed, postgres_answers, start_postgres
 from embedded.processes import stop_child
 from embedded.programs import NoPrograms, find_programs
 from embedded.valkey import STOP_SIGNALS as VALKEY_STOP_SIGNALS
-from embedded.valkey import ValkeyFailed, keep_synced, start_valkey
+from embedded.valkey import ValkeyFailed, keep_synced, start_valkey, valkey_answers
 
 _LOG_BYTES = 10_000_000
 
@@ -36,10 +37,11 @@ FAILURES = (NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, ShortNameTaken, O
 
 @dataclass(slots=True)
 class Server:
-    """One running server and how it is started again."""
+    """One running server, how it is started again, and whether it answers (in 2 s at most)."""
 
     name: str
     start: Callable[[], subprocess.Popen[bytes]]
+    answers: Callable[[], bool]
     stop_signals: tuple[int, ...]
     process: subprocess.Popen[bytes]
 
@@ -93,14 +95,19 @@ def start_servers(
     def valkey_again() -> subprocess.Popen[bytes]:
         return start_valkey(run_dir, find_programs(run_dir, owner), owner, durable=durable)
 
-    plan: list[tuple[str, Callable[[], subprocess.Popen[bytes]], tuple[int, ...]]] = []
-    if postgres:
-        plan.append(("postgres", postgres_again, POSTGRES_STOP_SIGNALS))
-    if valkey:
-        plan.append(("valkey", valkey_again, VALKEY_STOP_SIGNALS))
     try:
-        for name, start, stop_signals in plan:
-            servers.running.append(Server(name, start, stop_signals, start()))
+        if postgres:
+            answers = partial(postgres_answers, run_dir)
+            process = postgres_again()
+            servers.running.append(
+                Server("postgres", postgres_again, answers, POSTGRES_STOP_SIGNALS, process)
+            )
+        if valkey:
+            answers = partial(valkey_answers, run_dir)
+            process = valkey_again()
+            servers.running.append(
+                Server("valkey", valkey_again, answers, VALKEY_STOP_SIGNALS, process)
+            )
     except BaseException:
         stop_servers(servers)
         raise

@@ -103,15 +103,31 @@ def _options(durable: bool) -> list[str]:
     return [part for pair in options.items() for part in pair]
 
 
+def valkey_answers(run_dir: Path) -> bool:
+    """Whether it answers within 2 s. A refusal (it loads, a script runs, its disk is full) is an
+    answer.
+    """
+    try:
+        _ping(run_dir, seconds=2)
+    except redis.RedisError as error:
+        # Their subclasses are refusals.
+        return type(error) not in (redis.ConnectionError, redis.TimeoutError)
+    return True
+
+
 def _answers(run_dir: Path) -> bool:
+    try:
+        _ping(run_dir, seconds=5)
+    except redis.RedisError:  # not there yet, or still loading
+        return False
+    return True
+
+
+def _ping(run_dir: Path, *, seconds: float) -> None:
     # No retries of redis-py's: it would wait for seconds between them.
     url = embedded_addresses(run_dir).redis_url
-    with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=5) as client:
-        try:
-            client.ping()
-        except redis.RedisError:  # not there yet, or still loading
-            return False
-    return True
+    with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=seconds) as client:
+        client.ping()
 
 
 def _last_line(log: Path) -> str:

@@ -21,7 +21,9 @@ from gateway.bodies import read_body
 from gateway.budgets import DEAR_PRICE, Budget
 from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
+from gateway.exception_handler import error_of
 from gateway.hosts import ALL_IN_ONE, Host
+from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
@@ -193,10 +195,12 @@ class RpcEndpoint(Endpoint):
                     request,
                     budget=budget,
                 )
-                chunks = rpc.answer(calls, self.methods, call, observe, budget)
+                chunks = rpc.answer(calls, self.methods, call, observe, outage_of, budget)
                 if not calls.batch:
                     headers = call.headers
                     found = observe.error
+                    if isinstance(found, ServiceOutage):
+                        headers = {**headers, **found.headers()}
                     if found is not None and _has_a_face(found, self.terms.face):
                         return _refused(found, chunks, self.terms.face, identity, self.taken)
             encoding = None
@@ -216,14 +220,10 @@ class RpcEndpoint(Endpoint):
         )
 
     def _error_of(self, error: Exception, request: Any) -> RpcError:
-        if isinstance(error, RpcError):
-            return error
         known = self._method if self.methods.knows(self._method) else ""
-        log.exception(
-            *("request %s failed: method %r, key %s", request.request_id, known, self.key_id),
-            extra={"request_id": request.request_id, "method": known, "key_id": self.key_id},
+        return error_of(
+            error, request_id=request.request_id, method=known, key_id=self.key_id, log=log
         )
-        return InternalError()
 
     def count(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from gateway.outages import outage_of
 from gateway.refusals import NotAllowed, PathNotServed, body_of, headers_of, status_of
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.wire import encode
@@ -15,8 +16,14 @@ log = logging.getLogger(__name__)
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
     """A response for every exception; what is unexpected is logged with its traceback."""
-    view = context["view"]
-    error = error_of(exception, context["request"], view)
+    view, request = context["view"], context["request"]
+    if isinstance(exception, exceptions.MethodNotAllowed):
+        exception = NotAllowed(request.method or "", view.verb)
+    elif isinstance(exception, exceptions.NotFound):
+        exception = PathNotServed(request.host.label, request.path_info)
+    error = error_of(
+        exception, request_id=request.request_id, method=view.name, key_id=view.key_id, log=log
+    )
     view.refusal = error
     words: dict[str, Any] | None = getattr(error, "words", None)
     content_type, body = body_of(error, view.terms.face)
@@ -28,16 +35,27 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     )
 
 
-def error_of(exception: Exception, request: Any, view: Any) -> RpcError:
-    """The typed error that an exception stands for."""
+def error_of(
+    exception: Exception,
+    *,
+    request_id: str,
+    method: str,
+    key_id: int | None,
+    log: logging.Logger,
+) -> RpcError:
+    """The typed error that an exception stands for: what is away by its name, anything else that
+    is unexpected as our fault, with its traceback in the log.
+    """
     if isinstance(exception, RpcError):
         return exception
-    if isinstance(exception, exceptions.MethodNotAllowed):
-        return NotAllowed(request.method or "", view.verb)
-    if isinstance(exception, exceptions.NotFound):
-        return PathNotServed(request.host.label, request.path_info)
-    log.exception(
-        *("request %s failed: %s, key %s", request.request_id, view.name, view.key_id),
-        extra={"request_id": request.request_id, "method": view.name, "key_id": view.key_id},
+    extra = {"request_id": request_id, "method": method, "key_id": key_id}
+    outage = outage_of(exception)
+    if outage is not None:
+        log.warning("calls are answered %s: %s", outage.reason, exception, extra=extra)
+        return outage
+    log.error(
+        *("request %s failed: method %r, key %s", request_id, method, key_id),
+        exc_info=exception,
+        extra=extra,
     )
     return InternalError()

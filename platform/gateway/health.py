@@ -4,13 +4,18 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from django.db import connection
+from django.conf import settings
+from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from access.redis_client import client
+from access.outages import outage_of
+from access.redis_client import NAMESPACE, client
+from embedded.run_state import read_run_state
 from gateway.declarations import declare
 from gateway.refusals import NotAllowed, body_of
 from gateway.terms import Face
@@ -18,8 +23,14 @@ from jsonrpc.wire import As
 
 log = logging.getLogger(__name__)
 
+_WRITTEN = f"{NAMESPACE}ready"
+
 # What the check found, to be shown; it raises when the service cannot serve.
 Check = Callable[[], dict[str, Any]]
+
+
+# The same for what calls do not need; called with whether the database answers.
+Notice = Callable[[bool], dict[str, Any]]
 
 
 class NotReady(Exception):
@@ -27,6 +38,7 @@ class NotReady(Exception):
 
 
 _checks: dict[str, Check] = {}
+_notices: dict[str, Notice] = {}
 
 
 def add_check(name: str, check: Check) -> None:
@@ -36,14 +48,26 @@ def add_check(name: str, check: Check) -> None:
     _checks[name] = check
 
 
+def add_notice(name: str, notice: Notice) -> None:
+    """What an operator should know, while calls are answered all the same: where it returns
+    `{"ok": False, "why": …}` the service is `degraded`.
+    """
+    _notices[name] = notice
+
+
 def _database() -> dict[str, Any]:
+    run = read_run_state(Path(settings.RUN_DIR))
+    if run is not None and "postgres" in run.servers and run.servers["postgres"].state == "hung":
+        # As the supervisor sees it: each new connection would wait for its time.
+        raise OperationalError("the embedded PostgreSQL hangs")
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return {}
 
 
 def _redis() -> dict[str, Any]:
-    client().ping()
+    # A write: Redis reads and answers where its disk or memory is full, and nothing goes on.
+    client().set(_WRITTEN, "", px=1_000)
     return {}
 
 
@@ -51,6 +75,15 @@ add_check("database", _database)
 add_check("redis", _redis)
 
 _VERBS = ("GET", "HEAD")
+_WITHOUT_DATABASE = {"database", "redis"}
+_REMEDIES = {
+    "database_unavailable": "The supervisor starts its own PostgreSQL again; with DATABASE_URL look"
+    " after that server.",
+    "database_full": "Free some of the disk: everything goes on by itself then.",
+    "redis_unavailable": "The supervisor starts its own Valkey again; with REDIS_URL look after"
+    " that server.",
+    "redis_full": "Free some of the disk, or of Redis' memory: everything goes on by itself then.",
+}
 
 
 def _not_allowed(request: HttpRequest) -> HttpResponse:
@@ -75,6 +108,8 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ok: whether it passed
     milliseconds: how long it took
     why: what is wrong, where it did not pass
+    cause: what is away or full, if that is why: the reason that calls are refused with
+    remedy: what an operator does about it
     """
 
     has_more_members: ClassVar[bool] = True
@@ -82,17 +117,20 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ok: bool
     milliseconds: float
     why: str | msgspec.UnsetType = msgspec.UNSET
+    cause: str | msgspec.UnsetType = msgspec.UNSET
+    remedy: str | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """Whether the service can answer, and what it lacks for that.
 
-    status: `ok` (HTTP 200) when every check passes, else `unavailable` (HTTP 503)
+    status: `ok` when every check passes, `degraded` when calls are answered and something needs an
+    operator (both HTTP 200), else `unavailable` (HTTP 503)
     checks: what each check found, by its name
     """
 
-    status: Literal["ok", "unavailable"]
+    status: Literal["ok", "degraded", "unavailable"]
     checks: Annotated[dict[str, dict[str, Any]], As(dict[str, CheckAnswer])]
 
 
@@ -104,35 +142,58 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when every check passes, else 503 with the failed ones and why: for a load balancer that
-    sends nobody to what cannot answer.
+    """200 when calls can be answered, else 503 with the failed checks and why: for a load balancer
+    that sends nobody to what cannot answer. What needs an operator all the same is `degraded`.
     """
     if request.method not in _VERBS:
         return _not_allowed(request)
     found = readiness()
-    status = 200 if found.status == "ok" else 503
+    status = 503 if found.status == "unavailable" else 200
     return JsonResponse({"status": found.status, "checks": found.checks}, status=status)
 
 
 def readiness() -> Readiness:
     """What every check finds now."""
     checks: dict[str, Any] = {}
-    ready = True
     for name, check in _checks.items():
-        started = time.perf_counter()
-        try:
-            found = {"ok": True, **check()}
-        except NotReady as problem:
-            found = {"ok": False, "why": str(problem)}
-        except Exception as problem:
-            # The class alone: the text of a driver's error has addresses and user names in it.
-            log.warning("check %s failed: %s", name, problem)
-            found = {"ok": False, "why": type(problem).__name__}
-            if name == "database":
-                connection.close()  # or every later request of this thread would find it broken
-        ready = ready and bool(found["ok"])
-        checks[name] = {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
-    return Readiness("ok" if ready else "unavailable", checks)
+        if name not in _WITHOUT_DATABASE and not checks["database"]["ok"]:
+            checks[name] = {
+                "ok": False,
+                "why": "not known without the database",
+                "milliseconds": 0.0,
+            }
+            continue
+        checks[name] = _found(name, check)
+    is_ready = all(found["ok"] for found in checks.values())
+    for name, notice in _notices.items():
+        checks[name] = _found(name, partial(notice, checks["database"]["ok"]))
+    if not is_ready:
+        return Readiness("unavailable", checks)
+    return Readiness("ok" if all(each["ok"] for each in checks.values()) else "degraded", checks)
+
+
+def failed_checks(found: Readiness) -> list[str]:
+    """The names of those that did not pass and that calls need."""
+    return [name for name, each in found.checks.items() if not each["ok"] and name in _checks]
+
+
+def _found(name: str, check: Check) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        found = {"ok": True, **check()}
+    except NotReady as problem:
+        found = {"ok": False, "why": str(problem)}
+    except Exception as problem:
+        # Never the driver's own text: it has addresses and user names in it.
+        log.warning("check %s failed: %s", name, problem)
+        outage = outage_of(problem)
+        found = {"ok": False, "why": type(problem).__name__}
+        if outage is not None:
+            remedy = _REMEDIES[outage.name]
+            found = {"ok": False, "why": outage.text, "cause": outage.name, "remedy": remedy}
+        if name == "database":
+            connection.close()  # or every later request of this thread would find it broken
+    return {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
 
 
 declare(healthz, "healthz", result=Alive)

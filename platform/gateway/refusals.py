@@ -315,7 +315,8 @@ def status_of(error: RpcError) -> int:
 
 
 def headers_of(error: RpcError) -> dict[str, str]:
-    headers = error.headers() if isinstance(error, Refusal) else {}
+    own = getattr(error, "headers", None)
+    headers: dict[str, str] = {} if own is None else dict(own())
     if status_of(error) == 401:
         headers["WWW-Authenticate"] = CHALLENGE
     return headers

@@ -12,6 +12,7 @@ from django.db import connection
 from access.outages import AWAY
 from chain.units import Slot
 from columns.gaps import GapStatus
+from embedded.notify import allowed, progress
 from ingest import chain_identity
 from ingest.handover import pack
 from ingest.outbox import Lost, Outbox
@@ -34,6 +35,9 @@ from upstream.node import Node, NodeError, NodeUnreachable
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE_SECONDS = 0.25
+# What comes before the stream: calls to the node and queries, each with a deadline of its own.
+_BEGIN_SECONDS = 120.0
+_WAIT_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
 # A stream that lived this long was healthy: its end is a new story.
 _HEALTHY_SECONDS = 10.0
@@ -122,8 +126,15 @@ class Follower:
             if time.monotonic() - began > _HEALTHY_SECONDS:
                 pause, said = _FIRST_PAUSE_SECONDS, ""
             # Jitter: after a server's restart not all its clients come in the same instant.
-            self._stopping.wait(pause * random.uniform(0.5, 1.0))
+            self._wait(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            progress()
+            if self._stopping.wait(min(left, _WAIT_SECONDS)):
+                return
 
     def _say(self, said: str, text: str) -> str:
         if not self._stopping.is_set():
@@ -132,14 +143,20 @@ class Follower:
         return text
 
     def _follow_once(self) -> None:
-        if self._source.node is not None:
-            chain_identity.check(self._source.node)
-        strict = validator_stores_untouched(self._source.node)
-        if self._assembler is None:
-            self._assembler = self._begin()
-        self._assembler.reconnect(stores_untouched=strict)
-        from_slot = None if self._lost_from is not None else self._assembler.replay_from
-        stream = GeyserStream(self._source.url, token=self._source.token, from_slot=from_slot)
+        with allowed(_BEGIN_SECONDS):
+            if self._source.node is not None:
+                chain_identity.check(self._source.node)
+            strict = validator_stores_untouched(self._source.node)
+            if self._assembler is None:
+                self._assembler = self._begin()
+            self._assembler.reconnect(stores_untouched=strict)
+            from_slot = None if self._lost_from is not None else self._assembler.replay_from
+            stream = GeyserStream(
+                self._source.url,
+                token=self._source.token,
+                from_slot=from_slot,
+                on_turn=progress,
+            )
         self._stream = stream
         with stream:
             if self._stopping.is_set():
@@ -150,7 +167,8 @@ class Follower:
                 if from_slot is None:
                     raise  # it was asked for no slot
                 log.warning("the %s forgot: %s", self._source.name, error)
-                self._begin_later(error.first_available)
+                with allowed(_BEGIN_SECONDS):
+                    self._begin_later(error.first_available)
                 self._at_once = True
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
@@ -164,10 +182,12 @@ class Follower:
                 state.connected_since, state.problem = time.time(), ""
                 begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
                 log.info("connected to the %s, from %s on", self._source.name, begins)
-                self._learn_what_is_live(self._assembler)
+                with allowed(_BEGIN_SECONDS):
+                    self._learn_what_is_live(self._assembler)
             if self._lost_from is not None and not isinstance(update, SlotUpdate):
                 # The slot at which it begins may have begun before.
-                self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
+                with allowed(_BEGIN_SECONDS):
+                    self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
                 self._lost_from = None
             if not isinstance(update, AccountUpdate):
                 hear(update)

@@ -12,6 +12,7 @@ from access.outages import AWAY
 from chain.blocks import SlotRecord
 from chain.units import Slot
 from columns.gaps import GapStatus
+from embedded.notify import allowed, progress
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.services import gaps as ledger_gaps
@@ -28,6 +29,9 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.4
 _LONGEST_PAUSE_SECONDS = 15.0
+_WAIT_SECONDS = 1.0
+# A few calls to the node and as many transactions, each with a deadline of its own.
+_TURN_SECONDS = 300.0
 # Slots whose blocks are asked for at once, and blocks of one transaction.
 _MOST_SLOTS = 500
 _RUN_BLOCKS = 8
@@ -56,8 +60,9 @@ class NodeFollower:
         while not self._stopping.is_set():
             text = ""
             try:
-                self._lock.keep()
-                busy = self._follow_once()
+                with allowed(_TURN_SECONDS):
+                    self._lock.keep()
+                    busy = self._follow_once()
                 pause = 0.0 if busy else _POLL_SECONDS
                 self._state.problem = ""
                 publish(self._state)
@@ -72,7 +77,14 @@ class NodeFollower:
                 log.log(logging.DEBUG if text == said else logging.WARNING, "%s", text)
                 pause = min(max(pause, _POLL_SECONDS) * 2, _LONGEST_PAUSE_SECONDS)
             said = text
-            self._stopping.wait(pause)
+            self._wait(pause)
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            progress()
+            if self._stopping.wait(min(left, _WAIT_SECONDS)):
+                return
 
     def _follow_once(self) -> bool:
         """Whether there may be more at once."""
@@ -93,7 +105,8 @@ class NodeFollower:
         for at in range(0, len(slots), _RUN_BLOCKS):
             if self._stopping.is_set():
                 return False
-            self._store(slots[at : at + _RUN_BLOCKS])
+            with allowed(_TURN_SECONDS):
+                self._store(slots[at : at + _RUN_BLOCKS])
         self._next = Slot(last + 1)
         return last < finalized
 

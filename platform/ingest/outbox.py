@@ -11,6 +11,7 @@ from django.db import connection
 
 from access.outages import AWAY
 from columns.gaps import GapStatus
+from embedded.notify import progress
 from historical.store import blocks as ledger
 from ingest import handover
 from ingest.calls import call_ingest
@@ -91,6 +92,7 @@ class Outbox:
                         self._size // 1_048_576,
                     )
                 waited = True
+                progress()
                 self._changed.wait(1.0)
             if parcel.name not in self._kept:
                 self._kept[parcel.name] = _Kept(parcel)

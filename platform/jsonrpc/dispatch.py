@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 
 # Tells what became of one call: method name (or "" when the request was unreadable), error or None.
 Observer = Callable[[str, RpcError | None], None]
+# The error that an exception of something else is answered with; None: it is our own fault.
+Translate = Callable[[Exception], RpcError | None]
 
 
 class _Envelope(msgspec.Struct):
@@ -116,11 +118,16 @@ class Budget(Protocol):
     def spend(self, size: int) -> None: ...
 
 
+def _untranslated(_error: Exception) -> RpcError | None:
+    return None
+
+
 def answer(
     requests: Requests,
     methods: MethodTable,
     call: Any,
     observe: Observer,
+    translate: Translate = _untranslated,
     budget: Budget | None = None,
 ) -> list[bytes]:
     """The chunks of the answer's body, ready to be sent one after the other. A call for which the
@@ -128,12 +135,14 @@ def answer(
     """
     answered = {} if methods.elsewhere is None else _answers_from_elsewhere(requests, methods, call)
     if not requests.batch:
-        return _answer_one(requests.items[0], methods, call, observe, answered.get(0), budget)
+        found = answered.get(0)
+        return _answer_one(requests.items[0], methods, call, observe, found, translate, budget)
     chunks = [b"["]
     for position, request in enumerate(requests.items):
         if position:
             chunks.append(b",")
-        chunks += _answer_one(request, methods, call, observe, answered.get(position), budget)
+        found = answered.get(position)
+        chunks += _answer_one(request, methods, call, observe, found, translate, budget)
     chunks.append(b"]")
     return chunks
 
@@ -163,6 +172,7 @@ def _answer_one(
     call: Any,
     observe: Observer,
     answered: Encoded | Exception | None,
+    translate: Translate,
     budget: Budget | None,
 ) -> list[bytes]:
     try:
@@ -176,13 +186,18 @@ def _answer_one(
     except RpcError as error:
         observe(request.method, error)
         return [failure(error, request.id)]
-    except Exception:
+    except Exception as error:
         # Never the params: they may hold what its owner alone should read.
         key = getattr(getattr(call, "caller", None), "key_id", None)
         identity = getattr(call, "request_id", "")
+        extra = {"request_id": identity, "method": request.method, "key_id": key}
+        translated = translate(error)
+        if translated is not None:
+            log.warning("calls are answered %s: %s", translated.reason, error, extra=extra)
+            observe(request.method, translated)
+            return [failure(translated, request.id)]
         log.exception(
-            *("request %s failed: method %r, key %s", identity, request.method, key),
-            extra={"request_id": identity, "method": request.method, "key_id": key},
+            *("request %s failed: method %r, key %s", identity, request.method, key), extra=extra
         )
         internal = InternalError()
         observe(request.method, internal)

@@ -1,12 +1,15 @@
 """The process: a chain and its servers on one event loop, until it is told to stop."""
 
 import asyncio
+import contextlib
 import logging
 import signal
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
 
 from chain.units import UnixTimestamp
+from embedded.notify import progress
 from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.ledger import Ledger
@@ -23,6 +26,9 @@ log = logging.getLogger(__name__)
 # is started beside it, and comes up slowly, must still find them.
 _BEGINNING_SLOTS = 600
 _BEGINNING_SECONDS = 120.0
+# Its modification time says when the event loop turned last. It lies in the chain's folder.
+HEARTBEAT = "heartbeat"
+_PROGRESS_SECONDS = 0.5
 
 
 class PortTaken(Exception):
@@ -96,8 +102,19 @@ async def _run(options: Options, storage: Storage) -> None:
             options.tpu_port,
             options.block_engine_port,
         )
+        turning = asyncio.create_task(_report_progress(options.folder / HEARTBEAT))
         await ledger.run()
+        turning.cancel()
+    (options.folder / HEARTBEAT).unlink(missing_ok=True)
     log.info("localnet ends at slot %d", ledger.root.slot)
+
+
+async def _report_progress(heartbeat: Path) -> None:
+    while True:
+        progress()
+        with contextlib.suppress(OSError):
+            heartbeat.touch()
+        await asyncio.sleep(_PROGRESS_SECONDS)
 
 
 def _no_longer_young(faults: Faults) -> None:

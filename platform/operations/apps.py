@@ -6,10 +6,16 @@ from django.apps import AppConfig
 from django.utils import timezone
 
 
-def _processes_check() -> dict[str, Any]:
+def _disk_check(_is_database_there: bool) -> dict[str, Any]:
+    from operations.readiness import disk_state
+
+    return disk_state()
+
+
+def _processes_check(is_database_there: bool) -> dict[str, Any]:
     from operations.readiness import processes_state
 
-    return processes_state(now=timezone.now())
+    return processes_state(now=timezone.now(), is_database_there=is_database_there)
 
 
 class OperationsConfig(AppConfig):
@@ -17,6 +23,7 @@ class OperationsConfig(AppConfig):
     verbose_name = "Operations"
 
     def ready(self) -> None:
-        from gateway.health import add_check
+        from gateway.health import add_notice
 
-        add_check("processes", _processes_check)
+        add_notice("processes", _processes_check)
+        add_notice("disk", _disk_check)

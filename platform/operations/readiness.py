@@ -1,21 +1,57 @@
-"""Which processes are missing, for /readyz."""
+"""Which processes are missing or hung, and how much room the disk has, for /readyz."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
+from access.admin.words import size_of
+from access.outages import FULL_BYTES
 from historical.services.bounds import newest_slot_or_none
 from operations.models import Sample
 from operations.readings.present import MOMENT_SECONDS
-from operations.readings.processes import read_processes
+from operations.readings.processes import REMEDY, read_processes
+from operations.readings.servers import read_disk
 
 
-def processes_state(*, now: datetime) -> dict[str, Any]:
-    """`{missing, watchedSecondsAgo}`: nulls where nobody knows. It refuses nothing: calls are
-    answered without a worker as well, for a while.
+def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]:
+    """`{ok, missing, hung, watchedSecondsAgo}`, with `why` and `remedy` where it is not ok; nulls
+    where nobody knows. Calls are answered without a worker as well, for a while.
     """
-    found = read_processes(now, newest_slot=newest_slot_or_none())
-    newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+    newest_slot, sampled_at = None, None
+    if is_database_there:
+        newest_slot = newest_slot_or_none()
+        newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+        sampled_at = None if newest is None else newest.at
+    found = read_processes(now, newest_slot=newest_slot)
+    told: dict[str, Any] = {
+        "missing": None,
+        "hung": None,
+        "watchedSecondsAgo": None
+        if sampled_at is None
+        else int((now - sampled_at).total_seconds()),
+    }
+    if found is None:
+        return {**told, "ok": False, "why": "processes write heartbeats to Redis, which is away"}
+    for trouble in ("missing", "hung"):
+        told[trouble] = [each.kind for each in found if each.trouble == trouble]
+    reasons = [
+        f"{', '.join(told[trouble])} {trouble}" for trouble in ("missing", "hung") if told[trouble]
+    ]
+    if not reasons:
+        return told
+    return {**told, "ok": False, "why": "; ".join(reasons), "remedy": REMEDY}
+
+
+def disk_state() -> dict[str, Any]:
+    """`{ok, freeBytes}` of the run directory's disk, with `why` and `remedy` where it is full."""
+    free = read_disk(Path(settings.RUN_DIR)).free
+    if free >= FULL_BYTES:
+        return {"freeBytes": free}
     return {
-        "missing": None if found is None else [each.kind for each in found if not each.alive],
-        "watchedSecondsAgo": None if newest is None else int((now - newest.at).total_seconds()),
+        "ok": False,
+        "freeBytes": free,
+        "why": f"the disk is full: {size_of(free)} are free for the run directory",
+        "remedy": "Free some of it: Redis and PostgreSQL go on by themselves then.",
     }

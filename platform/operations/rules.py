@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from access.admin.words import grouped, length, size_of
+from access.outages import FULL_BYTES
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.readings.processes import DUTIES
+from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 
 CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
+_DUTIES = DUTIES | SERVER_DUTIES
 _SLOTS_BEHIND = 50
 _GB = 1_000_000_000
 # Entries that wait longer than moments mean that nobody keeps up.
@@ -141,16 +143,26 @@ def _landing_low(now: Readings) -> Iterator[Finding]:
 
 
 def _process_missing(now: Readings) -> list[Finding] | None:
-    if now.processes is None:
-        return None
+    return None if now.processes is None else process_findings(now.processes, now.at)
+
+
+def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[Finding]:
+    """What of the processes is missing or hung."""
     found = []
-    for each in now.processes:
-        if not each.alive:
-            heard = "it was never heard"
-            if each.heard_at is not None:
-                heard = f"it was heard {length(now.at - each.heard_at)} ago"
-            text = f"No {each.kind} process is alive ({heard}): it {DUTIES[each.kind]}."
-            found.append(Finding(each.kind, text))
+    for each in processes:
+        if not each.trouble:
+            continue
+        heard = "it was never heard"
+        if each.heard_at is not None:
+            heard = f"it was heard {length(at - each.heard_at)} ago"
+        duty = _DUTIES[each.kind]
+        text = f"No {each.kind} process is alive ({heard}): it {duty}."
+        if each.trouble == "hung":
+            noun = f"{each.silent} of {each.alive + each.silent} {each.kind} processes"
+            if each.alive == 0:
+                noun = f"The {each.kind} process"
+            text = f"{noun} makes no progress ({heard}): it {duty}."
+        found.append(Finding(each.kind, text))
     return found
 
 
@@ -207,6 +219,9 @@ def _redis_memory(now: Readings) -> list[Finding] | None:
 def _redis_down(now: Readings) -> Iterator[Finding]:
     if now.redis is None:
         yield Finding("", "Valkey does not answer: limits, queues and landing stand still.")
+    elif not now.redis.takes_writes:
+        why = "the disk is full" if now.disk.free < FULL_BYTES else "its disk is full or fails"
+        yield Finding("", f"Valkey cannot write, {why}: limits, queues and landing stand still.")
 
 
 def _database_slow(now: Readings) -> Iterator[Finding]:
@@ -230,7 +245,6 @@ _GAPS, _OPEN = "rewind_gap_changelist", "state=open"
 _UPSTREAMS, _CLASSES = "priority_upstream_changelist", "tipping_ttlclass_changelist"
 _DELIVERIES, _WEBHOOKS = "alerts_delivery_changelist", "alerts_webhook_changelist"
 _USAGE = "access_usageminute_changelist"
-_SUPERVISED = "The supervisor starts it again by itself; its lines in the log say why it ends."
 _NODE = "Look whether the node answers and keeps up, and at the follower's lines in the log."
 
 RULES = (
@@ -284,8 +298,8 @@ RULES = (
         *("priority_submission_changelist", _landing_low),
     ),
     Rule(
-        *("process_missing", CRITICAL, 20, 5, "A process is missing"),
-        *(_SUPERVISED, "", _process_missing),
+        *("process_missing", CRITICAL, 0, 5, "A process is missing or hung"),
+        *(REMEDY, "", _process_missing),
     ),
     Rule(
         *("clock_stopped", CRITICAL, 30, 20, "The clock stands still"),
@@ -299,7 +313,7 @@ RULES = (
     ),
     Rule(
         *("errors_high", CRITICAL, 20, 60, "Calls fail"),
-        "The log has a traceback for each, with the request's id; usage says which methods.",
+        "The log has their tracebacks, with the request's id; usage says which methods.",
         *(_USAGE, _errors_high),
     ),
     Rule(
@@ -314,7 +328,8 @@ RULES = (
     ),
     Rule(
         *("redis_down", CRITICAL, 10, 10, "Valkey is down"),
-        "The supervisor starts its own again; with REDIS_URL look after that server.",
+        "Free the disk if it is full. The supervisor starts its own Valkey again; with REDIS_URL"
+        " look after that server.",
         *("", _redis_down),
     ),
     Rule(

@@ -54,6 +54,10 @@ _ADVICE = {
     "bundle_simulation_failed": "Look at `data.err` and `data.logs`, and mend the transaction.",
     "node_behind": "Wait; what does not need the newest state can be asked of `/historical`.",
     "no_upstream_node": "Ask the operator: no node is set that such calls could go to.",
+    "database_unavailable": "Wait for `Retry-After` seconds, then send the same again.",
+    "database_full": "Wait for `Retry-After` seconds; the operator has to free the disk.",
+    "redis_unavailable": "Wait for `Retry-After` seconds, then send the same again.",
+    "redis_full": "Wait for `Retry-After` seconds; the operator has to free the disk or memory.",
     "queue_unavailable": "Send the same again: nothing is sent twice.",
 }
 

@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import logging.config
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
@@ -126,3 +127,76 @@ def test_what_others_print_becomes_an_object_and_objects_pass_as_they_are() -> N
         "[1, 2]",
     ]
     assert {each["process"] for each in found} == {"web"}
+
+
+# --- lines that repeat ---
+
+
+@pytest.fixture
+def limited(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> Lines:
+    """Three lines of a kind pass in two seconds."""
+    from django.conf import settings
+
+    output = io.StringIO()
+    chosen = logging_of("INFO", "json")
+    chosen["handlers"]["stderr"]["stream"] = output
+    chosen["filters"]["repeated_lines"] |= {"most": 3, "seconds": 2.0}
+    assert "repeated_lines" in settings.LOGGING["handlers"]["stderr"]["filters"]
+    logging.config.dictConfig(chosen)
+    return lambda: [json.loads(line) for line in output.getvalue().splitlines()]
+
+
+def summaries(limited: Lines) -> list[dict[str, Any]]:
+    """As soon as there is one."""
+    deadline = time.monotonic() + 60
+    while not (found := [each for each in limited() if "repeated" in each]):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
+
+
+def test_of_lines_that_repeat_a_few_pass_and_then_their_number(limited: Lines) -> None:
+    log = logging.getLogger("celery.beat")
+    for number in range(200):
+        try:
+            raise ConnectionError("away")
+        except ConnectionError:
+            log.exception("no task can be started: %d", number)
+    (summary,) = summaries(limited)
+    assert summary["level"] == "ERROR" and summary["logger"] == "celery.beat"
+    passed = [each for each in limited() if "repeated" not in each]
+    assert len(passed) + summary["repeated"] == 200 and len(passed) == 3
+    assert all("traceback" in each for each in passed) and "traceback" not in summary
+    said = f"… repeated {summary['repeated']} times in 2 s: no task can be started: 0"
+    assert summary["message"] == said
+    log.error("no task can be started: %d", 7)
+    assert limited()[-1]["message"] == "no task can be started: 7", "a new window has begun"
+
+
+def test_another_template_exception_method_or_level_is_another_line(limited: Lines) -> None:
+    log = logging.getLogger("jsonrpc.dispatch")
+    for error in (ValueError(), KeyError()):
+        for method in ("getBlock", "getSlot"):
+            for _ in range(4):
+                log.error("failed: %s", "x", exc_info=error, extra={"method": method})
+    for _ in range(40):
+        log.info("failed: %s", "x")
+    passed = [each for each in limited() if "repeated" not in each]
+    assert len([each for each in passed if each["level"] == "ERROR"]) == 2 * 2 * 3
+    assert len([each for each in passed if each["level"] == "INFO"]) == 40, "nothing is wrong there"
+    assert sum(each["repeated"] for each in summaries(limited)) >= 1
+
+
+def test_lines_for_people_are_limited_too() -> None:
+    from django.conf import settings
+
+    output = io.StringIO()
+    chosen = logging_of("INFO", "line")
+    chosen["handlers"]["stderr"]["stream"] = output
+    logging.config.dictConfig(chosen)
+    try:
+        for _ in range(50):
+            logging.getLogger("ingest").warning("waiting")
+    finally:
+        logging.config.dictConfig(settings.LOGGING)
+    assert output.getvalue() == "WARNING ingest: waiting\n" * 5

@@ -1,11 +1,13 @@
 """The embedded servers: what a start gives, what a restart keeps, what a kill leaves."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 import redis
 
 from embedded.addresses import embedded_addresses, postgres_folder, short_name, valkey_folder
+from embedded.probing import Prober
 from embedded.processes import running_in
 from embedded.servers import (
     RunDirTaken,
@@ -196,3 +199,44 @@ def test_root_steps_down_even_where_that_account_cannot_go(run_dir: Path, start:
     assert shut.stat().st_mode & 0o077 == 0, "no permission outside was changed"
     write_something(run_dir)
     assert words_kept(run_dir) == 1
+
+
+def test_a_server_that_is_stopped_is_silent_and_one_that_recovers_is_not(
+    run_dir: Path, start: Start
+) -> None:
+    servers = start(run_dir)
+    prober = Prober(servers)
+    prober.start()
+    try:
+        for server in servers.running:
+            until(lambda server=server: prober.has_answered(server))  # type: ignore[misc]
+            assert server.answers() and prober.silent_seconds(server) == 0.0
+            server.process.send_signal(signal.SIGSTOP)
+            until(lambda server=server: prober.silent_seconds(server) > 1.0)  # type: ignore[misc]
+            assert not server.answers() and not prober.is_hung(server), "it has its time"
+            server.process.send_signal(signal.SIGCONT)
+            until(lambda server=server: prober.silent_seconds(server) == 0.0)  # type: ignore[misc]
+    finally:
+        prober.stop()
+
+
+def test_a_server_that_refuses_answers(run_dir: Path, start: Start) -> None:
+    servers = start(run_dir)
+    postgres, valkey = servers.running
+    addresses = embedded_addresses(run_dir)
+    with redis.Redis.from_url(addresses.redis_url) as client:
+        client.config_set("requirepass", "secret")
+    assert valkey.answers()
+    with contextlib.ExitStack() as sessions:
+        for role in ("tidemark", "postgres"):  # a few are kept for the latter
+            with contextlib.suppress(psycopg.OperationalError):
+                while True:
+                    sessions.enter_context(psycopg.connect(addresses.database_url, user=role))
+        assert postgres.answers()
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -390,7 +390,7 @@ def test_our_own_fault_is_told_without_detail_and_logged_with_its_request(
     assert response.json()["error"] == "internal_error"
 
 
-def test_a_database_that_is_away_is_a_500_without_detail_and_with_its_id_in_the_log(
+def test_a_database_that_is_away_is_named_without_detail_and_with_its_id_in_the_log(
     door: Any, caplog: Any, monkeypatch: Any
 ) -> None:
     from django.db import connection
@@ -400,8 +400,11 @@ def test_a_database_that_is_away_is_a_500_without_detail_and_with_its_id_in_the_
     secret = key_text.new_key().secret
     response = door.call("getSlot", key=secret, HTTP_X_REQUEST_ID="mine-1")
     monkeypatch.undo()
-    assert response.status_code == 500 and reason(response) == "internal_error"
-    assert "mine-1" in caplog.text and secret not in caplog.text
+    assert response.status_code == 503 and reason(response) == "database_unavailable"
+    assert response["Retry-After"] == "2" and b"nonexistent" not in response.content
+    (told,) = [each for each in caplog.records if each.name == "gateway.endpoint"]
+    assert told.request_id == "mine-1" and told.exc_info is None
+    assert secret not in caplog.text
 
 
 def test_every_request_has_an_id_the_clients_own_where_it_is_sane(door: Any) -> None:

@@ -40,7 +40,9 @@ def test_what_is_away_is_named_without_its_address(
     assert body["status"] == "unavailable"
     assert body["checks"]["redis"] == {
         "ok": False,
-        "why": "ConnectionError",
+        "why": "Redis does not answer",
+        "cause": "redis_unavailable",
+        "remedy": body["checks"]["redis"]["remedy"],
         "milliseconds": body["checks"]["redis"]["milliseconds"],
     }
     assert body["checks"]["ledger"]["why"] == "the latest block is 700 s old"

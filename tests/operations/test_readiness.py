@@ -1,22 +1,144 @@
-"""/readyz tells which processes are missing, and is ready all the same."""
+"""/readyz, home and alarms: one word on which processes are missing or hung, and why."""
 
+import json
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from django.utils import timezone
 
 from access import heartbeats
+from embedded.run_state import ProgramState, RunStateFile
+from operations.models import Alarm
+from operations.readings.present import read
 from operations.services import watching
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
+
+KINDS = ("web", "fates", "worker", "ingest", "simulations", "follower", "lander", "beat")
+
+
+def ready(client: Any) -> Any:
+    return client.get("/readyz").json()
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path, settings: Any) -> Path:
+    """Where nothing runs yet but localnet."""
+    settings.RUN_DIR, settings.LOCALNET_DIR = tmp_path, tmp_path / "localnet"
+    settings.LOCALNET_DIR.mkdir()
+    (settings.LOCALNET_DIR / "heartbeat").touch()
+    return tmp_path
 
 
 def test_missing_processes_are_named_and_calls_are_still_answered(client: Any) -> None:
     heartbeats.beat("worker")
     answer = client.get("/readyz")
-    assert answer.status_code == 200
+    assert answer.status_code == 200 and answer.json()["status"] == "degraded"
     found = answer.json()["checks"]["processes"]
+    assert not found["ok"] and found["why"].endswith(" missing")
+    assert "starts it" in found["remedy"]
     assert "worker" not in found["missing"] and {"beat", "lander"} <= set(found["missing"])
     assert found["watchedSecondsAgo"] is None
     watching.watch(now=timezone.now())
-    assert client.get("/readyz").json()["checks"]["processes"]["watchedSecondsAgo"] < 60
+    assert ready(client)["checks"]["processes"]["watchedSecondsAgo"] < 60
+
+
+def test_readiness_home_and_alarms_agree_on_what_hangs(
+    client: Any, admin_client: Any, run_dir: Path
+) -> None:
+    for kind in KINDS:
+        heartbeats.beat(kind)
+    assert ready(client)["checks"]["processes"]["ok"]
+    # This process is there, and its work as a lander stands still.
+    heartbeats.beat("lander", at=time.time() - 5)
+    heartbeats.beat("lander", at=time.time() - 5)
+    found = ready(client)["checks"]["processes"]
+    assert (found["hung"], found["missing"], found["why"]) == (["lander"], [], "lander hung")
+    home = " ".join(admin_client.get("/admin/").content.decode().split())
+    assert "lander hung" in home and "restart it: the Procfile has its command" in home
+    assert watching.watch_processes(now=timezone.now()) == {"lander"}
+    alarm = Alarm.objects.get()
+    assert (alarm.name, alarm.subject) == ("process_missing", "lander")
+    assert alarm.opened_at is not None, "at once"
+    assert "The lander process makes no progress (it was heard 5 s ago)" in alarm.text
+
+    heartbeats.beat("lander")
+    assert ready(client)["checks"]["processes"]["ok"]
+    now = timezone.now()
+    for after in (0, 6):
+        heartbeats.beat("lander", at=now.timestamp() + after)
+        for kind in KINDS:
+            heartbeats.beat(kind, at=now.timestamp() + after)
+        at = now.timestamp() + after
+        os.utime(run_dir / "localnet" / "heartbeat", (at, at))
+        watching.watch_processes(now=now + timedelta(seconds=after))
+    assert Alarm.objects.get().closed_at is not None
+
+
+def test_what_the_supervisor_has_just_started_is_not_missing_yet(
+    client: Any, run_dir: Path
+) -> None:
+    for kind in KINDS[:-1]:
+        heartbeats.beat(kind)
+    run = RunStateFile(run_dir)
+    run.write([ProgramState("beat", 7, "starting", 3.0, time.time(), 0)], [])
+    assert ready(client)["checks"]["processes"]["ok"]
+    run.write([ProgramState("beat", 7, "starting", 3.0, time.time(), 1)], [])
+    assert ready(client)["checks"]["processes"]["missing"] == ["beat"], "it was started again"
+
+
+def test_a_server_that_hangs_is_named(client: Any, run_dir: Path) -> None:
+    for kind in KINDS:
+        heartbeats.beat(kind)
+    server = ProgramState("postgres", 7, "hung", 6.0, 0.0, 0)
+    RunStateFile(run_dir).write([], [server])
+    assert ready(client)["checks"]["processes"]["hung"] == ["postgres"]
+
+
+def test_a_redis_that_takes_no_writes_is_named_and_processes_are_not_called_missing(
+    client: Any, run_dir: Path, settings: Any
+) -> None:
+    for kind in KINDS:
+        heartbeats.beat(kind)
+    with redis.Redis.from_url(settings.REDIS_URL) as full:
+        before = full.config_get("maxmemory")["maxmemory"]
+        full.config_set("maxmemory", "1")
+        try:
+            answer = client.get("/readyz")
+            alone = read(timezone.now()).processes
+            programs = [
+                ProgramState(kind, 7, "running", 0.2, time.time(), 0)
+                for kind in (*KINDS, "localnet")
+                if kind != "lander"
+            ]
+            hung = ProgramState("lander", 8, "hung", 6.0, time.time(), 0)
+            RunStateFile(run_dir).write([*programs, hung], [])
+            supervised = ready(client)["checks"]["processes"]
+        finally:
+            full.config_set("maxmemory", before)
+    assert answer.status_code == 503
+    checks = answer.json()["checks"]
+    assert checks["redis"]["cause"] == "redis_full" and "memory" in checks["redis"]["why"]
+    assert "Redis' memory" in checks["redis"]["remedy"]
+    assert checks["processes"]["missing"] is None and alone is None
+    assert (supervised["hung"], supervised["missing"]) == (["lander"], [])
+
+
+def test_a_full_disk_is_named(client: Any, settings: Any) -> None:
+    settings.RUN_DIR = Path("/proc")  # a file system without room
+    found = ready(client)["checks"]["disk"]
+    assert not found["ok"] and found["freeBytes"] == 0
+    assert found["why"].startswith("the disk is full") and found["remedy"]
+
+
+def test_a_file_that_is_half_written_says_nothing(run_dir: Path, client: Any) -> None:
+    for kind in KINDS:
+        heartbeats.beat(kind)
+    for text in ("", "{", json.dumps({"at": 0})):
+        (run_dir / "processes.json").write_text(text)
+        assert ready(client)["checks"]["processes"]["ok"]

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from access import usage_queries
+from access.counted_calls import OUR_FAILURES
 from access.models import ApiKey
 from access.spans import Span
 from access.usage_queries import Asked
 
-# The outcome of a call that we failed to answer: one of them matters more than many refusals.
-OUR_FAILURE = "internal_error"
 # Rows of methods and outcomes that a page bears, and methods among its bars.
 MOST_ROWS = 200
 MOST_BARS = 12
@@ -138,4 +137,5 @@ def busiest_keys(
 def calls_by_status(*, since: datetime, now: datetime) -> list[tuple[str, int]]:
     """(status, calls) of every outcome, our own failures first, then most calls first."""
     rows = usage_queries.calls_by_status(since, now + timedelta(minutes=1))
-    return sorted(rows, key=lambda row: row[0] != OUR_FAILURE)
+    # A call that we failed to answer matters more than many refusals.
+    return sorted(rows, key=lambda row: row[0] not in OUR_FAILURES)

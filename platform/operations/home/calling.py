@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from access.admin import words
+from access.counted_calls import OUR_FAILURES
 from access.key_states import KeyState, condition
 from access.models import ApiKey
 from access.services import usage_reports
@@ -50,7 +51,9 @@ def _total(counted: list[tuple[str, int]]) -> str:
 
 
 def _hue(status: str) -> str:
-    return {"ok": "good", usage_reports.OUR_FAILURE: "bad"}.get(status, "warning")
+    if status in OUR_FAILURES:
+        return "bad"
+    return "good" if status == "ok" else "warning"
 
 
 def failures(request: HttpRequest, now: Readings) -> Card:

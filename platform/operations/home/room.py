@@ -1,5 +1,6 @@
 """Does everything run, and is there room? Processes, servers, queues, disk and memory."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest
@@ -8,7 +9,8 @@ from access.admin import words
 from operations.home import figures
 from operations.home.cards import Card, list_of, number_word
 from operations.readings.present import Readings
-from operations.readings.processes import DUTIES, ProcessReading
+from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
+from operations.readings.servers import RedisReading
 
 _FEW, _LITTLE = 5_000_000_000, 0.1
 _FULL = 0.8
@@ -23,28 +25,41 @@ def processes(request: HttpRequest, now: Readings) -> Card:
             "processes", "Processes", "not known", state, "They tell Valkey that they live."
         )
     alive = sum(bool(each.alive) for each in found)
-    missing = [each.kind for each in found if not each.alive]
     state = ("all alive", "good", "")
-    if missing:
-        state = (f"{', '.join(missing)} missing", "bad", "Silent for half a minute or more.")
+    if told := _troubles(found):
+        state = (told, "bad", REMEDY)
     return Card(
         "processes",
         "Processes",
         f"{alive} of {len(found)} kinds alive",
         state,
-        "Each says every few seconds that it lives; the supervisor starts fallen ones again.",
+        "Each says every second that its work goes on. Without that for 4 s it is missing or hung."
+        if not told
+        else REMEDY,
         [(each.kind, _alive(each, now)) for each in found],
     )
 
 
+def _troubles(found: Sequence[ProcessReading]) -> str:
+    """`lander hung; beat, worker missing`"""
+    kinds = {
+        word: ", ".join(each.kind for each in found if each.trouble == word)
+        for word in ("hung", "missing")
+    }
+    return "; ".join(f"{names} {word}" for word, names in kinds.items() if names)
+
+
 def _alive(each: ProcessReading, now: Readings) -> Any:
-    duty = f"It {DUTIES[each.kind]}."
-    if each.alive:
+    duty = f"It {(DUTIES | SERVER_DUTIES)[each.kind]}."
+    if each.alive and not each.trouble:
         return words.coloured("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
     heard = "never heard"
     if each.heard_at is not None:
         heard = f"heard {words.length(now.at - each.heard_at)} ago"
-    return words.coloured("missing", "bad", f"{heard}. {duty}")
+    if not each.trouble:
+        return words.coloured("starting", "warning", duty)
+    count = f"{each.silent} of {each.alive + each.silent} " if each.alive else ""
+    return words.coloured(f"{count}{each.trouble}", "bad", f"{heard}. {duty} {REMEDY}")
 
 
 def servers(request: HttpRequest, now: Readings) -> Card:
@@ -57,19 +72,30 @@ def servers(request: HttpRequest, now: Readings) -> Card:
         rows.append(("Valkey", words.coloured("down", "bad", "limits and queues stand still")))
     else:
         told = f"answered in {redis.milliseconds:.1f} ms"
-        rows.append((f"Valkey {redis.version}", words.coloured("up", "good", told)))
+        up = words.coloured("up", "good", told)
+        if not redis.takes_writes:
+            up = words.coloured("cannot write", "bad", "its disk is full or fails")
+        rows.append((f"Valkey {redis.version}", up))
     rows.append(("Last sample", words.moment(now.sampled_at, now.at, "none yet")))
     return Card(
         "servers",
         "Servers",
         figures.milliseconds(database.milliseconds),
-        ("answering", "good", "") if redis is not None else ("Valkey is down", "bad", ""),
+        _servers_state(redis),
         "How long PostgreSQL takes for a query that does nothing.",
         rows,
         "/readyz",
         "Readiness",
         figures.DATABASE_TIME,
     )
+
+
+def _servers_state(redis: RedisReading | None) -> tuple[str, str, str]:
+    if redis is None:
+        return "Valkey is down", "bad", ""
+    if not redis.takes_writes:
+        return "Valkey cannot write", "bad", "Its disk is full or fails."
+    return "answering", "good", ""
 
 
 def space(request: HttpRequest, now: Readings) -> Card:

@@ -7,7 +7,7 @@ import msgspec
 import redis
 
 from access import tallies
-from access.services.usage_reports import OUR_FAILURE
+from access.counted_calls import OUR_FAILURES
 
 
 class CallTotals(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ def call_totals(counts: Mapping[tallies.Tally, int]) -> CallTotals:
         if tally[0] == tallies.CALLS:
             calls += count
             ok += count if tally[2] == "ok" else 0
-            failed += count if tally[2] == OUR_FAILURE else 0
+            failed += count if tally[2] in OUR_FAILURES else 0
         elif tally[0] == tallies.CALL_MICROSECONDS:
             microseconds += count
     return CallTotals(calls, failed, calls - ok - failed, microseconds)

@@ -19,7 +19,7 @@ MOMENT_SECONDS = 15
 STOOD_IN = "stood_in"
 _KEY = f"{NAMESPACE}readings"
 # What several pages and a scrape ask for in the same moment is read once.
-_SHARED_MILLISECONDS = 2_000
+_SHARED_MILLISECONDS = 1_000
 # A rate is taken over so long: shorter would jump, longer would hide what just began.
 _RATE = timedelta(seconds=40)
 

@@ -1,13 +1,15 @@
 """Which processes there should be, and which are alive."""
 
-import socket
+import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import redis
 from django.conf import settings
 
 from access import heartbeats
+from embedded.run_state import ProgramState, RunState, read_run_state
 from rewind.models import ArchiveState
 
 # What each kind does, for who reads that it is missing.
@@ -23,29 +25,79 @@ DUTIES = {
 }
 
 
+# The servers of `make run`, which are named only while they hang.
+SERVER_DUTIES = {
+    "postgres": "stores everything",
+    "valkey": "holds limits, queues and what waits",
+}
+# What to do about one that is missing or hung.
+REMEDY = (
+    "The supervisor of `make run` kills what makes no progress for 20 s, and starts it and what"
+    " ended again; under another supervisor restart it: the Procfile has its command. Its last"
+    " lines in the log say why."
+)
+
+
 class ProcessReading(msgspec.Struct, frozen=True):
-    """Processes of one kind. `heard_at` is None for one that was never heard."""
+    """Processes of one kind: how many make progress, how many exist and make none. `heard_at` is
+    None for one that was never heard; `starting` is one that the supervisor started a moment ago.
+    """
 
     kind: str
     alive: int
     heard_at: datetime | None
+    silent: int = 0
+    starting: bool = False
+
+    @property
+    def trouble(self) -> str:
+        """`hung`, `missing`, or empty. What home, /readyz and alarms report."""
+        if self.silent:
+            return "hung"
+        return "" if self.alive or self.starting else "missing"
 
 
 def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessReading] | None:
-    """Every kind that should be there; None while Redis is away."""
+    """Every kind that should be there. While Redis is away, or takes no writes, as the supervisor
+    of this machine knows them; None without one.
+    """
+    run = read_run_state(Path(settings.RUN_DIR))
+    programs = {} if run is None else run.programs
+    found = [] if run is None else _hung_servers(run)
     try:
         heard = heartbeats.kinds(now=now.timestamp())
     except redis.RedisError:
-        return None
-    found = []
+        if run is None:
+            return None
+        return [_supervised(each, programs.get(each)) for each in _expected(newest_slot)] + found
     for kind in _expected(newest_slot):
-        if kind == "localnet":
-            found.append(ProcessReading(kind, int(_listens()), None))
-            continue
-        beat = heard.get(kind)
-        at = None if beat is None else datetime.fromtimestamp(beat.heard_at, UTC)
-        found.append(ProcessReading(kind, 0 if beat is None else beat.alive, at))
+        beat = _of_localnet(now) if kind == "localnet" else heard.get(kind)
+        program = programs.get(kind)
+        is_starting = program is not None and program.state == "starting" and not program.restarts
+        found.append(
+            ProcessReading(
+                kind,
+                0 if beat is None else beat.alive,
+                None if beat is None else datetime.fromtimestamp(beat.heard_at, UTC),
+                0 if beat is None else beat.silent,
+                is_starting,
+            )
+        )
     return found
+
+
+def _hung_servers(run: RunState) -> list[ProcessReading]:
+    return [_supervised(each.name, each) for each in run.servers.values() if each.state == "hung"]
+
+
+def _supervised(kind: str, program: ProgramState | None) -> ProcessReading:
+    if program is None:
+        return ProcessReading(kind, 0, None)
+    heard_at = datetime.fromtimestamp(time.time() - program.silent_seconds, UTC)
+    alive = program.state in ("running", "unwatched")
+    is_starting = program.state == "starting" and not program.restarts
+    silent = int(program.state == "hung")
+    return ProcessReading(kind, int(alive), heard_at, silent, is_starting)
 
 
 def _expected(newest_slot: int | None) -> list[str]:
@@ -61,11 +113,11 @@ def _expected(newest_slot: int | None) -> list[str]:
     return [kind for kind in DUTIES if kind not in left_out]
 
 
-def _listens() -> bool:
-    """Localnet uses no Redis; it lives on this machine."""
+def _of_localnet(now: datetime) -> heartbeats.Kind | None:
+    """Localnet uses no Redis; it lives on this machine, and touches a file."""
     try:
-        address = (settings.LOCALNET_HOST, settings.LOCALNET_RPC_PORT)
-        socket.create_connection(address, timeout=0.2).close()
+        heard_at = (Path(settings.LOCALNET_DIR) / "heartbeat").stat().st_mtime
     except OSError:
-        return False
-    return True
+        return None
+    alive = now.timestamp() - heard_at <= heartbeats.MISSING_SECONDS
+    return heartbeats.Kind("localnet", int(alive), 0, heard_at)

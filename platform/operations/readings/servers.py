@@ -26,13 +26,16 @@ class DatabaseReading(msgspec.Struct, frozen=True):
 
 
 class RedisReading(msgspec.Struct, frozen=True):
-    """`most` is the memory that it may use, 0 where nothing bounds it. Queues by their name."""
+    """`most` is the memory that it may use, 0 where nothing bounds it. Queues by their name.
+    `takes_writes` is False when its last write to the disk failed.
+    """
 
     version: str
     used: int
     most: int
     milliseconds: float
     queues: dict[str, int]
+    takes_writes: bool = True
 
 
 class DiskReading(msgspec.Struct, frozen=True):
@@ -81,6 +84,7 @@ def read_redis() -> RedisReading | None:
         most=int(found.get("maxmemory") or 0),
         milliseconds=milliseconds,
         queues=dict(zip(QUEUES, map(int, lengths), strict=True)),
+        takes_writes=found.get("aof_last_write_status", "ok") == "ok",
     )
 
 

@@ -1,5 +1,6 @@
 """Alarms: opened when a rule's condition has held, closed when it has been well for a while."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,9 +27,17 @@ def evaluate(readings: Readings, *, now: datetime) -> None:
         if findings is None:  # what it looks at is not known: its alarms stay as they are
             unclosed = {key: alarm for key, alarm in unclosed.items() if key[0] != rule.name}
             continue
-        for finding in findings:
-            alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
-            _holds(rule, finding, alarm, now)
+        _hold(rule, findings, unclosed, now)
+    for alarm in unclosed.values():
+        _is_well(alarm, now)
+
+
+@transaction.atomic
+def evaluate_rule(rule: Rule, findings: Iterable[Finding], *, now: datetime) -> None:
+    """One rule alone, by what it found. One caller at a time."""
+    rows = Alarm.objects.filter(name=rule.name, closed_at__isnull=True).select_for_update()
+    unclosed = {(alarm.name, alarm.subject): alarm for alarm in rows}
+    _hold(rule, findings, unclosed, now)
     for alarm in unclosed.values():
         _is_well(alarm, now)
 
@@ -50,6 +59,18 @@ def open_alarms() -> list[Alarm]:
 
 def forget_closed(*, now: datetime) -> None:
     Alarm.objects.filter(closed_at__lt=now - CLOSED_KEPT).delete()
+
+
+def _hold(
+    rule: Rule,
+    findings: Iterable[Finding],
+    unclosed: dict[tuple[str, str], Alarm],
+    now: datetime,
+) -> None:
+    """Takes the alarms of what was found from the unclosed ones."""
+    for finding in findings:
+        alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
+        _holds(rule, finding, alarm, now)
 
 
 def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> None:

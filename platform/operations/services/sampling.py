@@ -98,7 +98,7 @@ def values_of(readings: Readings) -> dict[str, float]:
         found["redis_bytes"] = redis.used
         found["queued"] = sum(redis.queues.values())
     if readings.processes is not None:
-        found["processes_missing"] = sum(not each.alive for each in readings.processes)
+        found["processes_missing"] = sum(bool(each.trouble) for each in readings.processes)
     return {name: round(value, 4) for name, value in found.items() if value is not None}
 
 

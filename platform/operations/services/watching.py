@@ -1,57 +1,104 @@
-"""Watching over the service: a sample and a look at the rules, every 15 s, by whoever is there."""
+"""Watching over the service: samples and alarms every 15 s, processes every second."""
 
 import logging
 import time
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
 from alerts.tasks import tell_people
+from embedded.run_state import read_run_state
+from historical.services.bounds import newest_slot_or_none
 from operations.models import Sample
 from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
-from operations.rules import CLOCK_PATIENCE
+from operations.readings.processes import read_processes
+from operations.rules import BY_NAME, CLOCK_PATIENCE, process_findings
 from operations.services import alarms, sampling
 
 log = logging.getLogger(__name__)
 
 _LOCK = 7_340_220
-# A process that has just begun gives the worker time to do so too.
+# Where no supervisor says what is starting, a process that has just begun leaves it to the others.
 _GRACE_SECONDS = 60.0
+# Alarms close after a while of being well: so long processes are looked at after they were not.
+_CALM_SECONDS = 15.0
+_EXPECTED_SECONDS = 10.0
+_CLOCKS = {"worker", "beat"}
 
-_began = time.monotonic()
-_looked_at = 0.0
-_said = ""
+
+@dataclass(slots=True)
+class _StandIn:
+    """What this web process remembers from one look to the next (times are monotonic)."""
+
+    began: float
+    watched_at: float = 0.0
+    unwell_at: float = 0.0
+    newest_slot: int | None = None
+    newest_slot_at: float = 0.0
+    said: str = ""
+
+
+_stand_in = _StandIn(time.monotonic())
 
 
 def watch(*, now: datetime, stands_in: bool = False) -> bool:
-    """One step; False when somebody else does it, or did it in this step of time."""
+    """One step; False when somebody else did it in this step of time."""
     readings = read(now)
     with transaction.atomic():
-        return _alone() and _step(readings, now, stands_in)
+        _wait_alone()
+        return _step(readings, now, stands_in)
 
 
 def stand_in() -> None:
-    """Watches in the worker's place when nobody has for a while: a worker that is dead cannot say
-    that it is. Called every few seconds in each web process, in a thread of its own.
+    """Called every second in each web process, in a thread of its own. Opens and closes the alarms
+    of missing and hung processes, and watches in the worker's place while worker or beat is among
+    them: what hangs cannot say that it does.
     """
-    global _looked_at, _said
-    started = time.monotonic()
-    if started - _began < _GRACE_SECONDS or started - _looked_at < MOMENT_SECONDS:
+    own, started = _stand_in, time.monotonic()
+    is_young = started - own.began < _GRACE_SECONDS
+    if is_young and read_run_state(Path(settings.RUN_DIR)) is None:
         return
-    _looked_at = started
+    text = ""
     try:
-        text = ""
-        if is_overdue(now=timezone.now()):
-            text = "neither worker nor beat watches: a web process does"
-            watch(now=timezone.now(), stands_in=True)
+        now = timezone.now()
+        unwell = watch_processes(now=now)
+        if unwell & _CLOCKS or (not is_young and is_overdue(now=now)):
+            text = "worker or beat does not do its work: a web process watches in its place"
+            if started - own.watched_at >= MOMENT_SECONDS:
+                own.watched_at = started
+                watch(now=now, stands_in=True)
             tell_people()  # the worker that would is the one that is missing
     except Exception as error:
         connection.close()
         text = f"nobody watches, and this web process cannot: {str(error).strip()}"
     if text:
-        log.log(logging.DEBUG if text == _said else logging.WARNING, "%s", text)
-    _said = text
+        log.log(logging.DEBUG if text == own.said else logging.WARNING, "%s", text)
+    own.said = text
+
+
+def watch_processes(*, now: datetime) -> set[str]:
+    """The kinds of processes that are missing or hung; their alarms are as these say, unless
+    another process is at it.
+    """
+    own, started = _stand_in, time.monotonic()
+    if started - own.newest_slot_at >= _EXPECTED_SECONDS or not own.newest_slot_at:
+        own.newest_slot, own.newest_slot_at = newest_slot_or_none(), started
+    found = read_processes(now, newest_slot=own.newest_slot)
+    if found is None:
+        return set()
+    unwell = {each.kind for each in found if each.trouble}
+    if unwell:
+        own.unwell_at = started
+    if own.unwell_at and started - own.unwell_at < _CALM_SECONDS:
+        with transaction.atomic():
+            if _is_alone():
+                rule = BY_NAME["process_missing"]
+                alarms.evaluate_rule(rule, process_findings(found, now), now=now)
+    return unwell
 
 
 def is_overdue(*, now: datetime) -> bool:
@@ -64,10 +111,15 @@ def is_overdue(*, now: datetime) -> bool:
     return now - newest.at >= patience
 
 
-def _alone() -> bool:
+def _is_alone() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
         return bool(cursor.fetchone()[0])
+
+
+def _wait_alone() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def _step(readings: Readings, now: datetime, stands_in: bool) -> bool:

@@ -24,11 +24,20 @@ _FIRST_AVAILABLE = re.compile(r"last available: (\d+)")
 class GeyserStream:
     """A subscription to every account write, transaction, block and slot status, votes included:
     a block without its votes is no block. Use it as a context manager, iterate over it once;
-    iterating raises a StreamError in the end. Raises Unreachable where nobody answers.
+    iterating raises a StreamError in the end. `on_turn` is called at least every second meanwhile,
+    also while nothing comes. Raises Unreachable where nobody answers.
     """
 
-    def __init__(self, url: str, *, token: str = "", from_slot: Slot | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str = "",
+        from_slot: Slot | None = None,
+        on_turn: Callable[[], None] | None = None,
+    ) -> None:
         self._call = _call(url, "Subscribe", token)
+        self._call.on_turn = on_turn
         self._first = subscription(from_slot)
 
     def __enter__(self) -> Self:

@@ -10,7 +10,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
@@ -53,6 +53,7 @@ _ACKNOWLEDGED = 1_048_576
 _LARGEST_FRAME = 1_048_576
 _READ = 262_144
 _PREFIX = 5
+_TURN_SECONDS = 1.0
 
 
 class GrpcStatus(Exception):
@@ -80,6 +81,8 @@ class GrpcStream:
         connect_seconds: float = 10.0,
         silence_seconds: float = 60.0,
     ) -> None:
+        # Called at least every second while somebody iterates.
+        self.on_turn: Callable[[], None] | None = None
         self._silence = silence_seconds
         self._closed = False
         self._socket = _connect(url, connect_seconds)
@@ -143,7 +146,9 @@ class GrpcStream:
             yield from self._messages()
             if self._status is not None:
                 raise self._status
-            if not self._is_readable(min(self._silence / 3, 20.0)):
+            if self.on_turn is not None:
+                self.on_turn()
+            if not self._is_readable(min(self._silence / 3, _TURN_SECONDS)):
                 now = time.monotonic()
                 if now - heard_at > self._silence:
                     raise GrpcStatus(UNAVAILABLE, f"nothing came for {self._silence:.0f} s")

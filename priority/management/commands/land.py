@@ -13,10 +13,13 @@ from solders.keypair import Keypair
 
 from access import heartbeats
 from chain.derived_keys import derived_keypair
+from embedded.notify import progress
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults
 
 log = logging.getLogger(__name__)
+
+_PROGRESS_SECONDS = 0.5
 
 
 class Command(BaseCommand):
@@ -43,7 +46,7 @@ class Command(BaseCommand):
             nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
             with_faucet=settings.LOCALNET,
         )
-        heartbeats.start("lander")
+        heartbeats.start("lander", by_progress=True)
         asyncio.run(_land(orders))
 
 
@@ -52,8 +55,16 @@ async def _land(orders: Orders) -> None:
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, lander.stop)
+    turning = asyncio.create_task(_report_progress())
     await lander.run()
+    turning.cancel()
     log.info("stopped")
+
+
+async def _report_progress() -> None:
+    while True:
+        progress()
+        await asyncio.sleep(_PROGRESS_SECONDS)
 
 
 def _engine_url() -> str:

@@ -35,6 +35,10 @@ from tipping.services import batches
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 # A localnet that does not come up must not keep the service's own addresses from being told.
 _LOCALNET_PATIENCE_SECONDS = 20.0
+# What of our Procfile reports progress from its start on.
+_REPORTING = frozenset(
+    ("localnet", "web", "worker", "ingest", "simulations", "follower", "lander", "beat")
+)
 
 
 class Command(BaseCommand):
@@ -100,6 +104,7 @@ class Command(BaseCommand):
                 servers=servers,
                 on_tick=_greeting(credentials, host, port, run_dir),
                 left_out=left_out.keys(),
+                expected=_REPORTING if procfile == settings.ROOT / "Procfile" else frozenset(),
                 in_json=_in_json(),
             )
         finally:

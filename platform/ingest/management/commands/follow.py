@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from access import heartbeats
 from access.outages import AWAY
+from embedded.notify import allowed, progress
 from ingest.errors import WrongChain
 from ingest.follower import ChainBroken, Follower, Source
 from ingest.follower_state import FollowerState, publish
@@ -25,6 +26,8 @@ from ingest.teller import Teller
 log = logging.getLogger(__name__)
 
 _LOCK_SECONDS = 2.0
+# Connecting and a statement have deadlines of their own, which add up to less.
+_DATABASE_SECONDS = 40.0
 # Slots that are not final yet stay in memory; beyond this the oldest are given up, with a cause.
 _ASSEMBLER_BYTES = 1 << 30
 
@@ -39,7 +42,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.UPSTREAM_GEYSER_URL and not settings.UPSTREAM_RPC_URL:
             raise CommandError("nothing to follow: set UPSTREAM_GEYSER_URL or UPSTREAM_RPC_URL")
-        heartbeats.start("follower")
+        heartbeats.start("follower", by_progress=True)
         stopping = threading.Event()
         lock = SourceLock(str(settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL))
         for signum in (signal.SIGINT, signal.SIGTERM):
@@ -79,14 +82,16 @@ def _take(lock: SourceLock, stopping: threading.Event) -> bool:
     said = ""
     while not stopping.is_set():
         try:
-            if lock.take():
-                return True
+            with allowed(_DATABASE_SECONDS):
+                if lock.take():
+                    return True
             text = "another process follows already: waiting for its end"
         except AWAY as error:
             text = f"waiting for the database: {str(error).strip()}"
         if text != said:
             log.info("%s", text)
             said = text
+        progress()
         stopping.wait(_LOCK_SECONDS)
     return False
 

@@ -1,0 +1,83 @@
+"""What a Celery worker does so that a hang of it is noticed: of its loop, or of a pool process."""
+
+import logging
+import os
+import signal
+import time
+from typing import Any
+
+import psutil
+from celery import bootsteps
+from celery.worker.consumer import Consumer
+
+from access import heartbeats
+from embedded.notify import allowed, progress
+
+log = logging.getLogger(__name__)
+
+# A stopped pool process is killed: the worker starts another, and its task comes back.
+STOPPED_SECONDS = 10.0
+
+
+class Progress(bootsteps.StartStopStep):
+    """Every second, from the loop that takes tasks: progress to the supervisor, and a heartbeat
+    unless a pool process is stopped.
+    """
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def __init__(self, consumer: Any, **options: Any) -> None:
+        super().__init__(consumer, **options)
+        self._timer: Any = None
+        self._stopped: dict[int, float] = {}
+
+    def start(self, consumer: Any) -> None:
+        self.stop(consumer)
+        self._turn(consumer)
+        self._timer = consumer.timer.call_repeatedly(heartbeats.SECONDS, self._turn, (consumer,))
+
+    def stop(self, consumer: Any) -> None:
+        if self._timer is not None:
+            consumer.timer.cancel(self._timer)
+            self._timer = None
+
+    def _turn(self, consumer: Any) -> None:
+        progress()
+        if not self._end_the_stopped(consumer):
+            heartbeats.beat_quietly(kind_of(consumer.hostname))
+
+    def _end_the_stopped(self, consumer: Any) -> bool:
+        """Whether a pool process is stopped."""
+        now = time.monotonic()
+        pids = [pid for pid in consumer.pool.info.get("processes", ()) if _is_stopped(pid)]
+        self._stopped = {pid: self._stopped.get(pid, now) for pid in pids}
+        for pid, since in self._stopped.items():
+            if now - since >= STOPPED_SECONDS:
+                log.warning(
+                    "pool process %d is stopped for %.0f s: killed, its task runs again",
+                    pid,
+                    now - since,
+                )
+                os.kill(pid, signal.SIGKILL)
+        return bool(pids)
+
+
+class WatchedConsumer(Consumer):
+    """Waiting for the broker is progress, too: it is tried again every few seconds."""
+
+    def ensure_connected(self, conn: Any) -> Any:
+        with allowed(float("inf")):
+            return super().ensure_connected(conn)
+
+
+def kind_of(hostname: str) -> str:
+    """`ingest` of a worker that was started with --hostname ingest@%h."""
+    kind = hostname.partition("@")[0]
+    return "worker" if kind == "celery" else kind
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    except psutil.Error:
+        return False

@@ -1,0 +1,68 @@
+"""What a caller is answered while something that the service needs is away."""
+
+from typing import ClassVar
+
+from access import outages
+from jsonrpc.errors import RpcError
+
+_RETRY_SECONDS = 2
+# What is full stays so until somebody frees it.
+_FULL_SECONDS = 30
+
+
+class ServiceOutage(RpcError):
+    """Something that the service needs is away. HTTP 503 where the answer is no JSON-RPC."""
+
+    code = -32005
+    reason = "service_outage"
+    status: ClassVar[int] = 503
+    abstract: ClassVar[bool] = True
+    text: ClassVar[str] = ""
+    retry_seconds: ClassVar[int] = _RETRY_SECONDS
+
+    def __init__(self) -> None:
+        super().__init__(self.text, data={"retryAfterSeconds": self.retry_seconds})
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.retry_seconds)}
+
+
+class DatabaseUnavailable(ServiceOutage):
+    """The database does not answer: what is stored cannot be read now."""
+
+    reason = "database_unavailable"
+    text = "The database does not answer at the moment: try again"
+
+
+class DatabaseFull(ServiceOutage):
+    """The database's disk is full: nothing can be stored until the operator frees some."""
+
+    reason = "database_full"
+    text = "The database cannot write, its disk is full: try again later"
+    retry_seconds = _FULL_SECONDS
+
+
+class RedisUnavailable(ServiceOutage):
+    """Redis, which holds what waits, does not answer."""
+
+    reason = "redis_unavailable"
+    text = "Redis does not answer at the moment: try again"
+
+
+class RedisFull(ServiceOutage):
+    """Redis takes no writes, its disk or memory is full, until the operator frees some."""
+
+    reason = "redis_full"
+    text = "Redis cannot write, its disk or memory is full: try again later"
+    retry_seconds = _FULL_SECONDS
+
+
+_KINDS: dict[str, type[ServiceOutage]] = {
+    kind.reason: kind for kind in (DatabaseUnavailable, DatabaseFull, RedisUnavailable, RedisFull)
+}
+
+
+def outage_of(error: BaseException) -> RpcError | None:
+    """The refusal that names what is away, or None for an error of another kind."""
+    found = outages.outage_of(error)
+    return None if found is None else _KINDS[found.name]()

@@ -1,0 +1,111 @@
+"""Heartbeats say that a process's work goes on, not only that it lives."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+
+from access import heartbeats
+
+pytestmark = pytest.mark.usefixtures("empty_redis")
+
+_START = """
+import os, sys, time
+sys.path[:0] = ["platform", "."]
+import django
+django.setup()
+from access import heartbeats
+from embedded.notify import progress
+heartbeats.start("lander", by_progress=True)
+"""
+# One whose loop goes on until it is told to hang, though its threads live on.
+_LOOP = """
+import select
+while not select.select([sys.stdin], [], [], 0.1)[0]:
+    progress()
+time.sleep(600)
+"""
+_PATIENCE_SECONDS = 60.0
+
+
+@contextlib.contextmanager
+def looping() -> "Iterator[subprocess.Popen[str]]":
+    command = [sys.executable, "-c", _START + _LOOP]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def lander() -> tuple[int, int]:
+    """How many make progress, and how many make none."""
+    found = heartbeats.kinds(now=time.time()).get("lander")
+    return (0, 0) if found is None else (found.alive, found.silent)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def stopped(process: "subprocess.Popen[str]") -> None:
+    process.send_signal(signal.SIGSTOP)
+
+
+def busy_for_ever(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    process.stdin.write("hang\n")
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize("hang", [stopped, busy_for_ever])
+def test_a_process_whose_loop_does_not_turn_is_silent(hang: Any) -> None:
+    with looping() as process:
+        until(lambda: lander() == (1, 0))
+        hang(process)
+        until(lambda: lander() == (0, 1))
+        process.kill()
+        process.wait()
+        # There is none any more: it is missing, and does not hang.
+        assert lander() == (0, 0)
+
+
+def test_one_that_hangs_beside_one_that_works_is_seen() -> None:
+    with looping() as hung, looping():
+        until(lambda: lander() == (2, 0))
+        stopped(hung)
+        until(lambda: lander() == (1, 1))
+
+
+def test_where_redis_takes_no_writes_heartbeats_are_not_known() -> None:
+    heartbeats.beat("worker")
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        before = client.config_get("maxmemory")["maxmemory"]
+        client.config_set("maxmemory", "1")
+        try:
+            with pytest.raises(redis.RedisError):
+                heartbeats.kinds(now=time.time())
+        finally:
+            client.config_set("maxmemory", before)
+    assert heartbeats.kinds(now=time.time())["worker"].alive == 1
+
+
+def test_a_process_that_ends_in_order_is_not_hung() -> None:
+    command = [sys.executable, "-c", _START + "progress(); time.sleep(2)"]
+    process = subprocess.Popen(command)
+    until(lambda: lander() == (1, 0))
+    assert process.wait(timeout=_PATIENCE_SECONDS) == 0
+    later = heartbeats.kinds(now=time.time() + heartbeats.MISSING_SECONDS + 1)["lander"]
+    assert (later.alive, later.silent) == (0, 0)
+    assert os.getpid() != process.pid

@@ -1,0 +1,151 @@
+"""The supervisor's watchdog, on real processes that are stopped."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from embedded.run_state import ProgramState, read_run_state
+
+SHELF = Path(__file__).resolve().parent.parent.parent / "platform"
+_PATIENCE_SECONDS = 60.0
+
+# Reports progress four times a second; `silent` reports none, as a program of somebody else's.
+_PROGRAM = """
+import sys, time
+from embedded.notify import progress
+while True:
+    if sys.argv[1] == "reports":
+        progress()
+    time.sleep(0.25)
+"""
+
+_SUPERVISE = """
+import json, os, sys
+from pathlib import Path
+from config.supervisor import supervise
+from config.watchdog import Patience
+from embedded.servers import Servers
+supervise(
+    Path(sys.argv[1]),
+    environment=dict(os.environ),
+    servers=Servers(Path(sys.argv[2])),
+    on_tick=lambda: None,
+    expected=frozenset(json.loads(sys.argv[3])),
+    patience=Patience(silent=2.0, start=float(sys.argv[4])),
+)
+"""
+
+
+@dataclass
+class Supervised:
+    """A supervisor of a few programs, in a process of its own."""
+
+    run_dir: Path
+    process: "subprocess.Popen[str]"
+
+    def programs(self) -> dict[str, ProgramState]:
+        state = read_run_state(self.run_dir)
+        return {} if state is None else state.programs
+
+    def until(self, is_so: Callable[[dict[str, ProgramState]], bool]) -> dict[str, ProgramState]:
+        """The programs, as soon as it is so."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            found = self.programs()
+            if found and is_so(found):
+                return found
+            assert self.process.poll() is None and time.monotonic() < deadline, found
+            time.sleep(0.05)
+
+    def output(self) -> str:
+        return (self.run_dir / "output").read_text()
+
+
+Supervise = Callable[..., Supervised]
+
+
+@pytest.fixture(params=["short", "deep"])
+def run_dir(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A socket's path has 107 bytes at most."""
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-supervisor-"))
+    run = folder / ("d" * 100 if request.param == "deep" else "run")
+    run.mkdir()
+    yield run
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def supervise(run_dir: Path) -> Iterator[Supervise]:
+    started: list[Supervised] = []
+
+    def start(
+        *programs: str, expected: tuple[str, ...] = (), start_seconds: float = 60
+    ) -> Supervised:
+        (run_dir / "program.py").write_text(_PROGRAM)
+        procfile = run_dir / "Procfile"
+        lines = [f"{name}: {sys.executable} {run_dir}/program.py {name}\n" for name in programs]
+        procfile.write_text("".join(lines))
+        words = [str(procfile), str(run_dir), json.dumps(expected), str(start_seconds)]
+        with (run_dir / "output").open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _SUPERVISE, *words],
+                env={**os.environ, "PYTHONPATH": str(SHELF), "PYTHONUNBUFFERED": "1"},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        started.append(Supervised(run_dir, process))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.send_signal(signal.SIGTERM)
+        each.process.wait(timeout=_PATIENCE_SECONDS)
+
+
+def test_a_stopped_program_is_called_hung_killed_and_started_again(supervise: Supervise) -> None:
+    run = supervise("reports", "silent")
+    before = run.until(lambda found: found["reports"].state == "running")["reports"]
+    assert before.pid is not None and before.restarts == 0
+    os.kill(before.pid, signal.SIGSTOP)
+    after = run.until(lambda found: found["reports"].restarts == 1)["reports"]
+    assert after.pid != before.pid and not psutil.pid_exists(before.pid)
+    run.until(lambda found: found["reports"].state == "running")
+    assert (
+        f"reports makes no progress for 2 s (process {before.pid}, stopped): killed" in run.output()
+    )
+    assert "reports ended (signal SIGKILL); starts again in 1 s" in run.output()
+    # Nobody has said that it reports progress, and it never did: it is left alone.
+    assert run.programs()["silent"].state == "unwatched"
+    assert run.programs()["silent"].restarts == 0
+
+
+def test_a_program_that_must_report_progress_has_its_time_to_start(supervise: Supervise) -> None:
+    run = supervise("silent", expected=("silent",), start_seconds=3)
+    first = run.until(lambda found: found["silent"].state == "starting")["silent"]
+    run.until(lambda found: found["silent"].restarts == 1)
+    assert (
+        f"silent makes no progress for 3 s (process {first.pid}, sleeping): killed" in run.output()
+    )
+
+
+def test_what_a_supervisor_leaves_behind_is_not_taken_for_a_run(
+    supervise: Supervise, run_dir: Path
+) -> None:
+    run = supervise("reports")
+    run.until(lambda found: found["reports"].state == "running")
+    run.process.send_signal(signal.SIGTERM)
+    assert run.process.wait(timeout=_PATIENCE_SECONDS) == 0
+    assert read_run_state(run_dir) is None
+    assert list((run_dir / "notify").iterdir()) == []

@@ -1,0 +1,105 @@
+"""What callers are told while the database or Redis is away, or full."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+from django.db import DatabaseError, OperationalError, connection
+
+from gateway.outages import DatabaseFull, outage_of
+
+
+@pytest.fixture
+def database_away(
+    transactional_db: None, api_key: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """A key that this process knows already; no new connection can be made."""
+    for _ in range(2):
+        assert post(client, "/historical", api_key, "getFirstAvailableBlock").status_code == 200
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "HOST", "/nonexistent")
+    yield api_key
+    monkeypatch.undo()
+
+
+def post(client: Any, path: str, key: str, *methods: str) -> Any:
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": []}
+        for number, method in enumerate(methods)
+    ]
+    return client.post(
+        path,
+        json.dumps(calls if len(calls) > 1 else calls[0]),
+        content_type="application/json",
+        headers={"Authorization": key, "Host": "localhost"},
+    )
+
+
+def test_a_call_names_the_database_and_when_to_come_again(
+    client: Any, database_away: str, caplog: Any
+) -> None:
+    answer = post(client, "/historical", database_away, "getFirstAvailableBlock")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (200, -32005)
+    assert error["data"] == {"reason": "database_unavailable", "retryAfterSeconds": 2}
+    assert answer["Retry-After"] == "2"
+    assert b"nonexistent" not in answer.content
+    assert [each.exc_info for each in caplog.records if each.name == "jsonrpc.dispatch"] == [None]
+
+
+def test_each_call_of_a_batch_names_it(client: Any, database_away: str) -> None:
+    answer = post(client, "/historical", database_away, "getFirstAvailableBlock", "nonsense")
+    first, second = (each["error"] for each in answer.json())
+    assert first["data"]["reason"] == "database_unavailable"
+    assert second["data"]["reason"] == "method_not_found"
+
+
+def of(kind: type[psycopg.Error], text: str = "") -> DatabaseError:
+    """As Django passes it on."""
+    error = OperationalError(text)
+    error.__cause__ = kind(text)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (of(psycopg.OperationalError), "database_unavailable"),
+        (psycopg.InterfaceError("the connection is closed"), "database_unavailable"),
+        (of(psycopg.errors.AdminShutdown), "database_unavailable"),
+        (of(psycopg.errors.DiskFull), "database_full"),
+        (psycopg.errors.DiskFull("no space left"), "database_full"),
+        (redis.ConnectionError("refused"), "redis_unavailable"),
+        (redis.TimeoutError("timed out"), "redis_unavailable"),
+        (redis.BusyLoadingError("LOADING"), "redis_unavailable"),
+        (redis.ResponseError("MISCONF Errors writing to the AOF file"), "redis_full"),
+        (redis.OutOfMemoryError("OOM command not allowed"), "redis_full"),
+    ],
+)
+def test_what_is_away_or_full_has_a_name(error: Exception, reason: str) -> None:
+    found = outage_of(error)
+    assert found is not None and found.reason == reason
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        # The server answered: the statement was too slow, or is wrong.
+        of(psycopg.errors.QueryCanceled),
+        of(psycopg.errors.LockNotAvailable),
+        psycopg.errors.UndefinedTable("no such table"),
+        redis.ResponseError("WRONGTYPE"),
+        DatabaseError("a bug of ours"),
+        ValueError("a bug of ours"),
+    ],
+)
+def test_what_is_our_own_fault_stays_so(error: Exception) -> None:
+    assert outage_of(error) is None
+
+
+def test_a_full_disk_is_not_asked_again_at_once() -> None:
+    assert DatabaseFull().headers() == {"Retry-After": "30"}
+    assert DatabaseFull.status == 503
