@@ -12,9 +12,9 @@ from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
-from config.secrets_kept import kept_secret_key, kept_tip_seed, metrics_token
+from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
-from embedded.addresses import database_settings, embedded_addresses
+from embedded.addresses import database_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -142,6 +142,8 @@ FATES_URL = env.http_url("FATES_URL", "")
 
 DEBUG = env.boolean("DEBUG", False)
 SECRET_KEY = os.environ.get("SECRET_KEY", "") or kept_secret_key(RUN_DIR)
+# Signs backups in place of SECRET_KEY, which stands in the backup where the run directory keeps it.
+BACKUP_KEY_FILE = env.text("BACKUP_KEY_FILE", "")
 # What Prometheus has to send as a bearer token to read /metrics.
 METRICS_TOKEN = env.text("METRICS_TOKEN", "") or metrics_token(SECRET_KEY)
 # [::1] and 127.0.0.1 so that a fresh `make run` answers whatever "localhost" resolves to.
@@ -222,8 +224,7 @@ TEMPLATES = [
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
-_embedded = embedded_addresses(RUN_DIR)
-DATABASE_URL = env.text("DATABASE_URL", _embedded.database_url)
+DATABASE_URL = env.text("DATABASE_URL", "") or kept_addresses(RUN_DIR, "DATABASE_URL").database_url
 # A statement gives up before the client does, and a lock before the statement, so that the error
 # says what it was waiting for. 0: no limit (the supervisor's migrations).
 STATEMENT_TIMEOUT_MS = env.integer("STATEMENT_TIMEOUT_MS", 15_000)
@@ -255,7 +256,7 @@ DATABASES = {"default": _database}
 
 # --- Redis ----------------------------------------------------------------------------------------
 
-REDIS_URL = env.redis_url("REDIS_URL", _embedded.redis_url)
+REDIS_URL = env.redis_url("REDIS_URL", lambda: kept_addresses(RUN_DIR, "REDIS_URL").redis_url)
 # For django-ratelimit: fixed windows per address, counted in one place for all processes. redis-py
 # retries for 4 s by default; a request cannot wait that long for a limit.
 CACHES = {
