@@ -182,6 +182,7 @@ INSTALLED_APPS = [
 # call), so sessions, sign-in, CSRF and static files stand behind AdminMiddleware.
 MIDDLEWARE = [
     "gateway.middleware.HostMiddleware",
+    "config.page_headers.PageHeadersMiddleware",
     "config.middleware.AdminMiddleware",
 ]
 ADMIN_PATHS = ("/admin/", "/static/", "/portal/", "/docs/")
