@@ -1,5 +1,7 @@
 """Where the embedded servers of a run directory listen, known without starting anything."""
 
+import contextlib
+import errno
 import hashlib
 import os
 from dataclasses import dataclass
@@ -57,9 +59,12 @@ def needs_short_name(run_dir: Path) -> bool:
 
 def embedded_addresses(run_dir: Path) -> Addresses:
     """The servers' addresses with the passwords that the run directory keeps: the same in every
-    process of the account; starts nothing. Raises OSError where the folder is not this account's.
+    process of the account; starts nothing. Raises OSError where the folder, or the link that stands
+    for it, is another account's, which would be sent the passwords.
     """
     passwords = server_passwords(run_dir)
+    if needs_short_name(run_dir):
+        _check_owner(short_name(run_dir), run_dir)
     socket = quote(str(valkey_folder(_seen_as(run_dir)) / _VALKEY_SOCKET), safe="/")
     return Addresses(
         database_url=database_url(run_dir, password=passwords.database),
@@ -107,6 +112,12 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": options.pop("port", "") or str(port or ""),
         "OPTIONS": options,
     }
+
+
+def _check_owner(link: Path, run_dir: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if link.lstat().st_uid not in (0, os.geteuid(), run_dir.stat().st_uid):
+            raise PermissionError(errno.EPERM, "a link of another account", str(link))
 
 
 def _seen_as(run_dir: Path) -> Path:

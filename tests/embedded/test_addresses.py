@@ -1,5 +1,6 @@
 """Where the servers of a run directory listen."""
 
+import os
 import stat
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -94,3 +95,17 @@ def test_a_url_that_names_no_postgresql_database_is_refused_without_its_password
     with pytest.raises(BadDatabaseUrl) as refusal:
         database_settings(url)
     assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_no_password_is_sent_by_a_link_that_another_account_made(tmp_path: Path) -> None:
+    deep = tmp_path / ("deep-" * 30)
+    link = short_name(deep)
+    link.symlink_to(deep)
+    try:
+        assert str(link) in embedded_addresses(deep).redis_url
+        os.lchown(link, 12_345, 12_345)
+        with pytest.raises(PermissionError, match="another account"):
+            embedded_addresses(deep)
+    finally:
+        link.unlink()
