@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from embedded.addresses import embedded_addresses
 from embedded.servers import start_servers, stop_servers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +39,7 @@ def database() -> Iterator[Path]:
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        print(f"database: {embedded_addresses(run_dir).database_url}", file=sys.stderr)
+        print(f"run directory: {run_dir}", file=sys.stderr)
         yield run_dir
     finally:
         stop_servers(servers)

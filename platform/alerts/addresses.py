@@ -11,13 +11,50 @@ from alerts.errors import BadAddress
 
 MOST_CHARACTERS = 500
 _PORTS = {"http": 80, "https": 443}
-# Networks whose addresses carry an IPv4 address, at this bit from the right: what is behind the
+# Reachable by no configuration. Cloud instances read their credentials from the metadata services;
+# two of these lie outside every reserved network or inside one that a private installation uses.
+_NEVER = {
+    "the address of a cloud's metadata service": (
+        "168.63.129.16/32",  # Azure
+        "100.100.100.200/32",  # Alibaba
+        "192.0.0.192/32",  # Oracle
+        "fd00:ec2::/32",  # Amazon
+        "fd00:c1::a9fe:a9fe/128",  # Oracle
+        "fd20:ce::254/128",  # Google
+    ),
+    # 169.254.169.254 is here too.
+    "a link-local address": ("169.254.0.0/16", "fe80::/10"),
+    "an address of many machines (multicast)": ("224.0.0.0/4", "ff00::/8"),
+    "no address of a machine": ("0.0.0.0/8", "255.255.255.255/32", "::/128"),
+    "an address of a reserved network": ("192.88.99.0/24", "3fff::/20"),
+}
+# What the IANA special-purpose registries call not globally reachable. Addresses that are, inside
+# such a block (192.0.0.9, 2001:20::/28), belong to protocols other than HTTP.
+_RESERVED = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        *("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.0.0.0/24"),
+        *("192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.168.0.0/16"),
+        *("192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4"),
+        *("2001::/23", "2001:db8::/32", "2620:4f:8000::/48"),
+    )
+)
+# All of IPv6 that is allocated for global unicast; ::1, 100::/64, 5f00::/16, fc00::/7 and the
+# deprecated ::/96 and fec0::/10 are outside.
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_FORBIDDEN = [(ipaddress.ip_network(n), why) for why, listed in _NEVER.items() for n in listed]
+
+# Networks whose addresses stand for an IPv4 address, at this bit from the right: what is behind the
 # translator counts.
 _CARRIERS = (
     (ipaddress.IPv6Network("::ffff:0:0/96"), 0),
+    (ipaddress.IPv6Network("::ffff:0:0:0/96"), 0),
     (ipaddress.IPv6Network("64:ff9b::/96"), 0),
     (ipaddress.IPv6Network("2002::/16"), 80),
 )
+_IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
+_LOCAL_TRANSLATION = ipaddress.IPv6Network("64:ff9b:1::/48")
+_TEREDO = ipaddress.IPv6Network("2001::/32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +141,51 @@ def _judged(host: str, found: list[Any], *, private_allowed: bool) -> list[Place
 
 
 def why_refused(address: IPv4Address | IPv6Address, *, private_allowed: bool) -> str | None:
-    """What the address is that nothing may be posted to it, or None."""
-    address = _carried(address)
-    if address.is_multicast:
-        return "an address of many machines (multicast)"
-    if address.is_unspecified:
-        return "no address of a machine"
-    if address.is_link_local:
-        # Cloud machines find their credentials at such an address: nobody's webhook is there.
-        return "a link-local address"
+    """Why nothing may be posted to the address, or None. An address that stands for an IPv4 address
+    is judged as that one.
+    """
+    carried, transparent = _carried(address)
+    # A translated address is judged by what is behind it alone, any other one by itself too.
+    for each in carried if transparent else (address, *carried):
+        for network, why in _FORBIDDEN:
+            if each in network:
+                return why
     if private_allowed:
         return None
-    if address.is_loopback:
-        return "this machine itself"
-    if not address.is_global or address.is_reserved or getattr(address, "is_site_local", False):
-        return "an address of a private or reserved network"
+    for each in carried if transparent else (address,):
+        if each.is_loopback:
+            return "this machine itself"
+        outside = isinstance(each, IPv6Address) and each not in _GLOBAL_UNICAST
+        if outside or any(each in network for network in _RESERVED):
+            return "an address of a private or reserved network"
     return None
 
 
-def _carried(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    if isinstance(address, IPv6Address):
-        for network, shift in _CARRIERS:
-            if address in network:
-                return IPv4Address(int(address) >> shift & 0xFFFFFFFF)
-    return address
+def _carried(address: IPv4Address | IPv6Address) -> tuple[list[IPv4Address], bool]:
+    """The IPv4 addresses that an IPv6 address may stand for, and whether it is nothing else."""
+    if isinstance(address, IPv4Address):
+        return [], False
+    number = int(address)
+    for network, shift in _CARRIERS:
+        if address in network:
+            return [IPv4Address(number >> shift & 0xFFFFFFFF)], True
+    if address in _IPV4_COMPATIBLE and number > 1:  # not :: and ::1
+        return [IPv4Address(number)], False
+    if address in _TEREDO:
+        return [IPv4Address(~number & 0xFFFFFFFF), IPv4Address(number >> 64 & 0xFFFFFFFF)], False
+    if address in _LOCAL_TRANSLATION:
+        return _places_of_rfc_6052(number), False
+    return [], False
+
+
+def _places_of_rfc_6052(number: int) -> list[IPv4Address]:
+    """The IPv4 addresses that an address of a translator's own prefix may hold: for prefixes of 96,
+    64, 56 and 48 bits. Bits 64 to 71 are no part of it.
+    """
+    joined = number >> 64 << 56 | number & (1 << 56) - 1
+    found = [IPv4Address(number & 0xFFFFFFFF)]
+    found += [IPv4Address(joined >> 88 - prefix & 0xFFFFFFFF) for prefix in (64, 56, 48)]
+    return [each for each in found if each.packed[0]]  # the zeros around it are no address
 
 
 def _ascii(host: str) -> str:

@@ -14,6 +14,7 @@ UNFOLD: dict[str, Any] = {
     "BORDER_RADIUS": "6px",
     "DASHBOARD_CALLBACK": "config.admin_home.dashboard",
     "STYLES": [lambda request: static("tidemark/admin.css")],
+    "SCRIPTS": [lambda request: static("tidemark/strict.js")],
     "SITE_FAVICONS": [
         {
             "rel": "icon",

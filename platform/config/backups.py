@@ -6,28 +6,23 @@ the seconds between "accepted" and the database.
 """
 
 import hashlib
-import json
 import os
 import shutil
 import sqlite3
-import stat
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from config.backup_seals import BadBackup, check_seal, seal
+from config.private_files import read_from, write_new
 from embedded.tools import run_tool
 
-_MANIFEST = "manifest.json"
 _DATABASE = "database"
 _LOCALNET = "localnet.sqlite3"
 # What cannot be had anew, by the name in the run directory: the keys of all tip addresses, what
 # signs sessions, and the secrets of the demo keys, of which the database has digests alone.
 _SECRETS = ("tip_seed", "secret_key", "credentials.json")
-
-
-class BadBackup(Exception):
-    """A folder that is no backup, or not as it was written; the text says what is wrong."""
 
 
 def make_backup(
@@ -36,13 +31,14 @@ def make_backup(
     database_url: str,
     run_dir: Path,
     localnet: Path | None,
+    key: bytes,
     jobs: int,
     now: datetime,
 ) -> dict[str, Any]:
-    """Writes the folder, which must not be there yet, whole or not at all: its manifest. The
-    service may go on meanwhile. Raises BadBackup, ToolFailed and OSError.
+    """Writes the folder, which must not be there yet, whole or not at all: its manifest, which is
+    signed with the key. The service may go on meanwhile. Raises BadBackup, ToolFailed and OSError.
     """
-    if folder.exists():
+    if os.path.lexists(folder):
         raise BadBackup(f"{folder} is there already: name a new folder")
     draft = folder.with_name(f"{folder.name}.unfinished")
     if draft.exists():
@@ -53,69 +49,57 @@ def make_backup(
         "pg_dump", database_url, [*options, "--compress=gzip:1", f"--file={draft / _DATABASE}"]
     )
     for name in _SECRETS:
-        if (run_dir / name).exists():
-            _copy_private(run_dir / name, draft / name)
+        if os.path.lexists(run_dir / name):
+            _copy(_a_file(run_dir / name), draft / name)
     # After the database: its chain must not be older than what was stored of it.
-    if localnet is not None and localnet.exists():
-        copied = sqlite3.connect(draft / _LOCALNET)
-        with closing(sqlite3.connect(localnet)) as chain, closing(copied) as copy:
+    if localnet is not None and os.path.lexists(localnet):
+        write_new(draft / _LOCALNET).close()
+        chain = sqlite3.connect(_a_file(localnet))
+        with closing(chain), closing(sqlite3.connect(draft / _LOCALNET)) as copy:
             chain.backup(copy)
-    files = [path for path in sorted(draft.rglob("*")) if path.is_file()]
-    manifest = {
-        "made_at": now.isoformat(),
-        "bytes": sum(path.stat().st_size for path in files),
-        "files": {str(path.relative_to(draft)): _digest(path) for path in files},
-    }
-    text = json.dumps(manifest, indent=2) + "\n"
-    (draft / _MANIFEST).write_text(text, encoding="utf-8")
+    manifest = seal(draft, {"made_at": now.isoformat()}, key)
     draft.rename(folder)
     return manifest
 
 
-def check_backup(folder: Path) -> dict[str, Any]:
-    """The manifest, once every file is as it was written. Raises BadBackup."""
-    try:
-        manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        expected = dict(manifest["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise BadBackup(f"{folder} is no backup: it has no {_MANIFEST} that can be read") from None
-    there = {
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != _MANIFEST
-    }
-    for name in sorted(expected.keys() | there):
-        if name not in there:
-            raise BadBackup(f"{folder}: {name} is missing")
-        if name not in expected or _digest(folder / name) != expected[name]:
-            raise BadBackup(f"{folder}: {name} is not as it was written")
+def check_backup(folder: Path, *, key: bytes | None) -> dict[str, Any]:
+    """The manifest, once it is signed with the key (None: whoever signed it) and every file is as
+    it was written. Raises BadBackup.
+    """
+    manifest = check_seal(folder, key)
+    if not isinstance(manifest.get("made_at"), str):
+        raise BadBackup(f"{folder} is no backup: its manifest does not say when it was made")
     return manifest
 
 
-def restore_secrets(folder: Path, run_dir: Path) -> list[str]:
+def restore_secrets(folder: Path, run_dir: Path, *, manifest: dict[str, Any]) -> list[str]:
     """Puts the secrets into the run directory: which. One that stands there already, as every
-    command makes them, is kept beside as NAME.before.
+    command makes them, is kept beside as NAME.before. Raises BadBackup.
     """
-    run_dir.mkdir(parents=True, exist_ok=True)
-    kept = [name for name in _SECRETS if (folder / name).exists()]
+    run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    kept = [name for name in _SECRETS if name in manifest["files"]]
     for name in kept:
-        there = run_dir / name
-        if there.exists() and there.read_bytes() != (folder / name).read_bytes():
+        there, draft = run_dir / name, run_dir / f"{name}.{os.getpid()}"
+        draft.unlink(missing_ok=True)
+        _copy(folder / name, draft, expected=manifest["files"][name])
+        if os.path.lexists(there) and (
+            there.is_symlink() or there.read_bytes() != draft.read_bytes()
+        ):
             there.rename(run_dir / f"{name}.before")
-        _copy_private(folder / name, there)
+        draft.rename(there)
     return kept
 
 
-def restore_localnet(folder: Path, localnet: Path) -> bool:
+def restore_localnet(folder: Path, localnet: Path, *, manifest: dict[str, Any]) -> bool:
     """Puts localnet's chain in its place; False when the backup has none. Raises BadBackup where a
     chain stands there.
     """
-    if not (folder / _LOCALNET).exists():
+    if _LOCALNET not in manifest["files"]:
         return False
-    if localnet.exists():
+    if os.path.lexists(localnet):
         raise BadBackup(f"{localnet} holds a chain: move it away")
-    localnet.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / _LOCALNET, localnet)
+    localnet.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _copy(folder / _LOCALNET, localnet, expected=manifest["files"][_LOCALNET])
     return True
 
 
@@ -125,14 +109,23 @@ def restore_database(folder: Path, *, database_url: str, jobs: int) -> None:
     run_tool("pg_restore", database_url, [*options, str(folder / _DATABASE)])
 
 
-def _copy_private(source: Path, target: Path) -> None:
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, stat.S_IRUSR | stat.S_IWUSR)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(source.read_bytes())
-        file.flush()
-        os.fsync(file.fileno())
+def _a_file(path: Path) -> Path:
+    if path.is_symlink() or not path.is_file():
+        raise BadBackup(f"{path} is a link or no file: it is not followed")
+    return path
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _copy(source: Path, target: Path, *, expected: str | None = None) -> None:
+    """A new file of mode 600. With a digest the copy is compared, since the source may have changed
+    after it was checked; then nothing is left of it. Raises BadBackup.
+    """
+    digest = hashlib.sha256()
+    with read_from(source) as reading, write_new(target) as writing:
+        while piece := reading.read(1 << 20):
+            digest.update(piece)
+            writing.write(piece)
+        writing.flush()
+        os.fsync(writing.fileno())
+    if expected is not None and digest.hexdigest() != expected:
+        target.unlink()
+        raise BadBackup(f"{source} was changed while it was read")

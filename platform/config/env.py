@@ -110,9 +110,9 @@ def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
         raise BadEnvironment(f"{name}: {error}; expected 10.0.0.0/8,192.168.1.2") from None
 
 
-def redis_url(name: str, default: str) -> str:
+def redis_url(name: str, default: Callable[[], str]) -> str:
     """A URL that redis-py takes. Its text is not repeated: there may be a password in it."""
-    url = text(name, default)
+    url = text(name, "") or default()
     parts = _split(url)
     if parts is not None and parts.scheme == "unix":
         good = bool(parts.path)

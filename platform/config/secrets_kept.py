@@ -1,12 +1,14 @@
 """Secrets that the environment does not name: made once, kept in the run directory."""
 
 import hmac
-import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from config.env import BadEnvironment
+from embedded.addresses import Addresses, embedded_addresses
+from embedded.passwords import read_or_make
 
 
 def kept_secret_key(run_dir: Path) -> str:
@@ -26,35 +28,26 @@ def metrics_token(secret_key: str) -> str:
     return hmac.new(secret_key.encode(), b"metrics", "sha256").hexdigest()[:40]
 
 
+def kept_addresses(run_dir: Path, setting: str) -> Addresses:
+    """The embedded servers, with the passwords that the run directory keeps; `setting` names
+    another server. Raises BadEnvironment likewise.
+    """
+    with _explained(run_dir, setting):
+        return embedded_addresses(run_dir)
+
+
 def _kept(run_dir: Path, name: str, make: Callable[[], str], setting: str) -> str:
     """The run directory's secret of that name, made at the first call (mode 600)."""
+    with _explained(run_dir, setting):
+        return read_or_make(run_dir, name, make)
+
+
+@contextmanager
+def _explained(run_dir: Path, setting: str) -> Iterator[None]:
     try:
-        return _read_or_make(run_dir, name, make)
+        yield
     except OSError as error:
         raise BadEnvironment(
             f"cannot use the run directory {run_dir}: {error.strerror} ({error.filename});"
             f" TIDEMARK_RUN_DIR names another, or {setting} makes this file needless"
         ) from None
-
-
-def _read_or_make(run_dir: Path, name: str, make: Callable[[], str]) -> str:
-    path = run_dir / name
-    try:
-        return path.read_text(encoding="ascii")
-    except FileNotFoundError:
-        pass
-    run_dir.mkdir(parents=True, exist_ok=True)
-    draft = run_dir / f"{name}.{os.getpid()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(make())
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        # Processes that start together must agree: link() refuses a name that is taken.
-        path.hardlink_to(draft)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
-    return path.read_text(encoding="ascii")

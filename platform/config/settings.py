@@ -13,9 +13,9 @@ from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it her
 from config.endpoint_classes import REST_FRAMEWORK  # noqa: F401  (DRF reads it here)
 from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
-from config.secrets_kept import kept_secret_key, kept_tip_seed, metrics_token
+from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
-from embedded.addresses import database_settings, embedded_addresses
+from embedded.addresses import database_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -156,6 +156,8 @@ SUBMISSION_DAYS = env.integer("SUBMISSION_DAYS", 30, minimum=1)
 
 DEBUG = env.boolean("DEBUG", False)
 SECRET_KEY = os.environ.get("SECRET_KEY", "") or kept_secret_key(RUN_DIR)
+# Signs backups in place of SECRET_KEY, which stands in the backup where the run directory keeps it.
+BACKUP_KEY_FILE = env.text("BACKUP_KEY_FILE", "")
 # What Prometheus has to send as a bearer token to read /metrics.
 METRICS_TOKEN = env.text("METRICS_TOKEN", "") or metrics_token(SECRET_KEY)
 # [::1] and 127.0.0.1 so that a fresh `make run` answers whatever "localhost" resolves to.
@@ -194,6 +196,7 @@ INSTALLED_APPS = [
 # call), so sessions, sign-in, CSRF and static files stand behind AdminMiddleware.
 MIDDLEWARE = [
     "gateway.middleware.HostMiddleware",
+    "config.page_headers.PageHeadersMiddleware",
     "config.middleware.AdminMiddleware",
 ]
 ADMIN_PATHS = ("/admin/", "/static/", "/portal/", "/docs/")
@@ -236,8 +239,7 @@ TEMPLATES = [
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
-_embedded = embedded_addresses(RUN_DIR)
-DATABASE_URL = env.text("DATABASE_URL", _embedded.database_url)
+DATABASE_URL = env.text("DATABASE_URL", "") or kept_addresses(RUN_DIR, "DATABASE_URL").database_url
 # A statement gives up before the client does, and a lock before the statement, so that the error
 # says what it was waiting for. 0: no limit (the supervisor's migrations).
 STATEMENT_TIMEOUT_MS = env.integer("STATEMENT_TIMEOUT_MS", 15_000)
@@ -269,7 +271,7 @@ DATABASES = {"default": _database}
 
 # --- Redis ----------------------------------------------------------------------------------------
 
-REDIS_URL = env.redis_url("REDIS_URL", _embedded.redis_url)
+REDIS_URL = env.redis_url("REDIS_URL", lambda: kept_addresses(RUN_DIR, "REDIS_URL").redis_url)
 # For django-ratelimit: fixed windows per address, counted in one place for all processes. redis-py
 # retries for 4 s by default; a request cannot wait that long for a limit.
 CACHES = {
@@ -357,6 +359,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(RUN_DIR / "beat-schedule")
 # --- the admin ------------------------------------------------------------------------------------
 
 STATIC_URL = "/static/"
+STATICFILES_DIRS = [ROOT / "platform/config/replaced_static"]  # in place of the theme's
 # Served from the packages they came with: nothing to collect, nothing to forget after an upgrade.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3_600

@@ -1,11 +1,15 @@
-"""Where the embedded servers of a run directory listen, told without starting anything."""
+"""Where the embedded servers of a run directory listen, known without starting anything."""
 
+import contextlib
+import errno
 import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from embedded.passwords import server_passwords
 
 # sockaddr_un holds 108 bytes with its closing zero; PostgreSQL appends "/.s.PGSQL.5432".
 _SOCKET_PATH_MAX = 107
@@ -23,9 +27,9 @@ class BadDatabaseUrl(ValueError):
     """DATABASE_URL is not a postgresql:// URL that names a database."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Addresses:
-    """The two servers of one run directory, as their clients write them."""
+    """The two servers of one run directory, as their clients write them, with passwords."""
 
     database_url: str
     redis_url: str
@@ -54,14 +58,29 @@ def needs_short_name(run_dir: Path) -> bool:
 
 
 def embedded_addresses(run_dir: Path) -> Addresses:
-    """The servers' addresses: the same in every process and for every user; starts nothing."""
-    seen_as = short_name(run_dir) if needs_short_name(run_dir) else _absolute(run_dir)
-    socket_folder = quote(str(postgres_folder(seen_as)), safe="/")
-    socket = quote(str(valkey_folder(seen_as) / _VALKEY_SOCKET), safe="/")
+    """The servers' addresses with the passwords that the run directory keeps: the same in every
+    process of the account; starts nothing. Raises OSError where the folder, or the link that stands
+    for it, is another account's, which would be sent the passwords.
+    """
+    passwords = server_passwords(run_dir)
+    if needs_short_name(run_dir):
+        _check_owner(short_name(run_dir), run_dir)
+    socket = quote(str(valkey_folder(_seen_as(run_dir)) / _VALKEY_SOCKET), safe="/")
     return Addresses(
-        database_url=f"postgresql://tidemark@/tidemark?host={socket_folder}&port=5432",
-        redis_url=f"unix://{socket}?db=0",
+        database_url=database_url(run_dir, password=passwords.database),
+        redis_url=f"unix://:{passwords.redis}@{socket}?db=0",
     )
+
+
+def database_url(run_dir: Path, *, password: str, role: str = "tidemark") -> str:
+    """The address of the database `tidemark` in the run directory's PostgreSQL."""
+    folder = quote(str(postgres_folder(_seen_as(run_dir))), safe="/")
+    return f"postgresql://{role}:{password}@/tidemark?host={folder}&port=5432"
+
+
+def is_embedded(url: str, run_dir: Path) -> bool:
+    """Does the DATABASE_URL lead to the run directory's own PostgreSQL?"""
+    return bool(database_settings(url)["HOST"] == str(postgres_folder(_seen_as(run_dir))))
 
 
 def database_settings(url: str) -> dict[str, Any]:
@@ -93,6 +112,16 @@ def database_settings(url: str) -> dict[str, Any]:
         "PORT": options.pop("port", "") or str(port or ""),
         "OPTIONS": options,
     }
+
+
+def _check_owner(link: Path, run_dir: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if link.lstat().st_uid not in (0, os.geteuid(), run_dir.stat().st_uid):
+            raise PermissionError(errno.EPERM, "a link of another account", str(link))
+
+
+def _seen_as(run_dir: Path) -> Path:
+    return short_name(run_dir) if needs_short_name(run_dir) else _absolute(run_dir)
 
 
 def _absolute(path: Path) -> Path:

@@ -1,5 +1,7 @@
 """PostgreSQL of one run directory."""
 
+import hashlib
+import os
 import shutil
 import signal
 import subprocess
@@ -8,10 +10,18 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from embedded.addresses import database_settings, embedded_addresses, postgres_folder
+from embedded.addresses import database_settings, database_url, postgres_folder
 from embedded.machine import a_quarter_of_memory_mib
 from embedded.owner import Owner, private_folder, stepping_down
-from embedded.processes import end, running_in, start_server, stop_child, wait_until
+from embedded.passwords import Passwords, scram_verifier, server_passwords
+from embedded.processes import (
+    end,
+    open_log,
+    running_in,
+    start_server,
+    stop_child,
+    wait_until,
+)
 from embedded.programs import Programs
 
 # SIGINT: fast shutdown, which ends sessions and writes a checkpoint; SIGQUIT leaves that to
@@ -20,6 +30,16 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 
 # Replaying the log after a crash may take a while on a slow disk; dying is noticed at once.
 _START_SECONDS = 300.0
+
+# The only way in: a socket, and a password that is kept where no other account can read it.
+_WAYS_IN = """\
+# Written at every start.
+local  all          all  scram-sha-256
+local  replication  all  scram-sha-256
+"""
+# A digest of the password that the superuser has, in the data folder: it is set anew where the
+# run directory has another one, or the data is from before there was any.
+_PASSWORD_SET = "tidemark_password_set"
 
 # A plain "." would be turned into the absolute path, which the account may be unable to enter.
 _WORKING_DIRECTORY = "/proc/self/cwd"
@@ -41,8 +61,10 @@ def start_postgres(
     _end_the_left_behind(data)
     if not data.exists():
         _create(folder, data, programs, owner, durable=durable)
+    passwords = server_passwords(run_dir)
+    _ask_for_passwords(data, programs, owner, passwords)
     log_path = folder / "postgres.log"
-    with log_path.open("ab") as log:
+    with open_log(log_path) as log:
         process = start_server(
             [
                 programs.postgres,
@@ -59,10 +81,10 @@ def start_postgres(
             environment=_environment(),
         )
     try:
-        ready = wait_until(lambda: _answers(run_dir), process, seconds=_START_SECONDS)
+        ready = wait_until(lambda: _answers(run_dir, passwords), process, seconds=_START_SECONDS)
         if not ready:
             raise PostgresFailed(f"PostgreSQL did not start: {_last_line(log_path)} ({log_path})")
-        _create_role_and_database(run_dir)
+        _create_role_and_database(run_dir, passwords)
     except BaseException:
         stop_child(process, *STOP_SIGNALS)
         raise
@@ -81,7 +103,8 @@ def _create(
         str(programs.initdb),
         f"--pgdata={_seen_from_inside(draft, owner)}",
         "--username=postgres",
-        "--auth=trust",  # the socket's folder is the lock: mode 700
+        "--auth-local=peer",  # replaced before the first start
+        "--auth-host=reject",
         "--encoding=UTF8",
         "--locale-provider=builtin",  # the same order of texts on every machine
         "--builtin-locale=C.UTF-8",
@@ -132,22 +155,67 @@ def _environment() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _connect(run_dir: Path, *, database: str, role: str, seconds: int = 5) -> psycopg.Connection:
-    address = database_settings(embedded_addresses(run_dir).database_url)
+def _ask_for_passwords(
+    data: Path, programs: Programs, owner: Owner | None, passwords: Passwords
+) -> None:
+    """Sets the superuser's password while nobody can connect, and lets in nobody without one. Data
+    of versions that trusted every process is taken over as it is.
+    """
+    _write_for(owner, data / "pg_hba.conf", _WAYS_IN)
+    digest = hashlib.sha256(passwords.superuser.encode()).hexdigest()
+    kept = data / _PASSWORD_SET
+    if kept.exists() and kept.read_text() == digest:
+        return
+    # One user, no socket: the server reads statements, a line each, from its standard input.
+    answer = subprocess.run(
+        [programs.postgres, "--single", "-D", _seen_from_inside(data, owner), "-j", "postgres"],
+        cwd=data,
+        env=_environment(),
+        input=f"ALTER ROLE postgres PASSWORD '{scram_verifier(passwords.superuser)}';\n\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        **stepping_down(owner),
+    )
+    if answer.returncode != 0 or "ERROR:" in answer.stderr:
+        lines = answer.stderr.strip().splitlines()
+        raise PostgresFailed(f"PostgreSQL took no password in {data}: {(lines or ['?'])[-1]}")
+    _write_for(owner, kept, digest)
+
+
+def _write_for(owner: Owner | None, path: Path, text: str) -> None:
+    """The file, whole or not at all, of mode 600. A link that the account put there is replaced."""
+    if path.exists() and not path.is_symlink() and path.read_text() == text:
+        return
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        if owner is not None:
+            os.chown(file.fileno(), owner.uid, owner.gid)
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+
+
+def _connect(run_dir: Path, passwords: Passwords, *, seconds: int = 5) -> psycopg.Connection:
+    url = database_url(run_dir, password=passwords.superuser, role="postgres")
+    address = database_settings(url)
     return psycopg.connect(
         host=address["HOST"],
         port=address["PORT"],
-        dbname=database,
-        user=role,
+        dbname="postgres",
+        user=address["USER"],
+        password=address["PASSWORD"],
         connect_timeout=seconds,
         autocommit=True,
         options="-c statement_timeout=0",
     )
 
 
-def _answers(run_dir: Path) -> bool:
+def _answers(run_dir: Path, passwords: Passwords) -> bool:
     try:
-        _connect(run_dir, database="postgres", role="postgres").close()
+        _connect(run_dir, passwords).close()
     except psycopg.OperationalError:
         return False
     return True
@@ -158,20 +226,27 @@ def postgres_answers(run_dir: Path) -> bool:
     an answer.
     """
     try:
-        _connect(run_dir, database="postgres", role="postgres", seconds=2).close()
+        _connect(run_dir, server_passwords(run_dir), seconds=2).close()
     except psycopg.OperationalError as error:
         return "FATAL" in str(error)
     return True
 
 
-def _create_role_and_database(run_dir: Path) -> None:
+def _create_role_and_database(run_dir: Path, passwords: Passwords) -> None:
     """At every start, since the first may have been cut short. The role is no superuser; it may
     create databases, for the tests.
     """
     name = sql.Identifier("tidemark")
-    with _connect(run_dir, database="postgres", role="postgres") as connection:
-        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'tidemark'").fetchone():
+    verifier = scram_verifier(passwords.database)
+    with _connect(run_dir, passwords) as connection:
+        found = connection.execute(
+            "SELECT rolpassword FROM pg_authid WHERE rolname = 'tidemark'"
+        ).fetchone()
+        if found is None:
             connection.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEDB").format(name))
+        if found is None or found[0] != verifier:
+            statement = sql.SQL("ALTER ROLE {} PASSWORD {}")
+            connection.execute(statement.format(name, sql.Literal(verifier)))
         if not connection.execute(
             "SELECT 1 FROM pg_database WHERE datname = 'tidemark'"
         ).fetchone():

@@ -35,6 +35,12 @@ def dies_with_parent(signum: int) -> Callable[[], None] | None:
     return ask
 
 
+def open_log(path: Path) -> IO[bytes]:
+    """A server's log, to be appended to; a new one is this account's alone."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    return os.fdopen(os.open(path, flags, 0o600), "ab")
+
+
 def start_server(
     command: Sequence[str | Path],
     *,
@@ -43,21 +49,28 @@ def start_server(
     log: IO[bytes],
     stop_signal: int,
     environment: Mapping[str, str],
+    says: str = "",
 ) -> subprocess.Popen[bytes]:
     """A server with `folder` as its working directory, in a session of its own so that Ctrl-C
-    reaches only us; we tell it when to stop.
+    reaches only us; we tell it when to stop. `says` is what it reads from its standard input, where
+    a password is seen by nobody, as it would be on its command line.
     """
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
         cwd=folder,  # entered before the account changes: it may lie where that cannot go
         env=dict(environment),
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if says else subprocess.DEVNULL,
         stdout=log,
         stderr=log,
         start_new_session=True,
+        umask=0o077,
         preexec_fn=dies_with_parent(stop_signal),
         **stepping_down(owner),
     )
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError), process.stdin as stdin:  # it died: seen later
+            stdin.write(says.encode())
+    return process
 
 
 def running_in(folder: Path, name: str) -> list[psutil.Process]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from embedded.addresses import needs_short_name, postgres_folder, short_name
+from embedded.folders import SharedFolder, close_run_dir
 from embedded.owner import NoOwner, server_owner
 from embedded.postgres import STOP_SIGNALS as POSTGRES_STOP_SIGNALS
 from embedded.postgres import PostgresFailed, postgres_answers, start_postgres
@@ -32,7 +33,10 @@ class ShortNameTaken(Exception):
 
 
 # What a start can raise; each has a text for whoever runs the service.
-FAILURES = (NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, ShortNameTaken, OSError)
+FAILURES = (
+    *(NoOwner, NoPrograms, SharedFolder, ShortNameTaken),
+    *(PostgresFailed, ValkeyFailed, OSError),
+)
 
 
 @dataclass(slots=True)
@@ -56,8 +60,10 @@ class Servers:
 
 
 def hold_run_dir(run_dir: Path) -> IO[str]:
-    """Takes the run directory for this process as long as the file is open. Raises RunDirTaken."""
-    run_dir.mkdir(parents=True, exist_ok=True)
+    """Takes the run directory for this process as long as the file is open, and closes it to other
+    accounts. Raises RunDirTaken, SharedFolder and OSError.
+    """
+    close_run_dir(run_dir)
     descriptor = os.open(run_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     file = os.fdopen(descriptor, "r+")
     try:
@@ -82,7 +88,7 @@ def start_servers(
     none running when it raises: NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, ShortNameTaken.
     """
     run_dir = run_dir.absolute()
-    run_dir.mkdir(parents=True, exist_ok=True)
+    run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     owner = server_owner(postgres_folder(run_dir))
     keep_short_name(run_dir)
     _shorten_logs(run_dir)

@@ -14,7 +14,15 @@ from redis.retry import Retry
 from embedded.addresses import embedded_addresses, valkey_folder
 from embedded.machine import a_quarter_of_memory_mib
 from embedded.owner import Owner, private_folder
-from embedded.processes import end, running_in, start_server, stop_child, wait_until
+from embedded.passwords import server_passwords
+from embedded.processes import (
+    end,
+    open_log,
+    running_in,
+    start_server,
+    stop_child,
+    wait_until,
+)
 from embedded.programs import Programs
 
 STOP_SIGNALS = (signal.SIGTERM,)
@@ -39,14 +47,15 @@ def start_valkey(
     private_folder(folder, owner)
     end(running_in(folder, "valkey-server"), *STOP_SIGNALS)
     log_path = folder / "valkey.log"
-    with log_path.open("ab") as log:
+    with open_log(log_path) as log:
         process = start_server(
-            [programs.valkey, *_options(durable)],
+            [programs.valkey, "-", *_options(durable)],
             folder=folder,
             owner=owner,
             log=log,
             stop_signal=STOP_SIGNALS[0],
             environment={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+            says=f"requirepass {server_passwords(run_dir).redis}\n",
         )
     try:
         if not wait_until(lambda: _answers(run_dir), process, seconds=_START_SECONDS):

@@ -1,9 +1,12 @@
 """Where webhooks may lead: nowhere inside, by whatever spelling, and only to what was judged."""
 
 import socket
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from alerts import addresses
 from alerts.errors import BadAddress
@@ -48,6 +51,29 @@ INSIDE = [
     "http://[ff02::1]/",
     "http://[2001:db8::1]/",
     "http://[100::1]/",
+    "http://[100:0:0:1::1]/",
+    "http://[5f00::1]/",
+    "http://[3fff::1]/",
+    "http://[3fff:fff:ffff::1]/",
+    "http://[4000::1]/",
+    "http://[2001:1::1]/",
+    "http://[2001:20::1]/",
+    "http://[2620:4f:8000::1]/",
+    "http://[64:ff9b:1::808:808]/",
+    "http://[64:ff9b:1::7f00:1]/",
+    "http://[::ffff:0:7f00:1]/",
+    "http://[2002:c058:6301::]/",
+    "http://0.1.2.3/",
+    "http://192.0.0.8/",
+    "http://192.88.99.1/",
+    "http://192.88.99.2/",
+    "http://192.175.48.1/",
+    "http://192.31.196.1/",
+    "http://192.52.193.1/",
+    "http://198.19.255.254/",
+    "http://198.51.100.7/",
+    "http://203.0.113.9/",
+    "http://168.63.129.16/",
 ]
 
 
@@ -68,6 +94,13 @@ def test_an_address_inside_is_refused_when_it_is_written_and_when_it_is_posted_t
         "http://203.0.114.9:8080/",
         "https://[2606:4700::1111]/",
         "https://[2002:808:808::1]/",
+        "https://[64:ff9b::808:808]/",
+        "https://[3ffe::1]/",
+        "https://[2a00::1]/",
+        "https://192.88.98.1/",
+        "https://198.17.0.1/",
+        "https://198.20.0.1/",
+        "https://168.63.129.17/",
         "https://bücher.example/",
     ],
 )
@@ -102,10 +135,67 @@ def test_what_is_no_good_url_is_told_in_words(url: str, said: str) -> None:
     assert "hush" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("url", ["http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/",
+        "http://0xa9fea9fe/",
+        "http://[fe80::1]/",
+        "http://[fd00:ec2::254]/",
+        "http://[fd00:ec2::23]/",
+        "http://[fd20:ce::254]/",
+        "http://[fd00:c1::a9fe:a9fe]/",
+        "http://100.100.100.200/",
+        "http://168.63.129.16/",
+        "http://192.0.0.192/",
+        "http://192.88.99.1/",
+        "http://[3fff::1]/",
+        "http://0.0.0.0/",
+        "http://[::]/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[::169.254.169.254]/",
+        "http://[::ffff:0:a9fe:a9fe]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[64:ff9b:1::a9fe:a9fe]/",
+        "http://[64:ff9b:1:a9fe:a9:fe00::]/",
+        "http://[64:ff9b:1:7:a9:fea9:fe00:0]/",
+        "http://[2002:a9fe:a9fe::1]/",
+        "http://[2001:0:808:808:0:0:5601:5601]/",
+    ],
+)
 def test_not_even_a_private_installation_reaches_where_clouds_keep_credentials(url: str) -> None:
     with pytest.raises(BadAddress):
         addresses.check_url(url, private_allowed=True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/",
+        "http://[::1]/",
+        "http://10.0.0.8/",
+        "http://[fd12:3456::1]/",
+        "http://[64:ff9b:1::a00:8]/",
+        "http://100.64.0.1/",
+    ],
+)
+def test_a_private_installation_reaches_its_own_network(url: str) -> None:
+    addresses.check_url(url, private_allowed=True)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_a_translated_address_is_judged_as_the_ipv4_address_behind_it(
+    number: int, private_allowed: bool
+) -> None:
+    plain = addresses.why_refused(IPv4Address(number), private_allowed=private_allowed)
+    for written in (
+        number | 0xFFFF << 32,
+        number | 0xFFFF << 48,
+        number | 0x64FF9B << 96,
+        number << 80 | 0x2002 << 112 | 7,
+    ):
+        found = addresses.why_refused(IPv6Address(written), private_allowed=private_allowed)
+        assert found == plain, IPv6Address(written)
 
 
 @pytest.fixture

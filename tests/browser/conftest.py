@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
+
+from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
@@ -61,18 +62,15 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
     """The base address of the service, on this test's database."""
     from django.conf import settings
     from django.contrib.auth import get_user_model
-    from django.db import connection
 
     get_user_model().objects.create_superuser("admin", password=PASSWORD)
-    database = connection.settings_dict
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
-        "DATABASE_URL": f"postgresql://{database['USER']}@/{database['NAME']}"
-        f"?host={quote(database['HOST'], safe='/')}&port={database['PORT']}",
+        "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
         "DEBUG": "false",
     }

@@ -64,7 +64,7 @@ def test_orders_are_given_and_one_is_looked_up_by_hand(watched: Callable[[], Any
     page.wait_for_selector("text=its fate is final")
     visitor.open(PAGES["tip-desk"])
     left = page.inner_text(".tm-countdown >> nth=0")
-    page.wait_for_function("t => document.querySelector('.tm-countdown').innerText != t", arg=left)
+    page.locator(".tm-countdown").first.filter(has_not_text=left).wait_for()
     page.click("text=Rotate now >> nth=0")
     page.click("button:has-text('Rotate now')")
     page.wait_for_selector("text=a new batch is open")

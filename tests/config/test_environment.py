@@ -165,7 +165,8 @@ def test_the_secret_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None
 
 def test_secrets_from_the_environment_leave_no_file(tmp_path: Path) -> None:
     secrets = {"SECRET_KEY": "k" * 60, "TIP_SECRET_SEED": "5d" * 32}
-    assert check(tmp_path, **secrets).returncode == 0
+    servers = {"DATABASE_URL": "postgresql://ada@host/name", "REDIS_URL": "redis://host"}
+    assert check(tmp_path, **secrets, **servers).returncode == 0
     assert not (tmp_path / "run").exists()
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from typing import Any
 import psutil
 import pytest
 
+from embedded.passwords import server_passwords
 from tests.localnet_process import free_ports
 from tests.upstream.sample_blocks import json_file
 
@@ -133,6 +135,7 @@ def test_a_run_is_whole_however_its_processes_end(run: Run) -> None:
     """One run directory from its first run to a stop: each start takes eight seconds."""
     run.start()
     credentials = serves(run)
+    nothing_of_it_is_open_to_others(run)
     a_second_one_says_so(run)
     what_dies_is_started_again(run)
     only_the_supervisor_is_killed(run)
@@ -143,6 +146,24 @@ def test_a_run_is_whole_however_its_processes_end(run: Run) -> None:
     assert run.process.wait(timeout=30) == 0
     assert run.processes() == []
     assert all(secret in run.output() for secret in credentials["api_keys"].values())
+
+
+def nothing_of_it_is_open_to_others(run: Run) -> None:
+    """No file for other accounts, and no password of a server where others or a log's readers see
+    it.
+    """
+    run_dir = run.folder / "run"
+    for path in [run_dir, *run_dir.rglob("*")]:
+        with contextlib.suppress(FileNotFoundError):
+            status = path.lstat()
+            assert stat.S_ISLNK(status.st_mode) or status.st_mode & 0o077 == 0, path
+    passwords = server_passwords(run_dir)
+    seen = [run.output(), *(log.read_text() for log in run_dir.glob("*/*.log"))]
+    for process in run.processes():
+        with contextlib.suppress(psutil.Error):
+            seen += [*process.cmdline(), *process.environ().values()]
+    for secret in (passwords.superuser, passwords.database, passwords.redis):
+        assert not any(secret in text for text in seen)
 
 
 def serves(run: Run) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ingest.follower_state import FollowerState, publish
 from ingest.source_lock import SecondFollower, SourceLock
 from rewind.models import ArchiveState
 from rewind.services.recording import record_slots
+from tests.databases import this_database
 from tests.localnet_process import ROOT, free_ports, running_localnet
 from tests.rewind.samples import block
 
@@ -22,14 +23,10 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def start_follower(**environment: str) -> "subprocess.Popen[str]":
-    from django.db import connection
-
-    database = connection.settings_dict
-    url = f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}"
     return subprocess.Popen(
         [sys.executable, "manage.py", "follow"],
         cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url, **environment},
+        env={**os.environ, "DATABASE_URL": this_database(), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

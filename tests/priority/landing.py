@@ -22,6 +22,7 @@ from priority.models import Submission, Upstream
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
+from tests.databases import this_database
 from tests.localnet.wallets import pay, signed
 from tests.localnet_process import ROOT, Localnet
 from upstream.geyser.client import GeyserStream
@@ -143,14 +144,10 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
 
 def start_lander(localnet: Localnet, *arguments: str) -> "subprocess.Popen[bytes]":
     """`manage.py land` on this test's database and Redis."""
-    from django.db import connection
-
-    database = connection.settings_dict
-    url = f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}"
     environment = {
         **localnet.environment,
         "TIDEMARK_RUN_DIR": os.environ["TIDEMARK_RUN_DIR"],
-        "DATABASE_URL": url,
+        "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
     }
     return subprocess.Popen(

@@ -9,9 +9,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from config.backups import BadBackup, make_backup
+from config.backup_keys import own_backup_key
+from config.backup_seals import BadBackup
+from config.backups import make_backup
 from config.lone_servers import lone_postgres
-from embedded.addresses import embedded_addresses
+from embedded.addresses import is_embedded
 from embedded.servers import FAILURES
 from embedded.tools import ToolFailed
 
@@ -20,7 +22,8 @@ class Command(BaseCommand):
     help = (
         "Copies the database, the secrets of the run directory and localnet's chain into a new"
         " folder, beside the running service or while it rests. `manage.py restore` makes an"
-        " installation of it. The folder holds secrets: keep it as you keep the seed."
+        " installation of it. The folder holds secrets: keep it as you keep the seed. It is signed"
+        " with a key from BACKUP_KEY_FILE or SECRET_KEY."
     )
     requires_system_checks: list[str] = []
 
@@ -31,7 +34,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         folder: Path = options["folder"].absolute()
         localnet = settings.LOCALNET_DIR / "ledger.sqlite3" if settings.LOCALNET else None
-        embedded = embedded_addresses(settings.RUN_DIR).database_url == settings.DATABASE_URL
+        embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
             with lone_postgres(settings.RUN_DIR) if embedded else nullcontext():
                 manifest = make_backup(
@@ -39,6 +42,7 @@ class Command(BaseCommand):
                     database_url=settings.DATABASE_URL,
                     run_dir=settings.RUN_DIR,
                     localnet=localnet,
+                    key=own_backup_key(),
                     jobs=options["jobs"],
                     now=timezone.now(),
                 )

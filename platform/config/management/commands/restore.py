@@ -11,15 +11,16 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.utils import OperationalError
 
+from config.backup_keys import own_backup_key, read_backup_key
+from config.backup_seals import BadBackup
 from config.backups import (
-    BadBackup,
     check_backup,
     restore_database,
     restore_localnet,
     restore_secrets,
 )
 from config.lone_servers import lone_postgres
-from embedded.addresses import embedded_addresses
+from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
 from staff import audit
@@ -35,19 +36,33 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)
+        proof = parser.add_mutually_exclusive_group()
+        proof.add_argument(
+            "--key-file",
+            type=Path,
+            help="the secret that the backup was signed with, where it was made elsewhere: a copy"
+            " of that installation's BACKUP_KEY_FILE or secret_key",
+        )
+        proof.add_argument(
+            "--unsigned",
+            action="store_true",
+            help="trust the folder whoever wrote it, for backups from before they were signed: it"
+            " decides which accounts and API keys there are, and what SQL is run",
+        )
         parser.add_argument("--jobs", type=int, default=2, help="tables filled at once; default 2")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        folder: Path = options["folder"].absolute()
-        embedded = embedded_addresses(settings.RUN_DIR).database_url == settings.DATABASE_URL
+        folder: Path = options["folder"].resolve()
+        embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
-            manifest = check_backup(folder)
+            manifest = check_backup(folder, key=_key(folder, options))
             with lone_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
                 if _has_tables():
                     raise BadBackup("the database is not empty: name a new one, or drop this one")
-                kept = restore_secrets(folder, settings.RUN_DIR)
+                kept = restore_secrets(folder, settings.RUN_DIR, manifest=manifest)
                 if settings.LOCALNET:
-                    restore_localnet(folder, settings.LOCALNET_DIR / "ledger.sqlite3")
+                    chain = settings.LOCALNET_DIR / "ledger.sqlite3"
+                    restore_localnet(folder, chain, manifest=manifest)
                 restore_database(folder, database_url=settings.DATABASE_URL, jobs=options["jobs"])
                 with connection.cursor() as cursor:
                     cursor.execute("SET statement_timeout = 0")
@@ -60,6 +75,17 @@ class Command(BaseCommand):
         except (BadBackup, ToolFailed, RunDirTaken, OperationalError, *FAILURES) as failure:
             raise CommandError(str(failure).strip()) from None
         self.stdout.write(f"restored the backup of {manifest['made_at']}; {', '.join(kept)} too")
+
+
+def _key(folder: Path, options: dict[str, Any]) -> bytes | None:
+    if options["unsigned"]:
+        return None
+    named: Path | None = options["key_file"]
+    if named is None:
+        return own_backup_key()
+    if named.resolve().is_relative_to(folder):
+        raise BadBackup(f"{named} lies in the backup itself: such a key proves nothing")
+    return read_backup_key(named)
 
 
 def _has_tables() -> bool:

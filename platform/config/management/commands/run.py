@@ -55,6 +55,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, procfile: Path, **_options: Any) -> None:
         run_dir: Path = settings.RUN_DIR.absolute()
+        os.umask(0o077)  # what this and its processes write is for this account alone
         try:
             _processes()  # read now: what makes no sense is named before anything starts
             with hold_run_dir(run_dir):
