@@ -15,6 +15,19 @@ from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
 from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
+from config.web_limits import (  # noqa: F401
+    DEAR_CALLS,
+    DEAR_CALLS_OF_KEY,
+    DEAR_CALLS_WAITING,
+    MAX_ANSWER,
+    MAX_ANSWERS_OF_KEY,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_ADDRESS,
+    REQUEST_BODY_SECONDS,
+    REQUEST_HEAD_SECONDS,
+    WEB_THREADS,
+    WEB_WORKERS,
+)
 from embedded.addresses import database_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,23 +44,6 @@ DOMAIN = env.host_name("DOMAIN", "localhost")
 # that 256 KiB hold a hundred of them; both bound the work one request can ask for.
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
-# Bytes of the answer to one body, and of all answers to one key that a process holds at a time: a
-# call whose result does not fit any more is refused and not built.
-MAX_ANSWER = env.integer("MAX_ANSWER_MB", 64, minimum=1) * 1_048_576
-MAX_ANSWERS_OF_KEY = env.integer("MAX_ANSWERS_OF_KEY_MB", 192, minimum=1) * 1_048_576
-# Web processes, and in each the threads for quick calls and for dear ones (a block, many accounts,
-# a simulation); dear calls of one key that run at once, and that wait for their turn.
-WEB_WORKERS = env.integer("WEB_WORKERS", 2, minimum=1, maximum=64)
-WEB_THREADS = env.integer("WEB_THREADS", 8, minimum=1, maximum=64)
-DEAR_CALLS = env.integer("DEAR_CALLS", 4, minimum=1, maximum=64)
-DEAR_CALLS_OF_KEY = env.integer("DEAR_CALLS_OF_KEY", 3, minimum=1, maximum=64)
-DEAR_CALLS_WAITING = env.integer("DEAR_CALLS_WAITING", 128, minimum=1)
-# Connections in all and of one address (a trusted proxy's are not counted), and how long the head
-# and the body of a request may take.
-MAX_CONNECTIONS = env.integer("MAX_CONNECTIONS", 8_192, minimum=16)
-MAX_CONNECTIONS_PER_ADDRESS = env.integer("MAX_CONNECTIONS_PER_ADDRESS", 1_024, minimum=1)
-REQUEST_HEAD_SECONDS = env.integer("REQUEST_HEAD_SECONDS", 10, minimum=1, maximum=120)
-REQUEST_BODY_SECONDS = env.integer("REQUEST_BODY_SECONDS", 15, minimum=1, maximum=300)
 # Whose X-Forwarded-For is believed: addresses or networks of proxies, and of nobody else.
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
