@@ -15,19 +15,7 @@ from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
 from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
-from config.web_limits import (  # noqa: F401
-    DEAR_CALLS,
-    DEAR_CALLS_OF_KEY,
-    DEAR_CALLS_WAITING,
-    MAX_ANSWER,
-    MAX_ANSWERS_OF_KEY,
-    MAX_CONNECTIONS,
-    MAX_CONNECTIONS_PER_ADDRESS,
-    REQUEST_BODY_SECONDS,
-    REQUEST_HEAD_SECONDS,
-    WEB_THREADS,
-    WEB_WORKERS,
-)
+from config.web_limits import *  # noqa: F403  (every one of them is a setting)
 from embedded.addresses import database_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
