@@ -80,15 +80,33 @@ class Budget:
         """What to call when the answer has been sent; None where nothing is kept for it."""
         if not self._kept:
             return None
-        kept, holder = self._kept, self._holder
+        kept = _Kept(self._holder, self._kept)
         self._kept = 0
-        return lambda: _give_back(holder, kept)
+        return kept.give_back
 
     def close(self) -> None:
         """Gives back what no answer will be sent for."""
         if self._kept:
             _give_back(self._holder, self._kept)
             self._kept = 0
+
+
+class _Kept:
+    """Bytes of an answer that is on its way. They are given back once: when the server has sent it,
+    or when nobody holds it any more, under a server that does not say.
+    """
+
+    def __init__(self, holder: int | None, size: int) -> None:
+        self._holder = holder
+        self._size = size
+
+    def give_back(self) -> None:
+        size, self._size = self._size, 0
+        if size:
+            _give_back(self._holder, size)
+
+    def __del__(self) -> None:
+        self.give_back()
 
 
 def _give_back(holder: int | None, size: int) -> None:
