@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from dataclasses import dataclass
+from statistics import median_low
 
 from django.db import connection
 
@@ -19,17 +20,19 @@ from ingest.outbox import Lost, Outbox
 from ingest.sources import validator_stores_untouched
 from ingest.teller import Teller
 from rewind.services import slots as archive
-from upstream.geyser.assembly import (
-    Assembler,
+from upstream.geyser.assembly import Assembler
+from upstream.geyser.client import GeyserStream, first_available, newest_slot
+from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
+from upstream.geyser.events import (
     ChainChanged,
     Event,
     HeadMoved,
     SlotClosed,
     SlotIncomplete,
+    TooFarAhead,
 )
-from upstream.geyser.client import GeyserStream, first_available, newest_slot
-from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
 from upstream.geyser.updates import AccountUpdate, SlotUpdate
+from upstream.head_bound import MOST_SLOT, HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
 log = logging.getLogger(__name__)
@@ -50,6 +53,9 @@ _MOST_SAFETY_SLOTS = 32
 # The slot in the making when a stream begins has a number above the newest processed one, by as
 # many as were skipped between.
 _LIVE_MARGIN_SLOTS = 8
+# A guess at how far a chain has come while nothing was heard: one voice of three, which need not be
+# exact.
+_SLOTS_PER_SECOND = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,8 @@ class Follower:
         self._teller = teller
         self._assembler_bytes = assembler_bytes
         self._assembler: Assembler | None = None
+        self._bound = HeadBound()
+        self._heard_at = 0.0
         self._stream: GeyserStream | None = None
         self._stopping = threading.Event()
         # The first slot that no stream will give, from when on a new one begins somewhere later.
@@ -173,7 +181,7 @@ class Follower:
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
         assert self._assembler is not None
-        feed, hear = self._assembler.feed, self._teller.hear
+        feed, admits, hear = self._assembler.feed, self._assembler.admits, self._teller.hear
         state = self._outbox.state
         connected = False
         for update in stream:
@@ -183,29 +191,54 @@ class Follower:
                 begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
                 log.info("connected to the %s, from %s on", self._source.name, begins)
                 with allowed(_BEGIN_SECONDS):
-                    self._learn_what_is_live(self._assembler)
-            if self._lost_from is not None and not isinstance(update, SlotUpdate):
-                # The slot at which it begins may have begun before.
-                with allowed(_BEGIN_SECONDS):
-                    self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
-                self._lost_from = None
-            if not isinstance(update, AccountUpdate):
-                hear(update)
+                    self._learn_where_the_head_is(self._assembler)
+            is_account = isinstance(update, AccountUpdate)
+            if not is_account or self._lost_from is not None:
+                admitted = admits(update.slot)
+                if admitted and self._lost_from is not None and not isinstance(update, SlotUpdate):
+                    # The slot at which it begins may have begun before.
+                    with allowed(_BEGIN_SECONDS):
+                        self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
+                    self._lost_from = None
+                if admitted and not isinstance(update, AccountUpdate):
+                    hear(update)
             events = feed(update)
             for event in events:
                 self._take(event)
-            if events and self._outbox.failure is not None:
-                raise self._outbox.failure
+            if events:
+                if self._outbox.failure is not None:
+                    raise self._outbox.failure
+                if self._assembler.is_astray:
+                    self._start_over()
 
-    def _learn_what_is_live(self, assembler: Assembler) -> None:
-        """Asked after the stream began: whatever it replays is not newer than this. Where the
-        server does not say, all of it counts as replayed.
+    def _learn_where_the_head_is(self, assembler: Assembler) -> None:
+        """Asked after the stream began: whatever it replays is not newer than what it calls its
+        newest slot. Where it does not say, all of it counts as replayed.
+
+        How far the chain can be is the middle of three words, or the lower of two: the stream's,
+        the node's, and what time has passed since the chain was heard.
         """
-        newest = None
+        now, told = clock(), []
         with contextlib.suppress(StreamError):
             newest = newest_slot(self._source.url, token=self._source.token)
-        if newest is not None:
-            assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
+            if newest is not None:
+                told.append(newest)
+                assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
+        if self._source.node is not None:
+            with contextlib.suppress(NodeError):
+                told.append(self._source.node.slot("processed"))
+        if self._bound.slot is not None and self._heard_at:
+            told.append(Slot(self._bound.slot + int(_SLOTS_PER_SECOND * (now - self._heard_at))))
+        if len(told) > 1 or not self._heard_at:
+            self._bound.expect(median_low(told) if told else None, now)
+
+    def _start_over(self) -> None:
+        """The stream was believed what its chain has not come to: on from what is stored."""
+        state = self._outbox.state
+        log.warning("the %s told of final slots that are none: begun again", self._source.name)
+        state.head_slot = state.finalized_slot = state.closed_slot = 0
+        self._assembler = None
+        raise Unreachable("the stream went back behind what it called final")
 
     def _take(self, event: Event) -> None:
         state = self._outbox.state
@@ -222,8 +255,15 @@ class Follower:
             case HeadMoved(head, finalized):
                 state.head_slot = head
                 state.heard_at = time.time()
+                self._heard_at = clock()
                 if finalized is not None:
                     state.finalized_slot = max(finalized, state.finalized_slot)
+            case TooFarAhead(slot):
+                log.warning(
+                    "the %s tells of slot %d, which no chain can have reached by now: ignored",
+                    self._source.name,
+                    slot,
+                )
             case ChainChanged(slot, parent, expected):
                 raise ChainBroken(
                     f"block {slot} of the {self._source.name} has parent {parent}, which leaves"
@@ -239,13 +279,16 @@ class Follower:
                 Slot(resume + 1), after_finalized=archive.is_archived(resume)
             )
         oldest = first_available(self._source.url, token=self._source.token)
-        if oldest is None:
-            return Assembler(limit_bytes=self._assembler_bytes)
+        if oldest is None or oldest > MOST_SLOT:
+            return Assembler(limit_bytes=self._assembler_bytes, bound=self._bound)
         return self._assembler_from(oldest)
 
     def _assembler_from(self, begin: Slot, *, after_finalized: bool = False) -> Assembler:
         return Assembler(
-            begin=begin, after_finalized=after_finalized, limit_bytes=self._assembler_bytes
+            begin=begin,
+            after_finalized=after_finalized,
+            limit_bytes=self._assembler_bytes,
+            bound=self._bound,
         )
 
     def _begin_later(self, oldest: Slot | None) -> None:
@@ -254,7 +297,7 @@ class Follower:
         wanted = None if assembler is None else assembler.replay_from
         if assembler is None or wanted is None:
             return
-        if oldest is None or self._safety > _MOST_SAFETY_SLOTS:
+        if oldest is None or not assembler.admits(oldest) or self._safety > _MOST_SAFETY_SLOTS:
             self._lost_from = wanted
             return
         self._give_up(assembler, wanted, Slot(oldest + self._safety))

@@ -23,6 +23,7 @@ from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
 from ingest.teller import of_finalized
 from priority.services.telling import tell
+from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,10 @@ _LONGEST_PAUSE_SECONDS = 15.0
 _WAIT_SECONDS = 1.0
 # A few calls to the node and as many transactions, each with a deadline of its own.
 _TURN_SECONDS = 300.0
-# Slots whose blocks are asked for at once, and blocks of one transaction.
+# Slots whose blocks are asked for at once, more where none has a block; and blocks of one
+# transaction.
 _MOST_SLOTS = 500
+_MOST_EMPTY_SLOTS = 100_000
 _RUN_BLOCKS = 8
 _REFUSALS = (BlockConflict, BadLedgerBlock)
 
@@ -48,6 +51,8 @@ class NodeFollower:
         self._stopping = threading.Event()
         self._state = FollowerState(source=f"node {node.name}")
         self._next: Slot | None = None
+        self._span = _MOST_SLOTS
+        self._bound = HeadBound()
         self._untold = False
 
     def stop(self) -> None:
@@ -95,23 +100,34 @@ class NodeFollower:
             log.info("connected to node %s, from slot %d on", self._node.name, self._next)
             self._state.connected_since = time.time()
         finalized = self._node.slot()
+        if not self._bound.hear(finalized, clock()):
+            raise NodeUnreachable(f"slot {finalized} cannot have been reached by now")
         self._state.head_slot = self._state.finalized_slot = finalized
         self._state.heard_at = time.time()
         if finalized < self._next:
+            if finalized + _MOST_SLOTS < self._next and newest_slot_or_none() is None:
+                self._next = None  # it began at a slot that the node does not stand by
             return False
-        self._leave_out_what_is_gone(self._next)
-        last = Slot(min(finalized, self._next + _MOST_SLOTS - 1))
+        self._leave_out_what_is_gone(self._next, finalized)
+        last = Slot(min(finalized, self._next + self._span - 1))
         slots = self._node.blocks(self._next, last)
         for at in range(0, len(slots), _RUN_BLOCKS):
             if self._stopping.is_set():
                 return False
             with allowed(_TURN_SECONDS):
                 self._store(slots[at : at + _RUN_BLOCKS])
-        self._next = Slot(last + 1)
+        # A finalized slot has a block: where the last one asked for has none, the node said too
+        # much, or speaks for several that do not agree.
+        if slots:
+            self._next, self._span = Slot(slots[-1] + 1), _MOST_SLOTS
+        elif last < finalized:
+            self._span = min(2 * self._span, _MOST_EMPTY_SLOTS)
         return last < finalized
 
-    def _leave_out_what_is_gone(self, wanted: Slot) -> None:
+    def _leave_out_what_is_gone(self, wanted: Slot, finalized: Slot) -> None:
         oldest = self._node.first_available_block()
+        if oldest > finalized:
+            raise NodeUnreachable(f"its first block is {oldest}, above its newest, {finalized}")
         if oldest > wanted:
             log.warning("slots %d to %d are lost to node %s", wanted, oldest - 1, self._node.name)
             ledger_gaps.open_gap(

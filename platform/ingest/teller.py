@@ -25,6 +25,8 @@ _GATHERING_SECONDS = 0.01
 _MOST_HEARD = 20_000
 _PAUSE_SECONDS = 0.5
 _SAID_EVERY_SECONDS = 30.0
+_REMEMBERED_SLOTS = 64
+_BLOCKHASH_CHARACTERS = 44
 _WORDS = {
     SlotStatus.SLOT_FIRST_SHRED_RECEIVED: "began",
     SlotStatus.SLOT_CREATED_BANK: "began",
@@ -114,7 +116,7 @@ class Words:
 
     def __init__(self) -> None:
         self._branches = Branches()
-        self._begun = -1
+        self._begun: deque[int] = deque(maxlen=_REMEMBERED_SLOTS)
 
     def of(self, heard: Iterable[Heard]) -> list[Happening]:
         """In the order in which they came; transactions of a slot together."""
@@ -138,7 +140,7 @@ class Words:
     def _block(self, update: BlockMetaUpdate) -> Iterator[Happening]:
         self._branches.saw(update.slot, update.parent_slot)
         try:
-            blockhash = b58decode(update.blockhash)
+            blockhash = b58decode(update.blockhash[:_BLOCKHASH_CHARACTERS])
         except ValueError:
             blockhash = b""
         if len(blockhash) == 32:  # else ingest refuses the slot, and says so
@@ -150,9 +152,9 @@ class Words:
             return
         if word == "began":
             # A leader's first shred and the bank made for it say the same.
-            if slot <= self._begun:
+            if slot in self._begun:
                 return
-            self._begun = slot
+            self._begun.append(slot)
         if word == "dead":
             self._branches.forget(slot)
         else:

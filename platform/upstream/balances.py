@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
-from chain.units import Lamports, Slot
+from chain.units import U64_MAX, Lamports, Slot
+from upstream.head_bound import MOST_SLOT
 from upstream.node import Node, NodeUnreachable
 
 _AT_ONCE = 100
@@ -52,7 +53,7 @@ def _read(node: Node, pubkeys: Sequence[Pubkey]) -> tuple[Slot, list[Lamports]]:
         lamports = [_lamports(account) for account in accounts]
     except (KeyError, TypeError, ValueError):
         lamports = []
-    if len(lamports) != len(pubkeys) or type(slot) is not int:
+    if len(lamports) != len(pubkeys) or type(slot) is not int or not 0 <= slot <= MOST_SLOT:
         raise NodeUnreachable(f"{node.name}: getMultipleAccounts answered no accounts")
     return Slot(slot), lamports
 
@@ -61,6 +62,6 @@ def _lamports(account: Any) -> Lamports:
     if account is None:
         return Lamports(0)
     found = account["lamports"]
-    if type(found) is not int or found < 0:
+    if type(found) is not int or not 0 <= found <= U64_MAX:
         raise ValueError
     return Lamports(found)

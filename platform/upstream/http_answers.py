@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 LARGEST_ANSWER = 1_048_576
 _LARGEST_HEAD = 65_536
+# An answer that comes byte by byte is read from its beginning each time: these bound the work.
+_MOST_HEADERS = 100
+_MOST_CHUNKS = 4_096
+_MOST_ANNOUNCEMENTS = 8
 
 
 class BadAnswer(ValueError):
@@ -23,7 +27,7 @@ class Posted(NamedTuple):
 
 def read_answer(received: bytes | bytearray, *, ended: bool) -> Posted | None:
     """The answer to one request, or None while it is not whole; BadAnswer where it can never be."""
-    start = 0
+    start = announced = 0
     while True:
         end = received.find(b"\r\n\r\n", start, start + _LARGEST_HEAD)
         if end < 0:
@@ -36,6 +40,9 @@ def read_answer(received: bytes | bytearray, *, ended: bool) -> Posted | None:
         start = end + 4
         if status >= 200:  # others only announce the one that follows
             break
+        announced += 1
+        if announced > _MOST_ANNOUNCEMENTS:
+            raise BadAnswer("the answer is announced and does not come")
     body, whole, spare = _body(received, start, status, headers, ended=ended)
     if len(body) > LARGEST_ANSWER:
         raise BadAnswer(f"the answer has more than {LARGEST_ANSWER} bytes")
@@ -54,6 +61,8 @@ def _head(head: bytes) -> tuple[bytes, int, dict[bytes, bytes]]:
     status = rest[:3]
     if version not in (b"HTTP/1.1", b"HTTP/1.0") or len(status) != 3 or not status.isdigit():
         raise BadAnswer("the answer is not HTTP/1.1")
+    if len(lines) > _MOST_HEADERS:
+        raise BadAnswer("the answer's head has too many lines")
     headers = {}
     for line in lines:
         name, _, value = line.partition(b":")
@@ -78,13 +87,15 @@ def _body(
     if told is None:
         # As long as the connection lasts.
         return bytes(received[start:]), ended, False
-    if not told.isdigit() or int(told) > LARGEST_ANSWER:
+    if not told.isdigit() or len(told) > 9 or int(told) > LARGEST_ANSWER:
         raise BadAnswer(f"the answer's length is {told[:20].decode('latin-1')}")
     length = int(told)
     have = len(received) - start
-    if have < length and ended:
-        raise BadAnswer("the connection ended within an answer")
-    return bytes(received[start : start + length]), have >= length, have > length
+    if have < length:
+        if ended:
+            raise BadAnswer("the connection ended within an answer")
+        return b"", False, False
+    return bytes(received[start : start + length]), True, have > length
 
 
 def _chunks(received: bytes | bytearray, at: int, *, ended: bool) -> tuple[bytes, bool, bool]:
@@ -95,10 +106,10 @@ def _chunks(received: bytes | bytearray, at: int, *, ended: bool) -> tuple[bytes
             break
         digits = bytes(received[at:line_end]).partition(b";")[0].strip()
         try:
-            size = int(digits, 16)
+            size = int(digits[:9], 16)
         except ValueError:
             raise BadAnswer("a chunk of the answer has no length") from None
-        if not 0 <= size <= LARGEST_ANSWER:
+        if len(digits) > 9 or not 0 <= size <= LARGEST_ANSWER:
             raise BadAnswer("a chunk of the answer is too large")
         at = line_end + 2
         if size == 0:
@@ -110,6 +121,8 @@ def _chunks(received: bytes | bytearray, at: int, *, ended: bool) -> tuple[bytes
             return b"".join(pieces), True, len(received) > after
         if len(received) < at + size + 2:
             break
+        if len(pieces) >= _MOST_CHUNKS:
+            raise BadAnswer("the answer has too many chunks")
         pieces.append(bytes(received[at : at + size]))
         at += size + 2
     if ended:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from solders.pubkey import Pubkey
 
 from chain.units import Slot
+from upstream.head_bound import MOST_SLOT
+from upstream.networks import is_nobodys, is_public
 from upstream.node import Node, NodeError, NodeUnreachable
 from upstream.tpu_socket import Address
 
@@ -174,37 +176,41 @@ def _slot_leaders(node: Node, start: int, limit: int) -> list[Pubkey]:
 def _epoch_ends(node: Node) -> tuple[int, int]:
     """The slots behind the epoch that the node is in, and behind the next."""
     found = node.call("getEpochInfo")
-    try:
-        end = found["absoluteSlot"] - found["slotIndex"] + found["slotsInEpoch"]
-        return int(end), int(end + found["slotsInEpoch"])
-    except (KeyError, TypeError, ValueError):
-        raise NodeUnreachable(f"{node.name}: getEpochInfo answered no epoch") from None
+    names = ("absoluteSlot", "slotIndex", "slotsInEpoch")
+    told: list[Any] = [found.get(name) for name in names] if isinstance(found, dict) else [None]
+    if not all(type(each) is int and 0 <= each <= MOST_SLOT for each in told):
+        raise NodeUnreachable(f"{node.name}: getEpochInfo answered no epoch")
+    slot, index, slots = told
+    return slot - index + slots, slot - index + 2 * slots
 
 
 def _addresses(node: Node) -> dict[Pubkey, Address | None]:
-    """Every node's TPU port for QUIC; None where it tells none."""
+    """Every node's TPU port for QUIC; None where it tells none, or one where none can be."""
     found = node.call("getClusterNodes")
     if not isinstance(found, list):
         raise NodeUnreachable(f"{node.name}: getClusterNodes answered no list of nodes")
+    private_allowed = node.is_private
     addresses: dict[Pubkey, Address | None] = {}
     for each in found:
         try:
             identity = Pubkey.from_string(each["pubkey"])
-            addresses[identity] = quic_address(each)
+            addresses[identity] = quic_address(each, private_allowed=private_allowed)
         except (KeyError, TypeError, ValueError):
             continue  # one node's nonsense is no reason to lose the others
     return addresses
 
 
-def quic_address(contact: Mapping[str, Any]) -> Address | None:
-    """Where a node of getClusterNodes takes transactions over QUIC."""
+def quic_address(contact: Mapping[str, Any], *, private_allowed: bool) -> Address | None:
+    """Where a node of getClusterNodes takes transactions over QUIC. Anybody in the cluster may
+    write any address there: `private_allowed` is for a node that is itself at a private one.
+    """
     told = contact.get("tpuQuic")
     if told is not None:
-        return _address(told, 0)
-    return _address(contact.get("tpu"), _QUIC_PORT_OFFSET)
+        return _address(told, 0, private_allowed)
+    return _address(contact.get("tpu"), _QUIC_PORT_OFFSET, private_allowed)
 
 
-def _address(told: Any, offset: int) -> Address | None:
+def _address(told: Any, offset: int, private_allowed: bool) -> Address | None:
     """`host:port` or `[host]:port`, with so much added to the port."""
     if not isinstance(told, str):
         return None
@@ -216,6 +222,8 @@ def _address(told: Any, offset: int) -> Address | None:
         ip = ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
     except ValueError:
         return None
-    if port == 0 or port + offset > 65_535 or ip.is_unspecified or ip.is_multicast:
+    if port == 0 or port + offset > 65_535 or is_nobodys(ip):
+        return None
+    if not private_allowed and not is_public(ip):
         return None
     return str(ip), port + offset

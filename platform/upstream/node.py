@@ -1,19 +1,34 @@
 """A node's JSON-RPC: blocks and what else ingest and the proxy ask of it."""
 
-import re
+import http.client
 from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 import msgspec
-import urllib3
 
 from chain.blocks import SlotRecord
 from chain.encodings import b58encode
 from chain.epochs import EpochSchedule
-from chain.units import Slot
+from chain.units import I64_MAX, Slot
 from upstream.archives.errors import Unreadable
 from upstream.archives.getblock_json import json_block
+from upstream.exchange import AnswerTooLarge, Client, NotAnAnswer, NotConnected
+from upstream.foreign_text import fit
+from upstream.head_bound import MOST_SLOT
+from upstream.networks import is_public
 
+_MEGABYTE = 1_048_576
+# A full block of 64 MB of shreds would be larger as JSON than any that was ever made.
+_LARGEST_BLOCK = 128 * _MEGABYTE
+# Accounts' data, every slot of 500,000 with a block, or all nodes of a large cluster.
+_LARGEST_ANSWER = 64 * _MEGABYTE
+# A number, a word or a small object, with room to spare.
+_LARGEST_VALUE = _MEGABYTE
+_LONGEST_TEXT = 200
+# Chains double their first epochs' length, which can go on for as long as a slot fits 63 bits.
+_MOST_WARM_UP_EPOCHS = 64
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
 # The newest transaction version that this service reads.
 _NEWEST_VERSION = 1
 # The node has no block to give, for one of many reasons.
@@ -63,34 +78,37 @@ class Node:
     """One node. Connections stay open; for any number of threads."""
 
     def __init__(self, url: str, *, timeout_seconds: float = 30.0, connections: int = 8) -> None:
-        self._url = url
-        self._pool = urllib3.PoolManager(
-            maxsize=connections,
-            block=False,
-            retries=urllib3.Retry(0, connect=0, read=0, redirect=0),
-            timeout=urllib3.Timeout(connect=min(5.0, timeout_seconds), read=timeout_seconds),
-            headers={"Content-Type": "application/json", "Accept-Encoding": "gzip"},
-        )
+        self._client = Client(url, headers=_HEADERS, kept=connections)
+        self._seconds = timeout_seconds
+        self._peer = ""
 
     @property
     def name(self) -> str:
         """The node's host, for people: an address may hold a key in its path or query."""
-        return urllib3.util.parse_url(self._url).netloc or self._url
+        return self._client.name
 
-    def call_raw(self, body: bytes) -> bytes:
+    @property
+    def is_private(self) -> bool:
+        """Whether its newest answer came from a loopback, private or otherwise local address."""
+        return bool(self._peer) and not is_public(ip_address(self._peer.partition("%")[0]))
+
+    def call_raw(self, body: bytes, *, largest: int = _LARGEST_BLOCK) -> bytes:
         """The answer's bytes to a JSON-RPC body, whatever it says. Raises NodeUnreachable."""
         try:
-            response = self._pool.request("POST", self._url, body=body)
-        except urllib3.exceptions.HTTPError as error:
-            raise NodeUnreachable(f"{self.name}: {_plain(error)}") from None
-        if response.status != 200 and not response.data.lstrip().startswith((b"{", b"[")):
-            raise NodeUnreachable(f"{self.name}: HTTP status {response.status}")
-        return response.data
+            answer = self._client.post(body, seconds=self._seconds, largest=largest)
+        except (OSError, http.client.HTTPException) as error:
+            raise NodeUnreachable(f"{self.name}: {self._reason(error)}") from None
+        self._peer = answer.peer
+        if answer.status != 200 and answer.body.lstrip()[:1] not in (b"{", b"["):
+            raise NodeUnreachable(f"{self.name}: HTTP status {answer.status}")
+        return answer.body
 
-    def call(self, method: str, *params: Any) -> Any:
-        """The result of a method; NodeError with the node's own code and text."""
-        answer = _answer(self.name, self.call_raw(self._body(method, params)))
-        return answer.get("result")
+    def call(self, method: str, *params: Any, largest: int = _LARGEST_ANSWER) -> Any:
+        """The result of a method; NodeError with the node's own code and text. It is what the node
+        sent: numbers in it may be of any size, and texts of any characters.
+        """
+        body = self._body(method, params)
+        return _answer(self.name, self.call_raw(body, largest=largest)).get("result")
 
     def block(self, slot: Slot) -> SlotRecord:
         """The slot's finalized block with all its transactions. Raises SlotNotAvailable,
@@ -110,14 +128,14 @@ class Node:
         try:
             return json_block(data, told=slot, name="")[0]
         except Unreadable as fault:
-            raise BadBlock(f"{self.name}: block {slot}: {fault}") from None
+            raise BadBlock(f"{self.name}: block {slot}: {fit(str(fault), 300)}") from None
 
     def blocks(self, first: Slot, last: Slot) -> list[Slot]:
         """The finalized slots with a block in the range, both ends inclusive, ascending."""
         found = self.call("getBlocks", first, last, {"commitment": "finalized"})
         if not isinstance(found, list) or not all(type(slot) is int for slot in found):
             raise NodeUnreachable(f"{self.name}: getBlocks answered no list of slots")
-        return [Slot(slot) for slot in found if first <= slot <= last]
+        return sorted({Slot(slot) for slot in found if first <= slot <= last})
 
     def first_available_block(self) -> Slot:
         """The lowest slot whose block the node has; below it an absence proves nothing."""
@@ -129,35 +147,34 @@ class Node:
 
     def block_height(self) -> int:
         """Of its newest finalized block."""
-        return self._slot("getBlockHeight", {"commitment": "finalized"})
+        return int(self._slot("getBlockHeight", {"commitment": "finalized"}))
 
     def signature_statuses(self, signatures: Sequence[bytes]) -> list[SignatureStatus | None]:
         """In their order, however old; None where the node knows of none. 256 at most."""
         asked = [b58encode(each) for each in signatures]
-        answer = self.call("getSignatureStatuses", asked, {"searchTransactionHistory": True})
+        config = {"searchTransactionHistory": True}
+        answer = self.call("getSignatureStatuses", asked, config, largest=_LARGEST_VALUE)
         found = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(found, list) or len(found) != len(asked):
             raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no list of them")
-        try:
-            return [
-                None
-                if each is None
-                else SignatureStatus(
-                    int(each["slot"]), each["err"], each.get("confirmationStatus") == "finalized"
-                )
-                for each in found
-            ]
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no status") from None
+        return [None if each is None else self._status(each) for each in found]
+
+    def _status(self, found: Any) -> SignatureStatus:
+        if isinstance(found, dict) and "err" in found and _is_slot(found.get("slot")):
+            is_finalized = found.get("confirmationStatus") == "finalized"
+            return SignatureStatus(found["slot"], found["err"], is_finalized)
+        raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no status")
 
     def epoch_schedule(self) -> EpochSchedule:
         """How the chain's slots are divided into epochs."""
-        found = self.call("getEpochSchedule")
+        found = self.call("getEpochSchedule", largest=_LARGEST_VALUE)
         names = ("slotsPerEpoch", "firstNormalEpoch", "firstNormalSlot")
-        values = [found.get(name) for name in names] if isinstance(found, dict) else [None]
-        if not all(type(value) is int and value >= 0 for value in values) or not values[0]:
-            raise NodeUnreachable(f"{self.name}: getEpochSchedule answered no schedule")
-        return EpochSchedule(*values)
+        values: list[Any] = [found.get(name) for name in names] if isinstance(found, dict) else []
+        if values and all(type(value) is int and 0 <= value <= I64_MAX for value in values):
+            schedule = EpochSchedule(*values)
+            if schedule.slots_per_epoch and schedule.first_normal_epoch <= _MOST_WARM_UP_EPOCHS:
+                return schedule
+        raise NodeUnreachable(f"{self.name}: getEpochSchedule answered no schedule")
 
     def genesis_hash(self) -> str:
         """What tells one chain from another."""
@@ -169,20 +186,37 @@ class Node:
 
     def version(self) -> str:
         """The node's software version."""
-        found = self.call("getVersion")
-        return str(found.get("solana-core", "")) if isinstance(found, dict) else ""
+        found = self.call("getVersion", largest=_LARGEST_VALUE)
+        version = found.get("solana-core") if isinstance(found, dict) else None
+        return fit(version, _LONGEST_TEXT) if isinstance(version, str) else ""
 
     def _slot(self, method: str, *params: Any) -> Slot:
-        found = self.call(method, *params)
-        if type(found) is not int or found < 0:
+        found = self.call(method, *params, largest=_LARGEST_VALUE)
+        if not _is_slot(found):
             raise NodeUnreachable(f"{self.name}: {method} answered no slot")
         return Slot(found)
 
     def _text(self, method: str) -> str:
-        found = self.call(method)
-        if not isinstance(found, str):
+        found = self.call(method, largest=_LARGEST_VALUE)
+        if not isinstance(found, str) or fit(found, _LONGEST_TEXT) != found:
             raise NodeUnreachable(f"{self.name}: {method} answered no text")
         return found
+
+    def _reason(self, error: Exception) -> str:
+        match error:
+            case NotConnected():
+                return "no connection in time"
+            case TimeoutError():
+                return f"no answer within {self._seconds:g} s"
+            case AnswerTooLarge() | NotAnAnswer():
+                return str(error)
+            case ConnectionRefusedError():
+                return "Connection refused"
+            case ConnectionError():
+                return "the connection was closed without an answer"
+            case http.client.HTTPException():
+                return "the answer is not HTTP"
+        return fit(getattr(error, "strerror", "") or str(error) or type(error).__name__, 200)
 
     def _body(self, method: str, params: tuple[Any, ...]) -> bytes:
         return msgspec.json.encode(
@@ -193,15 +227,15 @@ class Node:
 def _answer(name: str, data: bytes) -> dict[str, Any]:
     try:
         answer = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         raise NodeUnreachable(f"{name}: the answer is no JSON") from None
     if not isinstance(answer, dict):
         raise NodeUnreachable(f"{name}: the answer is no JSON-RPC")
     error = answer.get("error")
     if error is not None:
         told = error.get("code") if isinstance(error, dict) else None
-        code = told if type(told) is int else 0
-        text = str(error.get("message", "") if isinstance(error, dict) else error)[:300]
+        code = told if type(told) is int and abs(told) <= I64_MAX else 0
+        text = fit(str(error.get("message", "") if isinstance(error, dict) else error), 300)
         if code in _SLOT_SKIPPED:
             raise SlotSkipped(code, text)
         if code in _ABSENT:
@@ -210,8 +244,6 @@ def _answer(name: str, data: bytes) -> dict[str, Any]:
     return answer
 
 
-def _plain(error: Exception) -> str:
-    """The error's reason without addresses of objects and without the request's path."""
-    reason = getattr(error, "reason", None) or error
-    text = re.sub(r"<[^>]*>:? ?|\w*\([^)]*\): |with url: \S+ ?", "", str(reason))
-    return text.strip() or type(error).__name__
+def _is_slot(found: Any) -> bool:
+    """Whether it is a slot that a chain can have, or a height: no larger one fits a database."""
+    return type(found) is int and 0 <= found <= MOST_SLOT

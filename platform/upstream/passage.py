@@ -1,18 +1,16 @@
 """JSON-RPC bodies to a node and its answers back, as they are."""
 
-import time
+import http.client
 from functools import cache
 
-import urllib3
-from urllib3 import exceptions
+from upstream import exchange
+from upstream.exchange import Client
 
-_CONNECT_SECONDS = 5.0
 # A node that hangs must not take every thread of the process with it: so many calls wait for one
-# at a time, and the next ones only so long for their turn.
+# at a time, and the next ones only half a second for their turn.
 _CONNECTIONS = 8
-_TURN_SECONDS = 0.5
 LARGEST_ANSWER = 256 * 1024 * 1024
-_PIECE = 1 << 20
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 
 
 class PassageFailed(Exception):
@@ -20,7 +18,7 @@ class PassageFailed(Exception):
 
 
 class Unreachable(PassageFailed):
-    """The node does not listen, or dropped the connection."""
+    """The node does not listen, dropped the connection, or sent what is no HTTP response."""
 
 
 class TimedOut(PassageFailed):
@@ -39,53 +37,24 @@ class Passage:
     """The way to one node: a few connections, kept alive. For any number of threads."""
 
     def __init__(self, url: str, *, largest_answer: int = LARGEST_ANSWER) -> None:
-        self._url = url
         self._largest_answer = largest_answer
-        self._pool = urllib3.PoolManager(
-            num_pools=1, maxsize=_CONNECTIONS, block=True, retries=False
-        )
+        self._client = Client(url, headers=_HEADERS, kept=_CONNECTIONS, most=_CONNECTIONS)
 
     def call(self, body: bytes, *, seconds: float) -> tuple[int, bytes]:
-        """HTTP status and body of the node's answer; raises PassageFailed."""
-        deadline = time.monotonic() + seconds
+        """HTTP status and body of the node's answer, within the seconds in all; raises
+        PassageFailed.
+        """
         try:
-            response = self._pool.request(
-                "POST",
-                self._url,
-                body=body,
-                headers={"Content-Type": "application/json", "Accept-Encoding": "identity"},
-                timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
-                pool_timeout=_TURN_SECONDS,
-                preload_content=False,
-            )
-            try:
-                return response.status, self._read(response, deadline)
-            except BaseException:
-                response.close()  # half read, it is good for no other call
-                raise
-            finally:
-                response.release_conn()
-        except exceptions.EmptyPoolError:
+            answer = self._client.post(body, seconds=seconds, largest=self._largest_answer)
+        except exchange.Busy:
             raise Busy from None
-        except exceptions.ConnectTimeoutError:
-            raise Unreachable from None
-        except exceptions.TimeoutError:
+        except exchange.AnswerTooLarge:
+            raise AnswerTooLarge from None
+        except TimeoutError:
             raise TimedOut from None
-        except exceptions.HTTPError:
+        except (OSError, http.client.HTTPException):
             raise Unreachable from None
-
-    def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
-        pieces: list[bytes] = []
-        size = 0
-        # What is there, piece by piece: the socket's own timeout starts anew with every byte.
-        while piece := response.read1(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            if size > self._largest_answer:
-                raise AnswerTooLarge
-            if time.monotonic() > deadline:
-                raise TimedOut
-        return b"".join(pieces)
+        return answer.status, answer.body
 
 
 @cache

@@ -100,6 +100,28 @@ def test_a_trickle_ends_in_time_too(speaker: Any) -> None:
     assert time.monotonic() - began < 5
 
 
+def test_a_receiver_that_answers_without_end_costs_no_more_than_is_kept(speaker: Any) -> None:
+    def flood(connection: socket.socket) -> None:
+        connection.recv(10_000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:  # until the other side hangs up
+            connection.sendall(b"x" * 65_536)
+
+    answer = _post(f"http://127.0.0.1:{speaker(flood)}/")
+    assert (answer.status, answer.text) == (200, "x" * 500)
+
+
+@pytest.mark.parametrize("endless", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: y"])
+def test_a_head_that_does_not_end_is_given_up(speaker: Any, endless: bytes) -> None:
+    def flood(connection: socket.socket) -> None:
+        while True:  # until the other side hangs up
+            connection.sendall(endless)
+
+    answer = _post(f"http://127.0.0.1:{speaker(flood)}/", timeout=0.5)
+    assert answer.status is None
+    assert answer.problem
+
+
 def test_what_is_not_http_is_told(speaker: Any) -> None:
     def mumble(connection: socket.socket) -> None:
         connection.recv(10_000)

@@ -17,8 +17,8 @@ from tests.upstream.stream_chain import (
     nearby_shuffled,
     random_chain,
 )
-from upstream.geyser.assembly import (
-    Assembler,
+from upstream.geyser.assembly import Assembler
+from upstream.geyser.events import (
     ChainChanged,
     Event,
     HeadMoved,

@@ -24,9 +24,10 @@ from upstream.archives.block_files import open_block_file
 from upstream.archives.confirmed_block import slot_record
 from upstream.geyser import messages
 from upstream.geyser import schema as stream_schema
-from upstream.geyser.assembly import Assembler, SlotClosed
+from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream
 from upstream.geyser.closed_slots import slot_record as assembled
+from upstream.geyser.events import SlotClosed
 from upstream.geyser.updates import BlockMetaUpdate, TransactionUpdate
 from upstream.node import Node
 

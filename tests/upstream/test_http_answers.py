@@ -56,6 +56,26 @@ def test_an_announcement_is_passed_over_and_close_is_heard() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "received",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 9,
+        b"HTTP/1.1 200 OK\r\n" + b"a:b\r\n" * 101 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n" + bytes(1_048_577),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 5_000,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 5_000 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + bytes(2_097_153),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + bytes(2_097_153),
+        bytes(65_536),
+    ],
+)
+def test_what_grows_beyond_the_bounds_is_given_up_before_it_ends(received: bytes) -> None:
+    with pytest.raises(BadAnswer):
+        read_answer(received, ended=False)
+
+
 @pytest.mark.parametrize("url", ["ftp://a", "http://", "http://user:word@host", "http://a:99999"])
 def test_an_address_that_leads_nowhere_is_refused(url: str) -> None:
     with pytest.raises(BadAddress):

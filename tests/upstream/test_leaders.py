@@ -327,6 +327,10 @@ def test_a_nodes_other_refusals_rise_as_they_are() -> None:
         ({"tpuQuic": "host.example:8009"}, None),
         ({"tpuQuic": "0.0.0.0:8009"}, None),
         ({"tpuQuic": "239.1.1.1:8009"}, None),
+        ({"tpuQuic": "255.255.255.255:8009"}, None),
+        ({"tpuQuic": "169.254.169.254:8009"}, None),
+        ({"tpuQuic": "[ff02::1]:8009"}, None),
+        ({"tpuQuic": "[::ffff:169.254.169.254]:8009"}, None),
         ({"tpuQuic": "1.2.3.4:0"}, None),
         ({"tpu": "1.2.3.4:65530"}, None),
         ({"tpu": "1.2.3.4:65529"}, ("1.2.3.4", 65535)),
@@ -338,12 +342,59 @@ def test_a_nodes_other_refusals_rise_as_they_are() -> None:
 def test_where_a_node_takes_transactions(
     contact: dict[str, Any], address: tuple[str, int] | None
 ) -> None:
-    assert quic_address(contact) == address
+    assert quic_address(contact, private_allowed=True) == address
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.1.1",
+        "100.64.0.1",
+        "169.254.169.254",
+        "192.88.99.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "[::1]",
+        "[fe80::1]",
+        "[fd00:ec2::254]",
+        "[2001:db8::1]",
+        "[64:ff9b::7f00:1]",
+        "[::ffff:192.168.1.1]",
+        "[2002:a00:1::]",
+    ],
+)
+def test_a_public_node_does_not_aim_us_at_private_addresses(host: str) -> None:
+    for contact in ({"tpuQuic": f"{host}:8009"}, {"tpu": f"{host}:8003"}):
+        assert quic_address(contact, private_allowed=False) is None
+    for public in ("9.9.9.9", "[2606:4700::1]"):
+        assert quic_address({"tpuQuic": f"{public}:8009"}, private_allowed=False) is not None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"absoluteSlot": 2**64, "slotIndex": 0, "slotsInEpoch": 1},
+        {"absoluteSlot": 1e300, "slotIndex": 0, "slotsInEpoch": 1},
+        {"absoluteSlot": 1, "slotIndex": "0", "slotsInEpoch": 1},
+        [],
+        None,
+    ],
+)
+def test_an_epoch_that_is_none_is_an_error(answer: Any) -> None:
+    def refuse(*_: Any) -> None:
+        raise Refusal(-32602, "Invalid slot range")
+
+    answers = {**Cluster().answers(), "getSlotLeaders": refuse, "getEpochInfo": lambda: answer}
+    with node_of(answers) as node, pytest.raises(NodeUnreachable, match="getEpochInfo"):
+        LeaderSchedule(node).refresh(0, 0.0)
 
 
 @given(told=st.text() | st.integers() | st.none(), tpu=st.text() | st.none())
 def test_any_contact_has_an_address_that_can_be_connected_to_or_none(told: Any, tpu: Any) -> None:
-    address = quic_address({"tpuQuic": told, "tpu": tpu})
+    address = quic_address({"tpuQuic": told, "tpu": tpu}, private_allowed=False)
     assert address is None or 0 < address[1] < 65_536
 
 

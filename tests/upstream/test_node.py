@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from chain.units import Slot
 from tests.localnet_process import Localnet, free_ports, running_localnet
+from tests.upstream.hostile import HEAD, gzip_bomb, says, speaking, trickles
+from upstream.geyser.written_accounts import stores_untouched
 from upstream.node import (
     BadBlock,
     Node,
@@ -109,9 +112,7 @@ def test_nobody_there_is_said_without_the_path() -> None:
     node = Node(f"http://127.0.0.1:{port}/secret-key")
     with pytest.raises(NodeUnreachable) as refusal:
         node.slot()
-    assert str(refusal.value).startswith(
-        f"127.0.0.1:{port}: Failed to establish a new connection: [Errno "
-    )
+    assert str(refusal.value).startswith(f"127.0.0.1:{port}: Connection refused")
     assert "secret-key" not in str(refusal.value)
 
 
@@ -127,6 +128,23 @@ def test_nobody_there_is_said_without_the_path() -> None:
         (200, b'{"error":{"code":-32009,"message":"skipped"}}', SlotSkipped),
         (200, b'{"error":{"code":-32001,"message":"cleaned up"}}', SlotNotAvailable),
         (200, b'{"error":"words"}', NodeError),
+        (200, b'{"result":18446744073709551616}', NodeUnreachable),
+        (200, b'{"result":18446744073709551615}', NodeUnreachable),
+        (200, b'{"result":9223372036854775808}', NodeUnreachable),
+        (200, b'{"result":%s}' % (b"9" * 5_000), NodeUnreachable),
+        (200, b'{"result":-%s}' % (b"9" * 5_000), NodeUnreachable),
+        (200, b'{"result":NaN}', NodeUnreachable),
+        (200, b'{"result":1e400}', NodeUnreachable),
+        (200, b'{"result":7.0}', NodeUnreachable),
+        (200, b'{"result":true}', NodeUnreachable),
+        (200, b'{"result":"\\ud800"}', NodeUnreachable),
+        (200, b'{"result":"\xff"}', NodeUnreachable),
+        (200, b'{"result":' + b"[" * 100_000, NodeUnreachable),
+        (200, b'{"result":' + b'{"a":' * 100_000, NodeUnreachable),
+        (200, b"\0", NodeUnreachable),
+        (200, b"", NodeUnreachable),
+        (200, b'{"error":{"code":99999999999999999999,"message":[7]}}', NodeError),
+        (200, b'{"result":7}' + b" " * 1_048_576, NodeUnreachable),
     ],
 )
 def test_answers_that_are_none(
@@ -147,6 +165,10 @@ def test_answers_that_are_none(
         {"value": [7]},
         {"value": [{"slot": "x", "err": None}]},
         {"value": [{"slot": 7}]},
+        {"value": [{"slot": -1, "err": None}]},
+        {"value": [{"slot": 2**63, "err": None}]},
+        {"value": [{"slot": 1e300, "err": None}]},
+        {"value": [{"slot": True, "err": None}]},
     ],
 )
 def test_statuses_that_are_none(answering: Answering, result: Any) -> None:
@@ -161,6 +183,84 @@ def test_a_block_that_is_none_is_told_with_its_place(answering: Answering) -> No
     answering.body = b'{"jsonrpc":"2.0","id":1,"result":{"parentSlot":1,"blockhash":"x"}}'
     with pytest.raises(BadBlock, match="block 2: transactions: missing"):
         node_of(answering).block(Slot(2))
+
+
+def test_an_error_text_is_one_printable_line(answering: Answering) -> None:
+    answering.status = 200
+    message = "be\x00hind\r\n2026-01-01 CRITICAL \x1b[31m" + "x" * 1_000
+    answering.body = json.dumps({"error": {"code": -32005, "message": message}}).encode()
+    with pytest.raises(NodeError) as caught:
+        node_of(answering).slot()
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("told", ["a\0b", "a\nb", "x" * 201])
+def test_a_genesis_hash_is_a_short_word(answering: Answering, told: str) -> None:
+    answering.status = 200
+    answering.body = json.dumps({"result": told}).encode()
+    with pytest.raises(NodeUnreachable, match="getGenesisHash answered no text"):
+        node_of(answering).genesis_hash()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"slotsPerEpoch": 0, "firstNormalEpoch": 0, "firstNormalSlot": 0},
+        {"slotsPerEpoch": 1.5, "firstNormalEpoch": 0, "firstNormalSlot": 0},
+        {"slotsPerEpoch": 432_000, "firstNormalEpoch": 10**18, "firstNormalSlot": 0},
+        {"slotsPerEpoch": 2**64, "firstNormalEpoch": 0, "firstNormalSlot": 0},
+        [],
+        None,
+    ],
+)
+def test_an_epoch_schedule_that_is_none(answering: Answering, told: Any) -> None:
+    answering.status = 200
+    answering.body = json.dumps({"result": told}).encode()
+    with pytest.raises(NodeUnreachable, match="getEpochSchedule answered no schedule"):
+        node_of(answering).epoch_schedule()
+
+
+def test_versions_of_any_kind_are_a_word(answering: Answering) -> None:
+    answering.status = 200
+    for told, version in (("4.1.2", "4.1.2"), (7, ""), ("9" * 9_000, "9" * 200), ("4.\0", "4.")):
+        answering.body = json.dumps({"result": {"solana-core": told}}).encode()
+        assert node_of(answering).version() == version
+        stores_untouched(version)
+
+
+def test_blocks_are_told_in_order_and_once(answering: Answering) -> None:
+    answering.status, answering.body = 200, b'{"result":[9,7,7,12,-1,8]}'
+    assert node_of(answering).blocks(Slot(7), Slot(10)) == [7, 8, 9]
+
+
+def test_a_bomb_is_an_unreachable_node_and_the_memory_stays_bounded() -> None:
+    with speaking(says(gzip_bomb(400))) as port:
+        node = Node(f"http://127.0.0.1:{port}")
+        tracemalloc.start()
+        try:
+            with pytest.raises(NodeUnreachable, match="bytes decompressed"):
+                node.call("getBlock", 7)
+            with pytest.raises(NodeUnreachable, match="more than 1048576 bytes"):
+                node.slot()
+            assert tracemalloc.get_traced_memory()[1] < 200_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_node_that_trickles_is_given_up() -> None:
+    with speaking(trickles(HEAD + b"Content-Length: 100000\r\n\r\n")) as port:
+        node = Node(f"http://127.0.0.1:{port}", timeout_seconds=0.3)
+        with pytest.raises(NodeUnreachable, match=r"no answer within 0\.3 s"):
+            node.slot()
+
+
+def test_a_node_on_this_machine_is_a_private_one(answering: Answering) -> None:
+    answering.status, answering.body = 200, b'{"result":7}'
+    node = node_of(answering)
+    assert not node.is_private  # nothing is known yet
+    node.slot()
+    assert node.is_private
 
 
 @settings(

@@ -14,10 +14,12 @@ from ingest.services.slots import store_records
 from ingest.sources import stream_name, upstream_node, validator_stores_untouched
 from rewind.errors import BadSlot
 from upstream.archives.errors import Unreadable
-from upstream.geyser.assembly import Assembler, Event, SlotClosed, SlotIncomplete
+from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream, first_available
 from upstream.geyser.closed_slots import ClosedSlot, slot_record
 from upstream.geyser.errors import StreamError
+from upstream.geyser.events import Event, SlotClosed, SlotIncomplete
+from upstream.head_bound import HeadBound, clock
 from upstream.node import NodeError
 
 log = logging.getLogger(__name__)
@@ -61,7 +63,11 @@ def closed_slots(window: SlotRange) -> Iterator[ClosedSlot]:
 def _received(begin: Slot, last: Slot) -> Iterator[ClosedSlot]:
     """The slots as they close: together they may be more than memory holds."""
     strict = validator_stores_untouched(upstream_node())
-    assembler = Assembler(begin=begin, limit_bytes=_LIMIT_BYTES, stores_untouched=strict)
+    bound = HeadBound()
+    bound.expect(last, clock())
+    assembler = Assembler(
+        begin=begin, limit_bytes=_LIMIT_BYTES, stores_untouched=strict, bound=bound
+    )
     came = False
     with GeyserStream(
         settings.UPSTREAM_GEYSER_URL, token=settings.UPSTREAM_GEYSER_TOKEN, from_slot=begin

@@ -1,15 +1,22 @@
 """Assembler: the stream's messages, in whatever order, to the finalized slots of the chain."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from chain.blocks import Granularity
 from chain.encodings import b58decode
 from chain.units import Slot
-from upstream.geyser.closed_slots import ClosedSlot
+from upstream import head_bound
+from upstream.geyser.events import (
+    ChainChanged,
+    Event,
+    HeadMoved,
+    SlotClosed,
+    SlotDead,
+    SlotIncomplete,
+    TooFarAhead,
+)
+from upstream.geyser.pending_slots import PendingSlot, best_of, closed_slot
 from upstream.geyser.schema import SlotStatus
-from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+from upstream.geyser.slot_buffers import Wholeness
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
@@ -17,71 +24,15 @@ from upstream.geyser.updates import (
     TransactionUpdate,
     Update,
 )
+from upstream.head_bound import HeadBound
 
 # Messages of a slot may come late. After so many more finalized slots they come no more.
 PATIENCE_SLOTS = 8
 # A transaction may name one of the last 150 blockhashes; forks make more of them.
 _REMEMBERED_BLOCKHASHES = 600
-
-
-@dataclass(frozen=True, slots=True)
-class SlotClosed:
-    """A slot is final and its ledger part proved whole; `reason` says why its writes are not."""
-
-    closed: ClosedSlot
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SlotDead:
-    """A block of the slot died; the slot may come again with another."""
-
-    slot: Slot
-
-
-@dataclass(frozen=True, slots=True)
-class SlotIncomplete:
-    """A block was made and finalized here and not all of it came; `reason` is a cause's word."""
-
-    slot: Slot
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeadMoved:
-    """The newest slot that was seen, or the newest finalized one, is another."""
-
-    head: Slot
-    finalized: Slot | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChainChanged:
-    """A finalized block does not descend from the last finalized slot: this is another chain."""
-
-    slot: Slot
-    parent: Slot
-    expected: Slot
-
-
-Event: TypeAlias = SlotClosed | SlotDead | SlotIncomplete | HeadMoved | ChainChanged
-
-
-@dataclass(slots=True)
-class _Pending:
-    """What is known of a slot that is not closed: this connection's messages, earlier ones'."""
-
-    buffer: SlotBuffer = field(default_factory=SlotBuffer)
-    earlier: list[SlotBuffer] = field(default_factory=list)
-    overflowed: bool = False
-
-    @property
-    def size(self) -> int:
-        return self.buffer.size + sum(each.size for each in self.earlier)
-
-    def set_aside(self) -> None:
-        self.earlier = [*self.earlier[-1:], self.buffer]
-        self.buffer = SlotBuffer()
+_BLOCKHASH_CHARACTERS = 44
+# Slots that are known and not final: five hours of a mainnet that finalizes nothing.
+MOST_UNFINALIZED = 50_000
 
 
 class Assembler:
@@ -91,6 +42,9 @@ class Assembler:
     counts. With `after_finalized` the slot before `begin` is known to be final, and a chain that
     does not descend from it is told. `stores_untouched` says whether the validator stores what a
     transaction could write and left as it was (written_accounts.stores_untouched).
+
+    A slot that `bound` does not admit is ignored. Without a bound the chain is expected to be at
+    `begin`.
     """
 
     def __init__(
@@ -100,16 +54,31 @@ class Assembler:
         after_finalized: bool = False,
         limit_bytes: int = 1 << 30,
         patience_slots: int = PATIENCE_SLOTS,
+        most_unfinalized: int = MOST_UNFINALIZED,
         stores_untouched: bool = True,
+        bound: HeadBound | None = None,
+        clock: Callable[[], float] = head_bound.clock,
     ) -> None:
+        self._bound = HeadBound() if bound is None else bound
+        self._clock = clock
+        if bound is None and begin is not None:
+            self._bound.expect(begin, clock())
+        # Messages up to this slot need no look at the clock.
+        self._admitted = 0
+        self._refused = 0
+        self._said_refused = False
+        self._moved_by_stream = False
+        # The highest slot of which anything is kept.
+        self._top = 0
         self._root = None if begin is None else Slot(begin - 1)
         self._root_is_final = after_finalized and begin is not None
         self._limit_bytes = limit_bytes
+        self._most_unfinalized = most_unfinalized
         self._patience = patience_slots
         self._stores_untouched = stores_untouched
         # Slots above it come live in this connection.
         self._live_after: Slot | None = None
-        self._pending: dict[Slot, _Pending] = {}
+        self._pending: dict[Slot, PendingSlot] = {}
         self._parents: dict[Slot, Slot] = {}
         # Final and not closed yet: how many slots were finalized when this one was.
         self._waiting: dict[Slot, int] = {}
@@ -147,6 +116,7 @@ class Assembler:
     def reconnect(self, *, stores_untouched: bool | None = None) -> None:
         """What follows comes from another connection, perhaps from another validator."""
         self._live_after = None
+        self._said_refused = False
         if stores_untouched is not None:
             self._stores_untouched = stores_untouched
         for pending in self._pending.values():
@@ -157,6 +127,8 @@ class Assembler:
 
     def feed(self, update: Update) -> list[Event]:
         """Take one message; what became known by it, mostly nothing."""
+        if update.slot > self._admitted and not self.admits(update.slot):
+            return self._refuse(update)
         if isinstance(update, AccountUpdate):
             pending = self._pending_of(update.slot)
             if pending is not None:
@@ -177,6 +149,35 @@ class Assembler:
             self._size += pending.size - before
         return []
 
+    def admits(self, slot: Slot) -> bool:
+        """Whether the chain can have reached the slot by now."""
+        if slot > self._admitted:
+            now = self._clock()
+            if not self._bound.admits(slot, now):
+                return False
+            self._admitted = slot
+        return True
+
+    @property
+    def refused(self) -> int:
+        """How many messages were of slots that the chain cannot have reached."""
+        return self._refused
+
+    @property
+    def is_astray(self) -> bool:
+        """Whether it went on to a final slot that, as is known now, the chain has not reached."""
+        return self._moved_by_stream and (self._root or 0) > self._bound.ceiling(self._clock())
+
+    def _refuse(self, update: Update) -> list[Event]:
+        # Where nothing else comes any more the bound is what is wrong.
+        if isinstance(update, SlotUpdate) and self._bound.hear(update.slot, self._clock()):
+            return list(self._slot(update))
+        self._refused += 1
+        if self._said_refused:
+            return []
+        self._said_refused = True
+        return [TooFarAhead(update.slot)]
+
     def give_up_before(self, slot: Slot, reason: str) -> list[Event]:
         """No source will send what is missing below the slot: what is final there is decided, the
         rest is left out, and the slot is the first that counts.
@@ -195,19 +196,30 @@ class Assembler:
             self._root, self._root_is_final = Slot(slot - 1), False
         return events
 
-    def _pending_of(self, slot: Slot) -> _Pending | None:
+    def _pending_of(self, slot: Slot) -> PendingSlot | None:
         pending = self._pending.get(slot)
         if pending is None:
             if self._root is None:
                 # Seen from its middle, perhaps: the next one is the first to be seen whole.
                 self._root = slot
-            if not self._is_open(slot):
+            if not self._is_open(slot) or not self._has_room(slot):
                 return None
-            pending = self._pending[slot] = _Pending()
+            pending = self._pending[slot] = PendingSlot()
             pending.buffer.live = self._live_after is not None and slot > self._live_after
         if slot in self._waiting:
             self._late.add(slot)
         return None if pending.overflowed else pending
+
+    def _has_room(self, slot: Slot) -> bool:
+        """Room for one more slot; the highest ones go first, since a chain finalizes from below."""
+        while max(len(self._pending), len(self._parents)) >= self._most_unfinalized:
+            if slot >= self._top or self._top in self._waiting:
+                return False
+            self._forget(Slot(self._top))
+            self._parents.pop(Slot(self._top), None)
+            self._top = max([*self._pending, *self._parents])
+        self._top = max(self._top, slot)
+        return True
 
     def _is_open(self, slot: Slot) -> bool:
         """Whether messages of the slot can still matter."""
@@ -215,7 +227,7 @@ class Assembler:
             return True
         return any(low < slot < top for top, low in self._broken.items())
 
-    def _add(self, pending: _Pending, update: TransactionUpdate | BlockMetaUpdate) -> None:
+    def _add(self, pending: PendingSlot, update: TransactionUpdate | BlockMetaUpdate) -> None:
         fits = (
             pending.buffer.add_transaction(update)
             if isinstance(update, TransactionUpdate)
@@ -225,10 +237,16 @@ class Assembler:
             pending.set_aside()
             self._add(pending, update)
         if isinstance(update, BlockMetaUpdate):
-            self._parents[update.slot] = update.parent_slot
+            self._learn_parent(update.slot, update.parent_slot)
             self._remember_blockhash(update.blockhash)
 
+    def _learn_parent(self, slot: Slot, parent: Slot) -> None:
+        if slot in self._parents or self._has_room(slot):
+            self._parents[slot] = parent
+
     def _remember_blockhash(self, blockhash: str) -> None:
+        if len(blockhash) > _BLOCKHASH_CHARACTERS:
+            return
         try:
             self._blockhashes[b58decode(blockhash)] = None
         except ValueError:
@@ -238,13 +256,15 @@ class Assembler:
 
     def _slot(self, update: SlotUpdate) -> Iterator[Event]:
         slot = update.slot
+        self._bound.hear(slot, now := self._clock())
+        self._admitted = self._bound.ceiling(now)
         if update.status == SlotStatus.SLOT_DEAD:
             if slot not in self._waiting and self._forget(slot):
                 self._parents.pop(slot, None)
                 yield SlotDead(slot)
             return
         if update.parent is not None and self._is_open(slot):
-            self._parents[slot] = update.parent
+            self._learn_parent(slot, update.parent)
         finalized = None
         if update.status == SlotStatus.SLOT_FINALIZED and self._root is not None:
             finalized = slot
@@ -252,15 +272,17 @@ class Assembler:
         for late in sorted(self._late | {top for top in self._broken if top in self._parents}):
             yield from self._again(late)
         self._late.clear()
-        if slot > self._head or finalized is not None:
-            self._head = max(slot, self._head)
-            yield HeadMoved(self._head, finalized)
+        head = Slot(self._bound.head)
+        if head != self._head or finalized is not None:
+            self._head = head
+            yield HeadMoved(head, finalized)
         yield from self._keep_within_limit()
 
     def _finalize(self, slot: Slot) -> Iterator[Event]:
         assert self._root is not None
         if slot > self._root:
             self._finalized_count += 1
+            self._moved_by_stream = True
             root, self._root = self._root, slot
             was_final, self._root_is_final = self._root_is_final, True
             yield from self._walk(slot, root, root_is_final=was_final)
@@ -309,7 +331,7 @@ class Assembler:
 
     def _close(self, slot: Slot, *, last_chance: str = "") -> Iterator[Event]:
         pending = self._pending.get(slot)
-        best, wholeness = _best(
+        best, wholeness = best_of(
             pending, self._blockhashes.__contains__, stores_untouched=self._stores_untouched
         )
         if wholeness < Wholeness.EVERY_WRITE and not last_chance:
@@ -323,7 +345,7 @@ class Assembler:
             yield SlotIncomplete(slot, "buffer_full" if overflowed else last_chance)
         else:
             reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
-            yield SlotClosed(_closed(slot, best, wholeness), reason)
+            yield SlotClosed(closed_slot(slot, best, wholeness), reason)
 
     def _forget(self, slot: Slot) -> bool:
         pending = self._pending.pop(slot, None)
@@ -347,44 +369,6 @@ class Assembler:
                 return
             pending = self._pending[slot]
             self._size -= pending.size
-            self._pending[slot] = _Pending(overflowed=True)
+            self._pending[slot] = PendingSlot(overflowed=True)
             if slot in self._waiting:
                 yield from self._close(slot, last_chance="buffer_full")
-
-
-def _best(
-    pending: _Pending | None, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool
-) -> tuple[SlotBuffer | None, Wholeness]:
-    if pending is None:
-        return None, Wholeness.PARTIAL
-    candidates = [pending.buffer]
-    together: SlotBuffer | None = pending.buffer
-    for earlier in reversed(pending.earlier):
-        together = None if together is None else earlier.joined(together)
-        if together is not None:
-            candidates.append(together)
-    rated = [
-        (each.wholeness(is_blockhash, stores_untouched=stores_untouched), -place)
-        for place, each in enumerate(candidates)
-    ]
-    wholeness, place = max(rated)
-    return candidates[-place], wholeness
-
-
-def _closed(slot: Slot, buffer: SlotBuffer, wholeness: Wholeness) -> ClosedSlot:
-    meta = buffer.meta
-    assert meta is not None
-    writes = None
-    if wholeness >= Wholeness.LAST_WRITES:
-        writes = [each.packed for each in buffer.own_writes()]
-    return ClosedSlot(
-        slot=slot,
-        parent_slot=meta.parent_slot,
-        blockhash=meta.blockhash,
-        granularity=(Granularity.WRITE if wholeness is Wholeness.EVERY_WRITE else Granularity.SLOT),
-        meta=meta.packed,
-        transactions=[
-            buffer.transactions[index].packed for index in range(len(buffer.transactions))
-        ],
-        account_writes=writes,
-    )

@@ -18,7 +18,7 @@ from upstream.geyser.errors import (
 from upstream.geyser.updates import BadUpdate, Ping, Update, update_of
 
 _CONNECT_SECONDS = 10.0
-_FIRST_AVAILABLE = re.compile(r"last available: (\d+)")
+_FIRST_AVAILABLE = re.compile(r"last available: ([0-9]{1,20})\b")
 
 
 class GeyserStream:
@@ -91,7 +91,7 @@ def newest_slot(url: str, *, token: str = "") -> Slot | None:
 
 def _ask(url: str, method: str, token: str, request: Any, read: Callable[[bytes], Any]) -> Any:
     """The answer of a call that is no stream; None where the server does not have it."""
-    with _call(url, method, token, silence_seconds=_CONNECT_SECONDS) as call:
+    with _call(url, method, token, whole_seconds=_CONNECT_SECONDS) as call:
         try:
             call.send(request.SerializeToString(), last=True)
             return read(next(iter(call)))

@@ -6,6 +6,8 @@ most of a core; a full HTTP/2 frame holds twenty messages and costs as much as o
 """
 
 import contextlib
+import math
+import re
 import select
 import socket
 import ssl
@@ -15,7 +17,13 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from h2.config import H2Configuration
-from h2.connection import H2Connection
+from h2.connection import (
+    ConnectionInputs,
+    ConnectionState,
+    H2Connection,
+    H2ConnectionStateMachine,
+)
+from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
     DataReceived,
@@ -25,13 +33,16 @@ from h2.events import (
     StreamReset,
     TrailersReceived,
 )
-from h2.exceptions import ProtocolError
+from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
+
+from upstream.foreign_text import fit
 
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
 INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
 NOT_FOUND = 5
 PERMISSION_DENIED = 7
 RESOURCE_EXHAUSTED = 8
@@ -54,6 +65,10 @@ _LARGEST_FRAME = 1_048_576
 _READ = 262_144
 _PREFIX = 5
 _TURN_SECONDS = 1.0
+# An account has 10 MB at most, and a block's own message, with an epoch's rewards, less.
+LARGEST_MESSAGE = 64 * 1_048_576
+_LONGEST_TEXT = 500
+_LARGEST_STATUS = 16
 
 
 class GrpcStatus(Exception):
@@ -66,10 +81,34 @@ class GrpcStatus(Exception):
         self.text = text
 
 
+class _DrainingStates(H2ConnectionStateMachine):
+    """A server that goes away finishes the calls that it has: h2 takes its word for the end."""
+
+    _transitions = {
+        **H2ConnectionStateMachine._transitions,
+        (ConnectionState.CLIENT_OPEN, ConnectionInputs.RECV_GOAWAY): (
+            None,
+            ConnectionState.CLIENT_OPEN,
+        ),
+    }
+
+
+class _Connection(H2Connection):
+    """h2's connection, which goes on after GOAWAY."""
+
+    def __init__(self, config: H2Configuration) -> None:
+        super().__init__(config)
+        self.state_machine = _DrainingStates()
+
+    def clear_outbound_data_buffer(self) -> None:
+        """Called at GOAWAY; what waits here are answers to pings."""
+
+
 class GrpcStream:
     """A call to `path` of the server at `url` (http or https): `send` messages, iterate over what
     comes. The iteration ends with GrpcStatus, also where the call ended well, and so does a wait
-    of more than `silence_seconds`. One thread uses it; `close` may come from any.
+    of more than `silence_seconds`, a call of more than `whole_seconds`, and a message of more than
+    LARGEST_MESSAGE. One thread uses it; `close` may come from any.
     """
 
     def __init__(
@@ -80,14 +119,17 @@ class GrpcStream:
         metadata: Mapping[str, str] | None = None,
         connect_seconds: float = 10.0,
         silence_seconds: float = 60.0,
+        whole_seconds: float = math.inf,
     ) -> None:
         # Called at least every second while somebody iterates.
         self.on_turn: Callable[[], None] | None = None
         self._silence = silence_seconds
+        self._whole = whole_seconds
+        self._deadline = time.monotonic() + whole_seconds
         self._closed = False
         self._socket = _connect(url, connect_seconds)
-        config = H2Configuration(client_side=True, header_encoding="utf-8")
-        self._http = H2Connection(config)
+        # Bytes: what a server sends is not always text.
+        self._http = _Connection(H2Configuration(client_side=True, header_encoding=None))
         self._http.local_settings = Settings(
             client=True,
             initial_values={
@@ -118,6 +160,8 @@ class GrpcStream:
         self._is_last = False
         self._unacknowledged = 0
         self._status: GrpcStatus | None = None
+        # Why the server goes away, once it has said so; its calls go on until it ends them.
+        self._leaving: str | None = None
         self._flush()
 
     def __enter__(self) -> Self:
@@ -148,7 +192,10 @@ class GrpcStream:
                 raise self._status
             if self.on_turn is not None:
                 self.on_turn()
-            if not self._is_readable(min(self._silence / 3, _TURN_SECONDS)):
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise GrpcStatus(DEADLINE_EXCEEDED, f"no answer within {self._whole:g} s")
+            if not self._is_readable(min(self._silence / 3, _TURN_SECONDS, left)):
                 now = time.monotonic()
                 if now - heard_at > self._silence:
                     raise GrpcStatus(UNAVAILABLE, f"nothing came for {self._silence:.0f} s")
@@ -182,8 +229,11 @@ class GrpcStream:
                 self._http.acknowledge_received_data(self._unacknowledged, self._stream)
                 self._unacknowledged = 0
             self._push()
-        except ProtocolError as error:
-            raise GrpcStatus(INTERNAL, f"not HTTP/2: {error}") from None
+        except (H2Error, ValueError, LookupError) as error:
+            # Before all: h2 keeps its own kinds of errors for what it foresaw.
+            raise self._status or GrpcStatus(
+                INTERNAL, f"not HTTP/2: {fit(str(error), 200)}"
+            ) from None
         self._flush()
 
     def _take(self, event: Event) -> None:
@@ -191,28 +241,39 @@ class GrpcStream:
             self._buffer += event.data
             self._unacknowledged += event.flow_controlled_length
         elif isinstance(event, (ResponseReceived, TrailersReceived)):
-            self._read_headers({str(name): str(value) for name, value in event.headers})
+            self._read_headers({bytes(name): bytes(value) for name, value in event.headers})
         elif isinstance(event, StreamReset):
-            self._end(GrpcStatus(UNAVAILABLE, f"the server reset the call ({event.error_code})"))
+            reason = f"the server reset the call ({int(event.error_code)})"
+            self._end(self._gone() or GrpcStatus(UNAVAILABLE, reason))
         elif isinstance(event, StreamEnded):
-            self._end(GrpcStatus(UNKNOWN, "the call ended without a status"))
+            self._end(self._gone() or GrpcStatus(UNKNOWN, "the call ended without a status"))
         elif isinstance(event, ConnectionTerminated):
-            text = (event.additional_data or b"").decode("utf-8", "replace")
-            self._end(GrpcStatus(UNAVAILABLE, f"the server goes away {text}".rstrip()))
+            self._leaving = fit((event.additional_data or b"").decode("utf-8", "replace"), 100)
+            last = event.last_stream_id or 0
+            if event.error_code != ErrorCodes.NO_ERROR or last < self._stream:
+                self._end(self._gone())
 
-    def _read_headers(self, headers: Mapping[str, str]) -> None:
-        http = headers.get(":status", "200")
-        if "grpc-status" in headers:
-            told = headers["grpc-status"]
-            code = int(told) if told.isdecimal() else UNKNOWN
-            self._end(GrpcStatus(code, unquote(headers.get("grpc-message", ""))))
-        elif http != "200":
-            code = _OF_HTTP.get(int(http) if http.isdecimal() else 0, UNAVAILABLE)
+    def _read_headers(self, headers: Mapping[bytes, bytes]) -> None:
+        http = _number(headers.get(b":status", b"200"))
+        if (told := headers.get(b"grpc-status")) is not None:
+            code = _number(told)
+            text = unquote(headers.get(b"grpc-message", b"").decode("utf-8", "replace"))
+            if code is None or code > _LARGEST_STATUS:
+                code = UNKNOWN
+            self._end(GrpcStatus(code, fit(text, _LONGEST_TEXT)))
+        elif http != 200:
+            code = _OF_HTTP.get(http or 0, UNAVAILABLE)
             self._end(GrpcStatus(code, f"HTTP {http}"))
-        elif headers.get("grpc-encoding", "identity") != "identity":
+        elif headers.get(b"grpc-encoding", b"identity") != b"identity":
             self._end(GrpcStatus(INTERNAL, "the server compresses, which nobody asked for"))
 
-    def _end(self, status: GrpcStatus) -> None:
+    def _gone(self) -> GrpcStatus | None:
+        """How a call ends whose server goes away and gives it no status."""
+        if self._leaving is None:
+            return None
+        return GrpcStatus(UNAVAILABLE, f"the server goes away {self._leaving}".rstrip())
+
+    def _end(self, status: GrpcStatus | None) -> None:
         """The first word counts: a reset after the trailers adds nothing."""
         if self._status is None:
             self._status = status
@@ -224,6 +285,10 @@ class GrpcStream:
         with memoryview(buffer) as view:
             while end - at >= _PREFIX:
                 size = int.from_bytes(view[at + 1 : at + _PREFIX], "big")
+                if size > LARGEST_MESSAGE:
+                    raise GrpcStatus(
+                        INTERNAL, f"a message of {size} bytes, and {LARGEST_MESSAGE} are the most"
+                    )
                 if end - at - _PREFIX < size:
                     break
                 if view[at]:
@@ -257,7 +322,12 @@ class GrpcStream:
     def _broken(self, reason: str) -> GrpcStatus:
         if self._closed:
             return GrpcStatus(CANCELLED, "closed here")
-        return self._status or GrpcStatus(UNAVAILABLE, reason)
+        return self._status or self._gone() or GrpcStatus(UNAVAILABLE, reason)
+
+
+def _number(text: bytes) -> int | None:
+    """Of three digits at most; None for anything else."""
+    return int(text) if re.fullmatch(rb"[0-9]{1,3}", text) else None
 
 
 def _connect(url: str, seconds: float) -> socket.socket:

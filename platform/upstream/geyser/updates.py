@@ -74,6 +74,7 @@ class Ping(NamedTuple):
 Update: TypeAlias = AccountUpdate | TransactionUpdate | BlockMetaUpdate | SlotUpdate
 
 _FEE = 1  # RewardType
+_KEY_CHARACTERS = 44
 _parse = schema.SubscribeUpdate.FromString
 
 
@@ -150,4 +151,6 @@ def _block_meta(meta: Any, packed: bytes) -> BlockMetaUpdate:
 def _rewarded(meta: Any) -> Iterator[tuple[bytes, bool]]:
     for reward in meta.rewards.rewards:
         if reward.lamports:
+            if len(reward.pubkey) > _KEY_CHARACTERS:
+                raise ValueError("too long for a key")
             yield b58decode(reward.pubkey), reward.reward_type == _FEE

@@ -40,7 +40,7 @@ def stores_untouched(version: str) -> bool:
     """Whether a validator of this version (`solana-core` of getVersion) stores every writable
     account of a successful transaction. An unknown version is taken for a new one.
     """
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?", version)
     if found is None:
         return False
     major, minor, patch = (int(part or 0) for part in found.groups())

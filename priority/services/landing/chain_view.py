@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from priority.happenings import BLOCKHASH_BLOCKS, BlockMade, Seen, SlotMoved
+from upstream.head_bound import HeadBound
 
 _DEFAULT_SLOT_SECONDS = 0.4
 _MEASURED_SLOTS = 16
@@ -37,6 +38,7 @@ class Chain:
         self.head_blockhash: bytes | None = None
         self.confirmed_height = -1
         self.confirmed_slot = -1
+        self._bound = HeadBound()
         self._began_at = -math.inf
         self._told: deque[tuple[int, float]] = deque(maxlen=_KEPT_SLOTS)
         self._heights: dict[int, int] = {}
@@ -149,9 +151,17 @@ class Chain:
         return now - self._began_at
 
     def hear(self, slot: int, now: float) -> None:
-        """The slot is being made."""
-        if self.slot is not None and slot <= self.slot:
+        """The slot is being made. One that no chain can have reached by now is not believed, and
+        one that was believed and that nobody tells of any more is forgotten.
+        """
+        if not self._bound.hear(slot, now):
             return
+        newest = self._bound.head
+        if self.slot is not None and newest <= self.slot <= self._bound.ceiling(now):
+            return
+        slot = newest
+        while self._told and self._told[-1][0] >= slot:
+            self._told.pop()
         self.slot, self._began_at = slot, now
         self._told.append((slot, now))
         measured = min(len(self._told), _MEASURED_SLOTS)

@@ -1,0 +1,59 @@
+"""What a stream's messages prove, as the Assembler tells it."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from chain.units import Slot
+from upstream.geyser.closed_slots import ClosedSlot
+
+
+@dataclass(frozen=True, slots=True)
+class SlotClosed:
+    """A slot is final and its ledger part proved whole; `reason` says why its writes are not."""
+
+    closed: ClosedSlot
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotDead:
+    """A block of the slot died; the slot may come again with another."""
+
+    slot: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class SlotIncomplete:
+    """A block was made and finalized here and not all of it came; `reason` is a cause's word."""
+
+    slot: Slot
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMoved:
+    """The newest slot that was seen, or the newest finalized one, is another."""
+
+    head: Slot
+    finalized: Slot | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainChanged:
+    """A finalized block does not descend from the last finalized slot: this is another chain."""
+
+    slot: Slot
+    parent: Slot
+    expected: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class TooFarAhead:
+    """The stream speaks of a slot that the chain cannot have reached: it is ignored. Reported for
+    the first one of a connection.
+    """
+
+    slot: Slot
+
+
+Event: TypeAlias = SlotClosed | SlotDead | SlotIncomplete | HeadMoved | ChainChanged | TooFarAhead

@@ -1,0 +1,221 @@
+"""One HTTP exchange: whole in size and time, whatever the other side does."""
+
+import contextlib
+import gzip
+import http.client
+import random
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.upstream import hostile
+from tests.upstream.hostile import HEAD, Speak, says, speaking, trickles
+from upstream.exchange import (
+    Answer,
+    AnswerTooLarge,
+    Busy,
+    Client,
+    Connection,
+    NotAnAnswer,
+    Place,
+    tls_context,
+)
+
+MEGABYTE = 1_048_576
+
+
+@contextlib.contextmanager
+def client(speak: Speak, *, most: int | None = None) -> Iterator[Client]:
+    with speaking(speak) as port:
+        asking = Client(f"http://127.0.0.1:{port}/a?b", headers={}, most=most)
+        try:
+            yield asking
+        finally:
+            asking.close()
+
+
+def post(asking: Client, *, seconds: float = 20.0, largest: int = MEGABYTE) -> Answer:
+    return asking.post(b"{}", seconds=seconds, largest=largest)
+
+
+def compressed(body: bytes) -> bytes:
+    packed = gzip.compress(body)
+    return HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s" % (len(packed), packed)
+
+
+def test_compressed_and_plain_answers_arrive_whole_over_one_connection() -> None:
+    body = random.Random(1).randbytes(300_000) + bytes(300_000)
+    connections: list[int] = []
+
+    def alternate(connection: socket.socket, _stopping: threading.Event) -> None:
+        connections.append(1)
+        while asked := connection.recv(65_536):
+            assert asked.startswith(b"POST /a?b HTTP/1.1\r\nHost: 127.0.0.1:")
+            connection.sendall(compressed(body))
+            connection.recv(65_536)
+            connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n")
+
+    with client(alternate) as asking:
+        for _ in range(3):
+            assert post(asking) == Answer(200, body, "127.0.0.1")
+            assert post(asking).body == b"whole"
+    assert len(connections) == 1
+
+
+def test_a_bomb_is_given_up_at_the_bound() -> None:
+    with client(says(hostile.gzip_bomb(50))) as asking, pytest.raises(AnswerTooLarge):
+        post(asking)
+
+
+def test_an_answer_that_is_exactly_at_the_bound_is_taken() -> None:
+    with client(says(compressed(bytes(MEGABYTE)), ends=False)) as asking:
+        assert len(post(asking).body) == MEGABYTE
+        with pytest.raises(AnswerTooLarge):
+            post(asking, largest=MEGABYTE - 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        HEAD + b"Content-Length: 99999999999\r\n\r\n",
+        HEAD + b"\r\n" + bytes(2 * MEGABYTE),
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n200001\r\n" + bytes(2 * MEGABYTE + 1),
+    ],
+)
+def test_an_answer_above_the_bound_is_not_taken(said: bytes) -> None:
+    with client(says(said, ends=False)) as asking, pytest.raises(AnswerTooLarge):
+        post(asking)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"220 mail ESMTP\r\n",
+        b"\0" * 70_000,
+        HEAD + b"a: b\r\n" * 200 + b"\r\n",
+        HEAD + b"a: " + b"b" * 70_000 + b"\r\n\r\n",
+        HEAD + b"Content-Length: 10\r\n\r\nfive.",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nfive\r\nfive.",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nfive.\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1" * 70_000,
+        HEAD + b"Content-Encoding: gzip\r\n\r\nnot gzip",
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"x" * 999)[:-9],
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + 2 * gzip.compress(b"twice"),
+        HEAD + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\nok",
+        HEAD + b"Content-Encoding: gzip, gzip\r\nContent-Length: 2\r\n\r\nok",
+    ],
+)
+def test_what_is_no_whole_answer_is_an_error(said: bytes) -> None:
+    with (
+        client(says(said)) as asking,
+        pytest.raises((ConnectionError, http.client.HTTPException)) as caught,
+    ):
+        post(asking)
+    assert not isinstance(caught.value, AnswerTooLarge)
+
+
+def test_a_length_that_is_no_number_means_until_the_end() -> None:
+    said = HEAD + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n{}"
+    with client(says(said)) as asking:
+        assert post(asking).body == b"{}"
+
+
+# Each piece comes well within any timeout of a single read: only the whole is too slow. The server
+# never ends by itself, so that a call that comes back was ended here.
+@pytest.mark.parametrize(
+    ("beginning", "piece"),
+    [
+        (b"", b"H"),
+        (b"HTTP/1.1 200 OK\r\n", b"a"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (HEAD + b"Content-Length: 100000\r\n\r\n", b" "),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+        (HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"")[:10], b"\0\0\0\xff\xff"),
+    ],
+)
+def test_a_trickle_is_over_when_the_time_is(beginning: bytes, piece: bytes) -> None:
+    with client(trickles(beginning, piece)) as asking, pytest.raises(TimeoutError):
+        post(asking, seconds=0.3)
+
+
+def test_a_server_that_takes_the_request_byte_by_byte_is_given_up() -> None:
+    def deaf(connection: socket.socket, stopping: threading.Event) -> None:
+        while not stopping.wait(hostile.STOPPED_SECONDS):
+            connection.recv(1)
+
+    with client(deaf) as asking, pytest.raises(TimeoutError):
+        asking.post(bytes(64 * MEGABYTE), seconds=0.3, largest=MEGABYTE)
+
+
+def test_a_tls_handshake_that_does_not_end_is_given_up() -> None:
+    # A handshake record of 16 kB, byte by byte.
+    with speaking(trickles(b"\x16\x03\x03\x40\x00", b"\0")) as port, pytest.raises(TimeoutError):
+        Connection.open(
+            [Place(socket.AF_INET, ("127.0.0.1", port))],
+            deadline=time.monotonic() + 0.3,
+            tls=tls_context(),
+            host="localhost",
+        )
+
+
+def test_tls_speaks_with_nobody_unknown(tmp_path: object) -> None:
+    with speaking(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port, pytest.raises(ssl.SSLError):
+        Client(f"https://127.0.0.1:{port}", headers={}).post(b"", seconds=20.0, largest=10)
+
+
+def test_a_connection_that_speaks_unasked_is_not_used_again() -> None:
+    spoke = threading.Event()
+    connections: list[int] = []
+
+    def eager(connection: socket.socket, _stopping: threading.Event) -> None:
+        connection.recv(65_536)
+        connections.append(1)
+        connection.sendall(HEAD + b"Content-Length: 4\r\n\r\ngood")
+        connection.sendall(HEAD + b"Content-Length: 4\r\n\r\nevil")
+        spoke.set()
+        connection.recv(65_536)
+
+    with client(eager) as asking:
+        for _ in range(3):
+            assert post(asking).body == b"good"
+            spoke.wait(20)
+            spoke.clear()
+    assert len(connections) == 3
+
+
+def test_who_waits_for_a_turn_too_long_is_told() -> None:
+    asked = threading.Event()
+
+    def silent(connection: socket.socket, stopping: threading.Event) -> None:
+        connection.recv(65_536)
+        asked.set()
+        stopping.wait()
+
+    with client(silent, most=1) as asking:
+        failures: list[BaseException] = []
+
+        def first() -> None:
+            try:
+                post(asking, seconds=3.0)
+            except TimeoutError as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=first)
+        thread.start()
+        assert asked.wait(20)
+        with pytest.raises(Busy):
+            post(asking)
+        thread.join()
+        assert failures
+
+
+@pytest.mark.parametrize("url", ["", "ftp://a", "http://", "http://a:b", "http://" + "a" * 70])
+def test_an_address_that_is_none_is_an_error_of_the_call(url: str) -> None:
+    with pytest.raises(NotAnAnswer):
+        Client(url, headers={}).post(b"", seconds=1.0, largest=1)
