@@ -40,12 +40,13 @@ class Passage:
         self._largest_answer = largest_answer
         self._client = Client(url, headers=_HEADERS, kept=_CONNECTIONS, most=_CONNECTIONS)
 
-    def call(self, body: bytes, *, seconds: float) -> tuple[int, bytes]:
-        """HTTP status and body of the node's answer, within the seconds in all; raises
-        PassageFailed.
+    def call(self, body: bytes, *, seconds: float, largest: int | None = None) -> tuple[int, bytes]:
+        """HTTP status and body of the node's answer, within the seconds in all and of at most so
+        many bytes; raises PassageFailed.
         """
+        most = self._largest_answer if largest is None else min(largest, self._largest_answer)
         try:
-            answer = self._client.post(body, seconds=seconds, largest=self._largest_answer)
+            answer = self._client.post(body, seconds=seconds, largest=most)
         except exchange.Busy:
             raise Busy from None
         except exchange.AnswerTooLarge:

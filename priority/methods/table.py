@@ -37,7 +37,12 @@ class _Node:
         return name in settings.PROXY_METHODS
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
-        return pass_on(calls, node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
+        return pass_on(
+            calls,
+            node=upstream_node(),
+            seconds=settings.PROXY_TIMEOUT_SECONDS,
+            largest=max(1, call.budget.left),
+        )
 
 
 methods = MethodTable(elsewhere=_Node())

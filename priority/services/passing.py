@@ -32,15 +32,22 @@ _read_answer = msgspec.json.Decoder(_Answer).decode
 _read_answers = msgspec.json.Decoder(list[_Answer]).decode
 
 
-def pass_on(calls: Sequence[NodeCall], *, node: Passage, seconds: int) -> list[Answer]:
+def pass_on(
+    calls: Sequence[NodeCall],
+    *,
+    node: Passage,
+    seconds: int,
+    largest: int = passage.LARGEST_ANSWER,
+) -> list[Answer]:
     """The node's answers in order, its results and errors byte for byte: one call travels alone,
-    several as one batch. Raises UpstreamFailed.
+    several as one batch. `largest` is the most bytes that they may have together. Raises
+    UpstreamFailed.
     """
     requests = [_request(number, *call) for number, call in enumerate(calls)]
     alone = len(requests) == 1
     body = requests[0] if alone else b"[" + b",".join(requests) + b"]"
     try:
-        status, content = node.call(body, seconds=seconds)
+        status, content = node.call(body, seconds=seconds, largest=largest)
     except passage.TimedOut:
         raise UpstreamTimeout(seconds) from None
     except passage.Busy:
