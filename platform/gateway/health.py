@@ -1,4 +1,4 @@
-"""GET /healthz (this process answers) and /readyz (what it needs answers as well)."""
+"""What the service needs to answer calls: the checks, and what they find."""
 
 import logging
 import time
@@ -8,12 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from access.redis_client import client
-from gateway.declarations import declare
-from gateway.refusals import NotAllowed, body_of
-from gateway.terms import Face
 from jsonrpc.wire import As
 
 log = logging.getLogger(__name__)
@@ -49,14 +45,6 @@ def _redis() -> dict[str, Any]:
 
 add_check("database", _database)
 add_check("redis", _redis)
-
-_VERBS = ("GET", "HEAD")
-
-
-def _not_allowed(request: HttpRequest) -> HttpResponse:
-    verbs = ", ".join(_VERBS)
-    kind, body = body_of(NotAllowed(request.method or "", verbs), Face.WORD)
-    return HttpResponse(body, status=405, content_type=kind, headers={"Allow": verbs})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +84,6 @@ class Readiness:
     checks: Annotated[dict[str, dict[str, Any]], As(dict[str, CheckAnswer])]
 
 
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether this process answers at all: for a supervisor that restarts it where it does not."""
-    if request.method not in _VERBS:
-        return _not_allowed(request)
-    return JsonResponse({"status": "ok"})
-
-
-def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when every check passes, else 503 with the failed ones and why: for a load balancer that
-    sends nobody to what cannot answer.
-    """
-    if request.method not in _VERBS:
-        return _not_allowed(request)
-    found = readiness()
-    status = 200 if found.status == "ok" else 503
-    return JsonResponse({"status": found.status, "checks": found.checks}, status=status)
-
-
 def readiness() -> Readiness:
     """What every check finds now."""
     checks: dict[str, Any] = {}
@@ -133,7 +103,3 @@ def readiness() -> Readiness:
         ready = ready and bool(found["ok"])
         checks[name] = {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
     return Readiness("ok" if ready else "unavailable", checks)
-
-
-declare(healthz, "healthz", result=Alive)
-declare(readyz, "readyz", result=Readiness)

@@ -317,7 +317,7 @@ def status_of(error: RpcError) -> int:
 def headers_of(error: RpcError) -> dict[str, str]:
     headers = error.headers() if isinstance(error, Refusal) else {}
     if status_of(error) == 401:
-        headers["WWW-Authenticate"] = CHALLENGE
+        headers.setdefault("WWW-Authenticate", CHALLENGE)
     return headers
 
 

@@ -7,7 +7,7 @@ from django.urls import get_resolver
 from jsonrpc.errors import RpcError
 
 # What any call may be refused for, whatever it asks for, is defined in these.
-_COMMON = {"jsonrpc.errors", "access.errors", "gateway.refusals"}
+_COMMON = {"jsonrpc.errors", "access.errors", "gateway.refusals", "gateway.budgets"}
 
 
 def errors() -> list[type[RpcError]]:

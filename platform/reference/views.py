@@ -19,7 +19,7 @@ from access.callers import ANONYMOUS, SCOPES, Quota
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
 from gateway.addresses import client_address
 from gateway.hosts import QOS_TIERS, RPC_TIERS
-from reference import get_documents, pages, rpc_documents, samples, snippets
+from reference import openapi, pages, rpc_documents, samples, snippets
 from reference.advice import advice
 from reference.catalogue import common_errors, errors
 from reference.doors import doors
@@ -82,14 +82,17 @@ def doors_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def errors_page(request: HttpRequest) -> HttpResponse:
     common = {kind.reason for kind in common_errors()}
+    kinds = errors()
+    first = {kind.reason: kind for kind in reversed(kinds)}
     rows = [
         {
             "told": pages.refused(kind),
+            "is_first": first[kind.reason] is kind,
             "area": kind.__module__.partition(".")[0],
             "is_common": kind.reason in common,
             "advice": advice(kind),
         }
-        for kind in errors()
+        for kind in kinds
     ]
     return _page(request, "errors", {"rows": rows})
 
@@ -169,7 +172,7 @@ def _openrpc_text(base: str) -> str:
 
 @lru_cache(maxsize=16)
 def _openapi_text(base: str) -> str:
-    return json.dumps(get_documents.get_document(base), ensure_ascii=False)
+    return json.dumps(openapi.document(base), ensure_ascii=False)
 
 
 def base_of(request: HttpRequest) -> str:
