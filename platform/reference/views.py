@@ -82,17 +82,14 @@ def doors_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def errors_page(request: HttpRequest) -> HttpResponse:
     common = {kind.reason for kind in common_errors()}
-    kinds = errors()
-    first = {kind.reason: kind for kind in reversed(kinds)}
     rows = [
         {
             "told": pages.refused(kind),
-            "is_first": first[kind.reason] is kind,
             "area": kind.__module__.partition(".")[0],
             "is_common": kind.reason in common,
             "advice": advice(kind),
         }
-        for kind in kinds
+        for kind in errors()
     ]
     return _page(request, "errors", {"rows": rows})
 

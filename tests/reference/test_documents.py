@@ -1,5 +1,6 @@
 """The documents are what OpenRPC 1.3 and OpenAPI 3.1 say that they are."""
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -8,7 +9,10 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from django.core.management import call_command
+from drf_spectacular.drainage import GENERATOR_STATS
 from msgspec import UNSET, UnsetType
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from reference import openapi, rpc_documents
 from reference.doors import doors, gets
@@ -215,6 +219,12 @@ def test_the_openapi_document_is_valid() -> None:
             for each in item.get.security:
                 assert each.keys() <= read.components.security_schemes.keys()
     check_schemas(schemas, document["components"]["schemas"])
+
+
+def test_validators_and_the_generator_itself_find_nothing_wrong() -> None:
+    validate(openapi.document(BASE), cls=OpenAPIV31SpecValidator)
+    call_command("spectacular", validate=True, fail_on_warn=True, stdout=io.StringIO())
+    assert not GENERATOR_STATS
 
 
 # What each parameter of a query refuses, and the word of the refusal.
