@@ -34,11 +34,4 @@ class OpenView(TypedGet, APIView):
         return {"Cache-Control": "no-store"}
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        raise OnlyRead(request.method or "", self.verb)
-
-
-class OnlyRead(NotAllowed):
-    """Nothing but GET and HEAD is answered, not even OPTIONS."""
-
-    def headers(self) -> dict[str, str]:
-        return {"Allow": self.allowed}
+        raise NotAllowed(request.method or "", self.verb, preflight=False)

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NoReturn
 from django.utils import timezone
 from rest_framework.response import Response
 
-from gateway.open_views import OnlyRead, OpenView
+from gateway.open_views import OpenView
+from gateway.refusals import NotAllowed
 from operations import exposition
 from operations.authentication import MetricsToken, TokenRefused
 from operations.readings.present import present
@@ -33,13 +34,13 @@ class Metrics(OpenView):
         super().initial(request, *args, **kwargs)
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _OnlyScraped(request.method or "", self.verb)
+        raise _OnlyScraped(request.method or "", self.verb, preflight=False)
 
 
-class _OnlyScraped(OnlyRead):
+class _OnlyScraped(NotAllowed):
     """Said in a word, as every refusal of /metrics."""
 
-    words: ClassVar[dict[str, str]] = {"error": OnlyRead.reason}
+    words: ClassVar[dict[str, str]] = {"error": NotAllowed.reason}
 
 
 def _version() -> str:
