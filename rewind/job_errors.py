@@ -1,5 +1,6 @@
 """What batches of simulations can be refused for."""
 
+from gateway import budgets
 from jsonrpc.errors import InvalidParams, RpcError
 
 
@@ -74,14 +75,14 @@ class SimulationLost(RpcError):
         super().__init__("The simulation could not be finished")
 
 
-class AnswerTooLarge(RpcError):
+class AnswerTooLarge(budgets.AnswerTooLarge):
     """The simulation's answer is larger than an answer may be: ask for fewer accounts."""
 
     code = -32602
-    reason = "answer_too_large"
 
     def __init__(self, found: int, maximum: int) -> None:
-        super().__init__(
+        RpcError.__init__(
+            self,
             f"The answer takes {found} bytes; an answer may have {maximum}",
             data={"found": found, "maximum": maximum},
         )

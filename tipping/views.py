@@ -45,7 +45,7 @@ class AnonymousFetches(CallerQuota):
 class TipInfoView(ReadView):
     name = "tipinfo"
     result = TipInfo
-    errors = (TooManyRequests,)
+    errors = (TooManyRequests, TipAddressesUnavailable)
     throttle_classes = (AnonymousFetches,)
 
     def get(self, request: EndpointRequest) -> Response:

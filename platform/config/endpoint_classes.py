@@ -1,4 +1,4 @@
-"""DRF's settings: the classes that every endpoint walks."""
+"""DRF's settings: the classes that every endpoint walks, and those that describe it."""
 
 from typing import Any
 
@@ -13,8 +13,26 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PARSER_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["gateway.renderers.JsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gateway.renderers.OneForm",
+    "DEFAULT_SCHEMA_CLASS": "reference.openapi.TypedSchema",
     "EXCEPTION_HANDLER": "gateway.exception_handler.exception_handler",
     "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
+}
+
+# drf-spectacular's: /openapi.json, and manage.py spectacular.
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Tidemark",
+    "DESCRIPTION": (
+        "What answers plain GET, beside JSON-RPC (`/openrpc.json`). Answers are JSON unless it says"
+        " otherwise."
+    ),
+    "VERSION": "1",
+    "DEFAULT_GENERATOR_CLASS": "reference.openapi.TypedGenerator",
+    # In the order of the urls, and of the path's parts and the query.
+    "SORT_OPERATIONS": False,
+    "SORT_OPERATION_PARAMETERS": False,
+    # Enums are named by the types that have them.
+    "POSTPROCESSING_HOOKS": [],
 }

@@ -10,7 +10,7 @@ from redis.retry import Retry
 from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
-from config.endpoint_classes import REST_FRAMEWORK  # noqa: F401  (DRF reads it here)
+from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
 from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
 from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
@@ -160,6 +160,7 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
     "rest_framework",
+    "drf_spectacular",
     "staff",
     "access",
     "alerts",

@@ -1,7 +1,6 @@
-"""What a plain GET takes and answers, said beside its path: the reference is made of it."""
+"""What a plain GET takes and returns, as attributes of its view: the reference is made of them."""
 
-import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,32 +17,17 @@ class Parameter:
     default: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """One GET: its function's docstring tells what it is for, and of each part of its path."""
+class TypedGet:
+    """A view whose `get(request, …)` returns a Response of `result`.
 
-    name: str
-    function: Callable[..., Any]
-    result: Any
-    query: tuple[Parameter, ...] = ()
-    errors: tuple[type[RpcError], ...] = ()
-    content_type: str = "application/json"
-
-
-def declare(
-    view: Any,
-    name: str,
-    *,
-    function: Callable[..., Any] | None = None,
-    result: Any = None,
-    query: Sequence[Parameter] = (),
-    errors: Sequence[type[RpcError]] = (),
-    content_type: str = "application/json",
-) -> None:
-    """Puts the declaration on a view, where the reference finds it. Without a `result` it is what
-    the function's annotation says.
+    The docstring of `get` says what it is for, its annotations what each part of the path is.
+    `errors` are the view's own, beside those of every request; `also` are further statuses with the
+    same result, and what they mean.
     """
-    told = view if function is None else function
-    if result is None:
-        result = typing.get_type_hints(told, include_extras=True).get("return", Any)
-    view.declaration = Declaration(name, told, result, tuple(query), tuple(errors), content_type)
+
+    name: str = ""
+    query: Sequence[Parameter] = ()
+    result: Any = None
+    errors: Sequence[type[RpcError]] = ()
+    content_type: str = "application/json"
+    also: Mapping[int, str] = {}

@@ -1,4 +1,4 @@
-"""GET /healthz (this process answers) and /readyz (what it needs answers as well)."""
+"""What the service needs to answer calls: the checks, and what they find."""
 
 import logging
 import time
@@ -11,14 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from django.conf import settings
 from django.db import OperationalError, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from access.outages import outage_of
 from access.redis_client import NAMESPACE, client
 from embedded.run_state import read_run_state
-from gateway.declarations import declare
-from gateway.refusals import NotAllowed, body_of
-from gateway.terms import Face
 from jsonrpc.wire import As
 
 log = logging.getLogger(__name__)
@@ -74,7 +70,6 @@ def _redis() -> dict[str, Any]:
 add_check("database", _database)
 add_check("redis", _redis)
 
-_VERBS = ("GET", "HEAD")
 _WITHOUT_DATABASE = {"database", "redis"}
 _REMEDIES = {
     "database_unavailable": "The supervisor starts its own PostgreSQL again; with DATABASE_URL look"
@@ -84,12 +79,6 @@ _REMEDIES = {
     " that server.",
     "redis_full": "Free some of the disk, or of Redis' memory: everything goes on by itself then.",
 }
-
-
-def _not_allowed(request: HttpRequest) -> HttpResponse:
-    verbs = ", ".join(_VERBS)
-    kind, body = body_of(NotAllowed(request.method or "", verbs), Face.WORD)
-    return HttpResponse(body, status=405, content_type=kind, headers={"Allow": verbs})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +123,6 @@ class Readiness:
     checks: Annotated[dict[str, dict[str, Any]], As(dict[str, CheckAnswer])]
 
 
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether this process answers at all: for a supervisor that restarts it where it does not."""
-    if request.method not in _VERBS:
-        return _not_allowed(request)
-    return JsonResponse({"status": "ok"})
-
-
-def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when calls can be answered, else 503 with the failed checks and why: for a load balancer
-    that sends nobody to what cannot answer. What needs an operator all the same is `degraded`.
-    """
-    if request.method not in _VERBS:
-        return _not_allowed(request)
-    found = readiness()
-    status = 503 if found.status == "unavailable" else 200
-    return JsonResponse({"status": found.status, "checks": found.checks}, status=status)
-
-
 def readiness() -> Readiness:
     """What every check finds now."""
     checks: dict[str, Any] = {}
@@ -194,7 +165,3 @@ def _found(name: str, check: Check) -> dict[str, Any]:
         if name == "database":
             connection.close()  # or every later request of this thread would find it broken
     return {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
-
-
-declare(healthz, "healthz", result=Alive)
-declare(readyz, "readyz", result=Readiness)

@@ -49,15 +49,15 @@ class NotAllowed(Refusal):
     status = 405
     reason = "http_method_not_allowed"
 
-    def __init__(self, found: str, allowed: str = "POST") -> None:
+    def __init__(self, found: str, allowed: str = "POST", *, preflight: bool = True) -> None:
         super().__init__(
             f"HTTP method not allowed: expected {allowed}",
             data={"required": allowed, "found": found[:20]},
         )
-        self.allowed = allowed
+        self.allow = f"{allowed}, OPTIONS" if preflight else allowed
 
     def headers(self) -> dict[str, str]:
-        return {"Allow": f"{self.allowed}, OPTIONS"}
+        return {"Allow": self.allow}
 
 
 class BodyTooLarge(Refusal):
@@ -318,7 +318,7 @@ def headers_of(error: RpcError) -> dict[str, str]:
     own = getattr(error, "headers", None)
     headers: dict[str, str] = {} if own is None else dict(own())
     if status_of(error) == 401:
-        headers["WWW-Authenticate"] = CHALLENGE
+        headers.setdefault("WWW-Authenticate", CHALLENGE)
     return headers
 
 

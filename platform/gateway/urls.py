@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from gateway.health import healthz, readyz
+from gateway.health_views import Healthz, Readyz
 from gateway.hosts import EVERY
 from gateway.terms import Face, Terms
 from gateway.whoami import WhoAmIView
 
 urlpatterns = [
-    path("healthz", healthz),
-    path("readyz", readyz),
+    path("healthz", Healthz.as_view()),
+    path("readyz", Readyz.as_view()),
     path("whoami", WhoAmIView.as_view(terms=Terms("", EVERY, face=Face.WORD))),
 ]

@@ -20,7 +20,7 @@ from gateway import call_log
 from gateway.answers import Answer, add_common_headers
 from gateway.authentication import ApiKeyAuthentication
 from gateway.compression import MINIMUM, compress
-from gateway.declarations import Parameter, declare
+from gateway.declarations import TypedGet
 from gateway.hosts import Host
 from gateway.permissions import KeyHasRights, KeyInGoodStanding, ServedByHost, right_missing
 from gateway.refusals import NotAllowed, TooManyRequests
@@ -132,33 +132,11 @@ def _instances(classes: tuple[type[Any], ...]) -> list[Any]:
     return [each() for each in classes]
 
 
-class ReadView(Endpoint):
-    """A plain GET: `get(request, …)` returns a Response of a typed result.
+class ReadView(TypedGet, Endpoint):
+    """A plain GET: `get(request, …)` returns a Response of a typed result."""
 
-    `query`, `result`, `errors` and `content_type` are for the reference, beside the docstring and
-    the annotations of `get`.
-    """
-
-    query: Sequence[Parameter] = ()
-    result: Any = None
-    errors: Sequence[type[RpcError]] = ()
-    content_type: str = "application/json"
     # HEAD would spend what nobody gets to see.
     allows_head: bool = False
-
-    @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
-        view = super().as_view(**initkwargs)
-        declare(
-            view,
-            initkwargs.get("name", cls.name),
-            function=cls.get,  # type: ignore[attr-defined]
-            result=cls.result,
-            query=cls.query,
-            errors=cls.errors,
-            content_type=cls.content_type,
-        )
-        return view
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()

@@ -2,6 +2,6 @@
 
 from django.urls import path
 
-from operations.views import metrics
+from operations.views import Metrics
 
-urlpatterns = [path("metrics", metrics)]
+urlpatterns = [path("metrics", Metrics.as_view())]

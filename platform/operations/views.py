@@ -1,45 +1,46 @@
 """GET /metrics, for Prometheus."""
 
-import hmac
-import json
 from importlib import metadata
+from typing import Any, ClassVar, NoReturn
 
-from django.conf import settings
-from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from rest_framework.response import Response
 
-from gateway.declarations import declare
+from gateway.open_views import OpenView
+from gateway.refusals import NotAllowed
 from operations import exposition
+from operations.authentication import MetricsToken, TokenRefused
 from operations.readings.present import present
 from operations.services import alarms
 
-_VERBS = ("GET", "HEAD")
+
+class Metrics(OpenView):
+    name = "metrics"
+    result = str  # in Prometheus' own format
+    content_type = "text/plain"
+    errors = (TokenRefused,)
+    authentication_classes = (MetricsToken,)
+
+    def get(self, request: Any) -> Response:
+        """Everything that is measured, as Prometheus reads it. It asks for the token of
+        METRICS_TOKEN, as `Authorization: Bearer …`, not for an API key.
+        """
+        body = exposition.exposed(present(timezone.now()), alarms.open_alarms(), version=_version())
+        return Response(body, content_type=exposition.CONTENT_TYPE)
+
+    def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        if request.method not in ("GET", "HEAD"):
+            self.http_method_not_allowed(request)  # before the token is asked for
+        super().initial(request, *args, **kwargs)
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _OnlyScraped(request.method or "", self.verb, preflight=False)
 
 
-def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything that is measured, as Prometheus reads it. It asks for the token of METRICS_TOKEN,
-    as `Authorization: Bearer …`, not for an API key.
-    """
-    if request.method not in _VERBS:
-        return _refusal(405, "http_method_not_allowed", {"Allow": ", ".join(_VERBS)})
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    known: str = settings.METRICS_TOKEN
-    if scheme.lower() != "bearer" or not hmac.compare_digest(
-        token.strip().encode(), known.encode()
-    ):
-        return _refusal(401, "unauthorized", {"WWW-Authenticate": 'Bearer realm="metrics"'})
-    body = exposition.exposed(present(timezone.now()), alarms.open_alarms(), version=_version())
-    headers = {"Cache-Control": "no-store"}
-    return HttpResponse(body, content_type=exposition.CONTENT_TYPE, headers=headers)
+class _OnlyScraped(NotAllowed):
+    """Said in a word, as every refusal of /metrics."""
 
-
-# The text is in Prometheus' own format.
-declare(metrics, "metrics", result=str, content_type="text/plain")
-
-
-def _refusal(status: int, word: str, headers: dict[str, str]) -> HttpResponse:
-    body = json.dumps({"error": word})
-    return HttpResponse(body, status=status, content_type="application/json", headers=headers)
+    words: ClassVar[dict[str, str]] = {"error": NotAllowed.reason}
 
 
 def _version() -> str:

@@ -7,7 +7,13 @@ from django.urls import get_resolver
 from jsonrpc.errors import RpcError
 
 # What any call may be refused for, whatever it asks for, is defined in these.
-_COMMON = {"jsonrpc.errors", "access.errors", "gateway.refusals", "gateway.outages"}
+_COMMON = {
+    "jsonrpc.errors",
+    "access.errors",
+    "gateway.refusals",
+    "gateway.budgets",
+    "gateway.outages",
+}
 
 
 def errors() -> list[type[RpcError]]:

@@ -1,13 +1,12 @@
 """The doors of the service, found in its urls: JSON-RPC paths and plain GETs."""
 
-import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from gateway.declarations import Declaration
+from gateway.declarations import TypedGet
 from gateway.paths import endpoints
 from gateway.terms import Terms
 from jsonrpc.methods import Method, MethodTable
@@ -37,12 +36,10 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Get:
-    """A path that answers GET; `parts` are the variables of the path, each with its annotation."""
+    """A path that answers GET, as OpenAPI writes it, and an instance of its view, a TypedGet."""
 
     path: str
-    declaration: Declaration
-    terms: Terms | None
-    parts: tuple[tuple[str, Any], ...]
+    view: Any
 
 
 @cache
@@ -61,16 +58,11 @@ def doors() -> Sequence[Door]:
 @cache
 def gets() -> Sequence[Get]:
     """Plain GETs, in the order of the urls."""
-    found = []
-    for path, view in endpoints():
-        declaration = getattr(view, "declaration", None)
-        if declaration is not None:
-            names = _PART.findall(path)
-            hints = inspect.get_annotations(declaration.function, eval_str=True) if names else {}
-            parts = tuple((name, hints[name]) for name in names)
-            terms = getattr(view, "terms", None)
-            found.append(Get(_PART.sub(r"{\1}", path), declaration, terms, parts))
-    return tuple(found)
+    return tuple(
+        Get(_PART.sub(r"{\1}", path), view.cls(**view.initkwargs))
+        for path, view in endpoints()
+        if issubclass(getattr(view, "cls", object), TypedGet)
+    )
 
 
 def door(path: str) -> Door:

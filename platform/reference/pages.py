@@ -8,10 +8,11 @@ from typing import Any
 from jsonrpc.errors import RpcError
 from jsonrpc.openrpc import meaning_of
 from jsonrpc.schemas import Schemas
-from reference import get_documents, rpc_documents, tables
+from reference import openapi, rpc_documents, tables
 from reference.catalogue import http_status
 from reference.doors import Door, Get, doors, gets
 from reference.examples import EXAMPLES, answer_of, request_of
+from reference.get_errors import status_of_get
 from reference.tables import Row, Type, Word
 
 _LONGEST_ANSWER = 48
@@ -135,8 +136,12 @@ def sections(slug: str) -> tuple[list[Section], list[Type]]:
 @cache
 def plain_gets() -> tuple[list[Told], list[Type]]:
     """Every plain GET, and the types that they name."""
+    made = openapi.described_gets()
     schemas = Schemas()
-    return [_told_get(each, schemas) for each in gets()], tables.types(schemas)
+    schemas.components.update(made["components"]["schemas"])
+    return [_told_get(each, made["paths"][each.path]["get"], schemas) for each in gets()], (
+        tables.types(schemas)
+    )
 
 
 def request_text(path: str, method: str, values: dict[str, Any]) -> str:
@@ -196,24 +201,24 @@ def _section(door: Door, first: Door, schemas: Schemas) -> Section:
     )
 
 
-def _told_get(get: Get, schemas: Schemas) -> Told:
-    made = get_documents.operation(get, schemas)
-    schema = schemas.of(get.declaration.result)
-    params = [{**each, "name": each["name"]} for each in made["parameters"]]
-    errors = get_documents.own(get)
+def _told_get(get: Get, made: dict[str, Any], schemas: Schemas) -> Told:
+    view = get.view
+    schema = made["responses"]["200"]["content"][view.content_type]["schema"]
+    params = [{"required": False, **each} for each in made.get("parameters", ())]
+    security = made.get("security", ())
     return Told(
-        get.declaration.name,
-        get.declaration.name,
+        view.name,
+        view.name,
         get.path,
         tuple(made["description"].split("\n\n")),
         tuple(tables.param_rows(params, schemas)),
         tuple(tables.words(schema)),
         "",
         tuple(tables.result_rows(schema, schemas)),
-        tuple(refused(kind, get_documents.status_of_get(kind)) for kind in errors),
-        get.terms.scope if get.terms is not None else "",
-        get.terms is not None and get.terms.key_required,
+        tuple(refused(kind, status_of_get(kind)) for kind in view.errors),
+        made.get("x-scope", ""),
+        {"key": []} in security and {} not in security,
         "requests",
         is_get=True,
-        is_stream=get.declaration.content_type == "text/event-stream",
+        is_stream=view.content_type == "text/event-stream",
     )

@@ -19,7 +19,7 @@ from access.callers import ANONYMOUS, SCOPES, Quota
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
 from gateway.addresses import client_address
 from gateway.hosts import QOS_TIERS, RPC_TIERS
-from reference import get_documents, pages, rpc_documents, samples, snippets
+from reference import openapi, pages, rpc_documents, samples, snippets
 from reference.advice import advice
 from reference.catalogue import common_errors, errors
 from reference.doors import doors
@@ -169,7 +169,7 @@ def _openrpc_text(base: str) -> str:
 
 @lru_cache(maxsize=16)
 def _openapi_text(base: str) -> str:
-    return json.dumps(get_documents.get_document(base), ensure_ascii=False)
+    return json.dumps(openapi.document(base), ensure_ascii=False)
 
 
 def base_of(request: HttpRequest) -> str:

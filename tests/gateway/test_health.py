@@ -52,3 +52,17 @@ def test_what_is_away_is_named_without_its_address(
 def test_the_process_is_healthy_whatever_it_needs(door: Any) -> None:
     response = door.get("/healthz")
     assert response.status_code == 200 and response.json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.django_db
+def test_it_is_only_read_and_never_cached(door: Any, path: str) -> None:
+    for method in ("POST", "OPTIONS", "DELETE"):
+        refused = door.get(path, method=method)
+        assert (refused.status_code, refused["Allow"]) == (405, "GET, HEAD")
+        assert refused.json()["error"] == "http_method_not_allowed"
+    for method in ("GET", "HEAD"):
+        response = door.get(path, method=method)
+        assert response.status_code == 200 and response["Cache-Control"] == "no-store"
+        assert response["Content-Type"] == "application/json" and response["X-Request-Id"]
+    assert door.get(path, HTTP_HOST="basic.rpc.localhost").status_code == 404

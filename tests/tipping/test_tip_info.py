@@ -170,3 +170,10 @@ def test_looking_at_addresses_spends_nothing(get, opened, tier):
     responses = [get(path) for _ in range(5)]
     assert {response.status_code for response in responses} == {200}
     assert not responses[0].has_header("X-RateLimit-Limit")
+
+
+def test_without_any_class_there_is_nothing_to_tell(get, ladder, issue):
+    ladder()
+    response = get("/priority/tipinfo", issue(requests_per_second=None).secret)
+    assert response.status_code == 503 and response["Retry-After"] == "5"
+    assert response.json() == {"error": "unavailable", "details": "there is no TTL class"}

@@ -47,8 +47,7 @@ def ordered(*, ttl: int | None, count: int, max_count: int, edge: str, now: date
     BadTipQuery and CountOutOfRange.
     """
     ladder = rungs.rungs(edge, now=now)
-    if not ladder:
-        raise TipAddressesUnavailable("there is no TTL class", retry_seconds=_RETRY_LATER)
+    rungs.require_some(ladder)
     wanted = rungs.default_ttl(ladder) if ttl is None else ttl
     place = snapped([rung.ttl_seconds for rung in ladder], wanted)
     if place is None:

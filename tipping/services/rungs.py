@@ -6,6 +6,7 @@ import time
 from datetime import datetime
 
 from tipping import calls
+from tipping.errors import TipAddressesUnavailable
 from tipping.services import batches
 from tipping.store import addresses
 from tipping.store.addresses import Rung
@@ -15,6 +16,7 @@ log = logging.getLogger(__name__)
 # How long a change of the ladder, or a rotation elsewhere, may go unnoticed. What is issued is
 # checked by the statement that issues it.
 FRESH_SECONDS = 0.5
+_RETRY_SECONDS = 5
 
 _lock = threading.Lock()
 _edges: dict[str, int] = {}
@@ -56,6 +58,12 @@ def rungs(edge: str, *, now: datetime) -> list[Rung]:
 def is_issuable(rung: Rung, *, now: datetime) -> bool:
     """A fetch from it gets an address now."""
     return bool(rung.batch_id) and rung.has_more and now.timestamp() < rung.window_ends_at
+
+
+def require_some(ladder: list[Rung]) -> None:
+    """Raises TipAddressesUnavailable where there is no class at all."""
+    if not ladder:
+        raise TipAddressesUnavailable("there is no TTL class", retry_seconds=_RETRY_SECONDS)
 
 
 def default_ttl(ladder: list[Rung]) -> int:

@@ -24,8 +24,11 @@ _PUBKEY = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 
 
 def tip_info(caller: Caller, *, max_count: int, edge: str, now: datetime) -> TipInfo:
-    """The ladder as a fetch finds it now, and what the caller may fetch."""
+    """The ladder as a fetch finds it now, and what the caller may fetch. Raises
+    TipAddressesUnavailable.
+    """
     ladder = rungs.rungs(edge, now=now)
+    rungs.require_some(ladder)
     classes = [
         TtlClass(
             rung.ttl_seconds,

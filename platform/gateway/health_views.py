@@ -1,0 +1,32 @@
+"""GET /healthz (this process answers) and /readyz (what it needs answers as well)."""
+
+from typing import Any
+
+from rest_framework.response import Response
+
+from gateway.health import Alive, Readiness, readiness
+from gateway.open_views import OpenView
+
+
+class Healthz(OpenView):
+    name = "healthz"
+    result = Alive
+
+    def get(self, request: Any) -> Response:
+        """Whether this process answers at all: for a supervisor that restarts it where it does
+        not.
+        """
+        return Response(Alive("ok"))
+
+
+class Readyz(OpenView):
+    name = "readyz"
+    result = Readiness
+    also = {503: "calls cannot be answered: `checks` says why"}
+
+    def get(self, request: Any) -> Response:
+        """200 when calls can be answered, else 503 with the failed checks and why: for a load
+        balancer that sends nobody to what cannot answer.
+        """
+        found = readiness()
+        return Response(found, status=503 if found.status == "unavailable" else 200)

@@ -1,0 +1,58 @@
+"""What a plain GET may be refused with."""
+
+from typing import Any
+
+from gateway.open_views import OpenView
+from gateway.refusals import (
+    HeadTooLarge,
+    HostRequired,
+    HostUnknown,
+    KeyRequired,
+    NotAllowed,
+    Overloaded,
+    PathNotServed,
+    RequestMalformed,
+    RequestTimedOut,
+    TooManyConnections,
+)
+from jsonrpc.errors import InternalError, RpcError
+from reference.catalogue import common_errors, http_status
+
+# Before a view is called at all, or when it fails.
+_OF_ANY = (
+    *(RequestMalformed, HostRequired, HeadTooLarge, RequestTimedOut, Overloaded),
+    *(TooManyConnections, HostUnknown, PathNotServed, NotAllowed, InternalError),
+)
+# Of a call's body and method, which a GET has none of.
+_OF_CALLS = {
+    "parse_error",
+    "invalid_request",
+    "method_not_found",
+    "invalid_params",
+    "body_too_large",
+    "body_unreadable",
+    "content_type_unsupported",
+    "batch_above_limit",
+    "answer_too_large",
+    "too_many_at_once",
+}
+
+
+def errors_of_get(view: Any) -> list[type[RpcError]]:
+    """All that the view may answer in place of a result, its own errors first."""
+    own = list(view.errors)
+    if isinstance(view, OpenView) or not view.authentication_classes:
+        return own + [kind for kind in _OF_ANY if kind not in own]
+    return own + [
+        kind
+        for kind in common_errors()
+        if kind.reason not in _OF_CALLS
+        and (kind is not KeyRequired or view.terms.key_required)
+        and (http_status(kind) != 200 or kind is InternalError)
+        and kind not in own
+    ]
+
+
+def status_of_get(kind: type[RpcError]) -> int:
+    """The HTTP status of a GET that is refused so."""
+    return 500 if kind is InternalError else http_status(kind)
