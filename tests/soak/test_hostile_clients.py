@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from tests.clients.service import Service, running_service
+from tests.clients.sources import MADE, made_block
 
 pytestmark = pytest.mark.soak
 _ATTACKERS = Path(__file__).with_name("attackers.py")
@@ -29,12 +30,15 @@ _ROUNDS = 5
 _GROWTH = 100 * 1_048_576
 
 
-def test_clients_that_never_finish_slow_down_nobody() -> None:
+def test_clients_that_never_finish_slow_down_nobody(tmp_path: Path) -> None:
     seconds = float(os.environ.get("SOAK_HOSTILE_MINUTES", "5")) * 60
     count = int(os.environ.get("SOAK_HOSTILE_CONNECTIONS", "3000"))
     quiet: list[float] = []
     attacked: list[float] = []
     with running_service(WEB_WORKERS="2") as service:
+        block = tmp_path / f"{MADE}.json"
+        block.write_text(json.dumps(made_block()))
+        service.import_blocks(block)
         key = service.keys["epic"]
         _measure(service, key, 3)  # the threads are there, the caches are warm
         before = _memory(service)

@@ -126,7 +126,10 @@ def _as_h11_reads(data: bytes) -> list[tuple[str, str, bytes]]:
             connection.send(h11.EndOfMessage())
             if connection.our_state is not h11.DONE:
                 return found
-            connection.start_next_cycle()
+            # Empty lines between two requests are to be overlooked (RFC 9112, 2.2): h11 does not.
+            rest = connection.trailing_data[0].lstrip(b"\r\n")
+            connection = h11.Connection(h11.SERVER)
+            connection.receive_data(rest)
         else:
             return found
 
