@@ -13,6 +13,7 @@ from tests.webserver.client import Client
 from webserver.lanes import Lane
 from webserver.limits import Limits
 from webserver.requests import CONTINUE, SENT, Request
+from webserver.responses import Response
 from webserver.streams import Stream
 from webserver.worker import LaneOf, Worker
 
@@ -74,16 +75,22 @@ class Served:
         return Client(self.port, source)
 
 
+def _at_once(request: Request) -> Response | None:
+    return Response(200, [], [b"now"]) if request.path == "/now" else None
+
+
 @contextlib.contextmanager
 def served(lane_of: LaneOf | None = None, **limits: Any) -> Iterator[Served]:
-    """Serves a small application under these limits until the end."""
+    """Serves a small application under these limits until the end; `/now` is answered on the loop."""
     application = Application()
     lane = Lane(8, waiting=1_000)
 
     def one_lane(_request: Request, _address: str) -> tuple[Lane, bytes]:
         return lane, b""
 
-    worker = Worker(application, lane_of=lane_of or one_lane, limits=Limits(**limits))
+    worker = Worker(
+        application, lane_of=lane_of or one_lane, limits=Limits(**limits), at_once=_at_once
+    )
     with serving(worker) as port:
         try:
             yield Served(port, worker, application)

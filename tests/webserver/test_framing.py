@@ -241,6 +241,16 @@ def test_responses_keep_the_order_of_requests() -> None:
         assert [client.reply().json["PATH_INFO"] for _ in paths] == paths
 
 
+def test_thousands_of_requests_behind_another_are_answered() -> None:
+    with served() as server, server.client() as client:
+        client.send(get("/held"))
+        server.application.wait_for(1)
+        client.send(get("/now") * 2_000)
+        server.application.gate.set()
+        assert client.reply().json["PATH_INFO"] == "/held"
+        assert {client.reply().body for _ in range(2_000)} == {b"now"}
+
+
 def test_a_bad_request_behind_good_ones_is_refused_in_its_turn(server: Served) -> None:
     with server.client() as client:
         client.send(get("/a") + post("/b", b"x") + b"nonsense\r\n\r\n" + get("/c"))
