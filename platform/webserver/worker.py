@@ -35,6 +35,7 @@ _SWEEP_SECONDS = 0.5
 _STILL_SECONDS = 15.0
 _GRACE_SECONDS = 4.0
 _STREAMS_END_SECONDS = 2.0
+_EXPIRED_AT_ONCE = 20
 # Connections taken from the socket in one go: other processes want some too.
 _ACCEPTED_AT_ONCE = 4
 
@@ -238,15 +239,18 @@ class Worker:
     async def _sweep(self) -> None:
         while True:
             try:
-                self._look_after_connections(time.monotonic())
+                await self._look_after_connections(time.monotonic())
             except Exception:
                 # No progress is told of: a process that does not get over it is replaced.
                 log.exception("connections could not be looked after")
             await asyncio.sleep(_SWEEP_SECONDS)
 
-    def _look_after_connections(self, now: float) -> None:
-        for connection in list(self.admission.connections):
-            if now > connection.deadline:
+    async def _look_after_connections(self, now: float) -> None:
+        late = [each for each in self.admission.connections if now > each.deadline]
+        for number, connection in enumerate(late):
+            if number % _EXPIRED_AT_ONCE == 0:
+                await asyncio.sleep(0)  # thousands may be late together, and others wait meanwhile
+            if not connection.is_lost and now > connection.deadline:
                 connection.expire()
         self._look_after_writes(now)
         if self._on_progress is not None and not any(

@@ -81,7 +81,7 @@ def _at_once(request: Request) -> Response | None:
 
 @contextlib.contextmanager
 def served(lane_of: LaneOf | None = None, **limits: Any) -> Iterator[Served]:
-    """Serves a small application under these limits until the end; `/now` is answered on the loop."""
+    """Serves a small application under these limits until the end; `/now` needs no thread."""
     application = Application()
     lane = Lane(8, waiting=1_000)
 
