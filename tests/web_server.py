@@ -1,10 +1,11 @@
 """The web server in a thread of the test's own process, on a port of its own."""
 
-import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
 from typing import Any
+
+import uvloop
 
 from webserver.master import listen
 from webserver.worker import Worker
@@ -12,12 +13,15 @@ from webserver.worker import Worker
 
 @contextlib.contextmanager
 def serving(worker: Worker) -> Iterator[int]:
-    """The port on which the worker serves, until the end."""
+    """The port on which the worker serves, until the end; no callback of its loop may have failed
+    by then.
+    """
     sockets = listen("127.0.0.1", 0)
-    loop = asyncio.new_event_loop()
+    loop = uvloop.new_event_loop()
+    failures: list[Any] = []
+    loop.set_exception_handler(lambda _loop, context: failures.append(context))
 
     def run() -> None:
-        asyncio.set_event_loop(loop)
         loop.run_until_complete(worker.serve(sockets))
         loop.close()
 
@@ -31,6 +35,7 @@ def serving(worker: Worker) -> Iterator[int]:
         for each in sockets:
             each.close()
         assert not thread.is_alive()
+    assert not failures
 
 
 def service_worker(**limits: Any) -> Worker:

@@ -15,7 +15,8 @@ class Admission:
     """Counts connections in all and per address.
 
     When there are as many as there may be, the one that has waited longest goes: first those that
-    never sent a whole request, then those that lie idle between two. Who is being answered stays.
+    never sent a whole request, then those that lie idle between two, then those that do not take
+    what they are answered. Who is being answered stays.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -23,42 +24,58 @@ class Admission:
         self.connections: set[Connection] = set()
         self.refused = 0
         self.evicted = 0
+        self._held = 0
         self._of_address: Counter[str] = Counter()
         self._new: OrderedDict[Connection, None] = OrderedDict()
         self._idle: OrderedDict[Connection, None] = OrderedDict()
+        self._blocked: OrderedDict[Connection, None] = OrderedDict()
         self._bodies: OrderedDict[Connection, int] = OrderedDict()
         self._bodies_bytes = 0
 
     def admits(self, address: str) -> bool:
-        """Whether one more connection of the address may be opened; makes room for it."""
-        held = self._of_address[holder_of(address)]
-        if held >= self.limits.connections_per_address and not self.limits.is_proxy(address):
+        """Whether one more connection of the address may be opened; it is counted, and room is made
+        for it.
+        """
+        holder = holder_of(address)
+        too_many = self._of_address[holder] >= self.limits.connections_per_address
+        if too_many and not self.limits.is_proxy(address):
             self.refused += 1
             return False
-        if len(self.connections) < self.limits.connections:
-            return True
-        for waiting in (self._new, self._idle):
+        if self._held >= self.limits.connections and not self._makes_room():
+            self.refused += 1
+            return False
+        self._held += 1
+        self._of_address[holder] += 1
+        return True
+
+    def _makes_room(self) -> bool:
+        for waiting in (self._new, self._idle, self._blocked):
             if waiting:
                 self.evicted += 1
                 next(iter(waiting)).abort()
                 return True
-        self.refused += 1
         return False
 
     def add(self, connection: "Connection") -> None:
+        """An admitted connection is open."""
         self.connections.add(connection)
-        self._of_address[holder_of(connection.peer[0])] += 1
         self._new[connection] = None
 
     def remove(self, connection: "Connection") -> None:
         if connection not in self.connections:
             return
         self.connections.discard(connection)
-        holder = holder_of(connection.peer[0])
+        self.give_back(connection.peer[0])
+        self.is_busy(connection)
+        self._blocked.pop(connection, None)
+
+    def give_back(self, address: str) -> None:
+        """An admitted connection is closed, or was never opened."""
+        self._held -= 1
+        holder = holder_of(address)
         self._of_address[holder] -= 1
         if self._of_address[holder] <= 0:
             del self._of_address[holder]
-        self.is_busy(connection)
 
     def is_idle(self, connection: "Connection") -> None:
         """It waits for its next request."""
@@ -70,8 +87,16 @@ class Admission:
         self._idle.pop(connection, None)
         self._bodies_bytes -= self._bodies.pop(connection, 0)
 
+    def is_blocked(self, connection: "Connection") -> None:
+        """It does not take what it is sent."""
+        self._blocked[connection] = None
+
+    def is_read(self, connection: "Connection") -> None:
+        """It takes what it is sent."""
+        self._blocked.pop(connection, None)
+
     def receives(self, connection: "Connection", size: int) -> None:
-        """So many bytes more of an unfinished body came. Where all of them are more than may be
+        """So many bytes more of an unfinished request came. Where all of them are more than may be
         held, the oldest go.
         """
         self._bodies[connection] = self._bodies.get(connection, 0) + size

@@ -1,18 +1,22 @@
 """One client's connection: HTTP/1.1 requests in, responses out, under deadlines."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from typing import TYPE_CHECKING, cast
 
 import httptools
 
-from webserver.requests import Request, path_of
+from webserver.heads import body_head, judge
+from webserver.requests import Request
 from webserver.responses import Refused, Response, has_body, head_of
 from webserver.streams import Stream
 
 if TYPE_CHECKING:
     from webserver.worker import Worker
+
+log = logging.getLogger(__name__)
 
 _NEVER = float("inf")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -29,30 +33,34 @@ _monotonic = time.monotonic
 
 
 class Connection(asyncio.Protocol):
-    """The event loop calls it; `respond` too is called on the loop. `peer` is the client's address
-    and port, `deadline` when the connection is closed unless something happens before.
+    """`peer` is the client's address and port, `deadline` when the connection is closed unless
+    something happens before. All of it runs on the event loop.
     """
 
     __slots__ = (
         "_ahead",
+        "_ahead_bytes",
         "_current",
         "_discarded",
         "_error",
         "_head_bytes",
         "_is_closing",
         "_is_last",
-        "_is_paused",
         "_lingers",
+        "_owes_continue",
         "_parser",
         "_pieces",
         "_reading",
+        "_resumed",
+        "_resumes",
         "_size",
         "_stream",
+        "_took",
         "_unfinished",
-        "_wakes",
         "_worker",
         "deadline",
         "is_lost",
+        "is_paused",
         "peer",
         "phase",
         "transport",
@@ -72,17 +80,19 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._unfinished = 0
         self._error: Refused | None = None
+        self._resumed = b""
+        self._resumes = False
+        self._took = False
+        self._owes_continue = False
         self._ahead: deque[Request | Refused] = deque()
+        self._ahead_bytes = 0
         self._current: Request | None = None
         self._stream: Stream | None = None
-        self._is_paused = False
+        self.is_paused = False
         self._is_closing = False
         self._is_last = False
         self._lingers = False
         self._discarded = 0
-        self._wakes: asyncio.Future[None] | None = None
-
-    # --- the transport's calls --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -95,52 +105,73 @@ class Connection(asyncio.Protocol):
         self._pieces = []
         if self._stream is not None:
             self._stream.end()
-        self._wake()
 
     def eof_received(self) -> bool:
         # A client that has sent all it wants to may still read what it is answered.
-        if self._stream is not None or self._current is None:
+        if self._stream is not None or (self._current is None and not self._ahead):
             return False
         self._is_closing = True
         return True
 
     def pause_writing(self) -> None:
-        self._is_paused = True
+        self.is_paused = True
+        self._worker.admission.is_blocked(self)
 
     def resume_writing(self) -> None:
-        self._is_paused = False
-        self._wake()
+        self.is_paused = False
+        self._worker.admission.is_read(self)
+        if self._stream is not None:
+            self._stream.wake()
         if self._current is None and not self._lingers:
             self._begin_next()
 
     def data_received(self, data: bytes) -> None:
-        if self._error is not None or self._is_last or self._stream is not None:
-            self._discarded += len(data)
-            if self._discarded > _LINGER_BYTES:
-                self.abort()
+        rest: bytes | memoryview = data
+        while not self.is_lost:
+            if self._error is not None or self._is_last or self._stream is not None:
+                self._discarded += len(rest)
+                if self._discarded > _LINGER_BYTES:
+                    self.abort()
+                return
+            self._took = False
+            try:
+                self._parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                # Nothing else is spoken here: what follows is HTTP/1.1 as well.
+                self._parser = httptools.HttpRequestParser(self)
+                rest = memoryview(rest)[upgrade.args[0] :]
+                if self._resumed:
+                    self._resume()
+                if rest:
+                    continue
+            except httptools.HttpParserError as error:
+                if isinstance(error, httptools.HttpParserCallbackError):
+                    log.exception("a request could not be taken")
+                if self._error is None and not self._is_last:
+                    self._refuse(Refused.MALFORMED)
+            else:
+                if self._reading is not None and not self._took and self._error is None:
+                    self._holds(len(rest))
             return
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            # Nothing else is spoken here: what follows is HTTP/1.1 as well.
-            self._parser = httptools.HttpRequestParser(self)
-            rest = data[upgrade.args[0] :]
-            if rest and not self.is_lost:
-                self.data_received(rest)
-            return
-        except httptools.HttpParserError:
-            if self._error is None and not self._is_last:
-                self._refuse(Refused.MALFORMED)
-            return
-        if self._reading is not None and self.phase is Refused.HEAD_TIMEOUT:
-            # A single header without an end is in the parser's hands yet.
-            self._unfinished += len(data)
-            if self._unfinished > 2 * self._worker.limits.head and self._error is None:
-                self._refuse(Refused.HEAD_TOO_LARGE)
 
-    # --- the parser's calls -----------------------------------------------------------------------
+    def _resume(self) -> None:
+        """The parser leaves out the body of a request that asks for an upgrade, and would take it
+        for the next request: a new one is told what to expect.
+        """
+        head, self._resumed, self._resumes = self._resumed, b"", True
+        self._parser.feed_data(head)
+        self._resumes = False
+
+    def _holds(self, size: int) -> None:
+        """The parser has kept so many bytes more of a head, or of what follows a chunked body."""
+        self._unfinished += size
+        self._worker.admission.receives(self, size)
+        if self._unfinished > 2 * self._worker.limits.head:
+            self._refuse(Refused.HEAD_TOO_LARGE)
 
     def on_message_begin(self) -> None:
+        if self._resumes:
+            return
         self._reading = Request()
         self._pieces = []
         self._size = self._head_bytes = self._unfinished = 0
@@ -150,6 +181,8 @@ class Connection(asyncio.Protocol):
 
     def on_url(self, url: bytes) -> None:
         assert self._reading is not None
+        if self._resumes:
+            return
         self._head_bytes += len(url)
         # A target that comes in pieces is put together again.
         self._reading.path += url.decode("latin-1")
@@ -157,7 +190,9 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         request = self._reading
         assert request is not None
-        request.headers.append((name, value))
+        # What comes behind a chunked body is no header: a proxy has not looked at it.
+        if self.phase is Refused.HEAD_TIMEOUT:
+            request.headers.append((name, value))
         self._head_bytes += len(name) + len(value)
         limits = self._worker.limits
         too_large = self._head_bytes > limits.head or len(request.headers) > limits.headers
@@ -166,20 +201,29 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         request = self._reading
+        if self._resumes:
+            return
         assert request is not None
         parser = self._parser
         request.method = parser.get_method().decode("latin-1")
         request.version = parser.get_http_version()
         request.keeps = parser.should_keep_alive()
         if self._error is None:
-            why = self._judge(request)
+            why, self._owes_continue = judge(request, self._worker.limits.body)
             if why is not None:
                 self._refuse(why)
+            elif self._owes_continue and self._current is None and not self._ahead:
+                self._continue()
+            if parser.should_upgrade() and why is None:
+                self._resumed = body_head(request)
         self.phase = Refused.BODY_TIMEOUT
         if self._current is None and self._error is None:
             self.deadline = _monotonic() + self._worker.limits.body_seconds
 
     def on_body(self, piece: bytes) -> None:
+        self._took = True
+        self._owes_continue = False
+        self._unfinished = 0
         if self._error is not None:
             return
         self._size += len(piece)
@@ -190,6 +234,8 @@ class Connection(asyncio.Protocol):
         self._worker.admission.receives(self, len(piece))
 
     def on_message_complete(self) -> None:
+        if self._resumed:
+            return  # its body has yet to come
         request, self._reading = self._reading, None
         if self._error is not None or request is None or self.is_lost:
             return
@@ -200,49 +246,27 @@ class Connection(asyncio.Protocol):
         self._worker.admission.is_busy(self)
         self._put(request)
 
-    # --- requests ---------------------------------------------------------------------------------
-
-    def _judge(self, request: Request) -> Refused | None:
-        """Why the request is refused for its head alone; answers `Expect: 100-continue` else."""
-        if request.version not in ("1.0", "1.1"):
-            return Refused.MALFORMED
-        hosts, length, expects = 0, -1, False
-        for name, value in request.headers:
-            lower = name.lower()
-            if lower == b"host":
-                hosts += 1
-            elif lower == b"content-length":
-                # Long numbers are refused before they are read as one.
-                length = int(value) if value.isdigit() and len(value) < 16 else 1 << 62
-            elif lower == b"content-type" and value[:20].strip().lower().startswith(b"multipart/"):
-                return Refused.MULTIPART
-            elif lower == b"expect":
-                expects = value.lower() == b"100-continue"
-        if hosts != 1 and (hosts or request.version != "1.0"):
-            return Refused.HOST_REQUIRED
-        target = request.path
-        if not target.startswith("/"):
-            found = path_of(target)
-            if found is None:
-                return Refused.MALFORMED
-            target = found
-        request.path, _, query = target.partition("?")
-        request.query = query.partition("#")[0]
-        if length > self._worker.limits.body:
-            return Refused.BODY_TOO_LARGE
-        if expects and length and self._current is None and not self._ahead:
-            self.transport.write(_CONTINUE)
-        return None
+    def _continue(self) -> None:
+        """Asks the client for the body that it holds back."""
+        self._owes_continue = False
+        self.transport.write(_CONTINUE)
 
     def _put(self, item: Request | Refused) -> None:
+        if self.is_lost:
+            return
         self._ahead.append(item)
-        if self._current is None and not self._is_paused:
+        if isinstance(item, Request):
+            self._ahead_bytes += len(item.body)
+        if self._current is None and not self.is_paused:
             self._begin_next()
-        elif len(self._ahead) >= _MOST_AHEAD or self._is_paused:
+            return
+        is_much = self._ahead_bytes > self._worker.limits.body
+        if is_much or len(self._ahead) >= _MOST_AHEAD or self.is_paused:
             self.transport.pause_reading()
 
     def _begin_next(self) -> None:
-        if self.is_lost or self._is_paused:
+        is_held = self.is_paused or self._current is not None
+        if self.is_lost or is_held or self.transport.is_closing():
             return
         if not self._ahead:
             if self._is_closing:
@@ -255,6 +279,7 @@ class Connection(asyncio.Protocol):
         if isinstance(item, Refused):
             self._send_refusal(item)
             return
+        self._ahead_bytes -= len(item.body)
         self._current = item
         self.deadline = _NEVER
         self._worker.run(self, item)
@@ -268,6 +293,8 @@ class Connection(asyncio.Protocol):
             self.deadline = now + limits.head_seconds
         else:
             self.deadline = now + limits.body_seconds
+            if self._owes_continue:
+                self._continue()
 
     def _refuse(self, why: Refused) -> None:
         """Nothing that this client sends from now on is read as a request."""
@@ -286,11 +313,10 @@ class Connection(asyncio.Protocol):
     def _linger(self) -> None:
         self._lingers = True
         self.deadline = _monotonic() + _LINGER_SECONDS
+        self._worker.admission.is_idle(self)
         self.transport.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
-
-    # --- responses --------------------------------------------------------------------------------
 
     def respond(self, request: Request, response: Response) -> None:
         """Sends the response to the current request."""
@@ -299,7 +325,9 @@ class Connection(asyncio.Protocol):
                 response.sent()
             return
         worker = self._worker
-        keeps = request.keeps and not self._is_closing and not worker.is_stopping
+        # Who has sent all it wants to has its answers coming still.
+        goes_on = self._ahead or not self._is_closing
+        keeps = bool(request.keeps and goes_on and not worker.is_stopping)
         if response.proceed is not None:
             self._begin_stream(request, response)
             return
@@ -327,12 +355,12 @@ class Connection(asyncio.Protocol):
             self.deadline = _NEVER  # until all is written: the worker looks after that
             self.transport.close()
             return
-        if not self._is_paused:
-            self._begin_next()
-        else:
+        if self.is_paused:
             self.deadline = _NEVER
-
-    # --- streams ----------------------------------------------------------------------------------
+        elif self._ahead:  # other connections have their turn between two of this one
+            asyncio.get_running_loop().call_soon(self._begin_next)
+        else:
+            self._begin_next()
 
     def _begin_stream(self, request: Request, response: Response) -> None:
         chunked = request.version != "1.0"
@@ -343,27 +371,10 @@ class Connection(asyncio.Protocol):
         self._stream.begin(self._worker)
 
     def finish_stream(self) -> None:
-        """The stream's coroutine is done: what it wrote is sent, then the connection ends."""
+        """What the stream wrote is sent, then the connection ends."""
         self._is_closing = True
         if not self.is_lost:
             self.transport.close()
-
-    async def write_some(self, data: bytes) -> None:
-        """Writes, and waits while the client has yet to take what was written before."""
-        if self.is_lost:
-            raise ConnectionResetError("the client is gone")
-        self.transport.write(data)
-        while self._is_paused and not self.is_lost:
-            self._wakes = asyncio.get_running_loop().create_future()
-            await self._wakes
-        if self.is_lost:
-            raise ConnectionResetError("the client is gone")
-
-    def _wake(self) -> None:
-        if self._wakes is not None and not self._wakes.done():
-            self._wakes.set_result(None)
-
-    # --- the end ----------------------------------------------------------------------------------
 
     @property
     def is_waiting(self) -> bool:
@@ -380,7 +391,7 @@ class Connection(asyncio.Protocol):
     def stop(self) -> None:
         """The process stops: what is being answered is answered, and nothing more."""
         self._is_closing = True
-        if self.is_waiting and not self._is_paused:
+        if self.is_waiting and not self.is_paused:
             self.transport.close()
 
     def abort(self) -> None:

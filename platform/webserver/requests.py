@@ -58,7 +58,7 @@ class Request:
         """
         path = self.path
         if "%" in path:
-            path = unquote_to_bytes(path).decode("latin-1")
+            path = unquote_to_bytes(path.encode("latin-1")).decode("latin-1")
         environ = {
             **_COMMON,
             "REQUEST_METHOD": self.method,

@@ -31,6 +31,7 @@ class Stream:
         self._proceed = proceed
         self._ended = ended
         self._chunked = chunked
+        self._wakes: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def write(self, data: bytes) -> None:
@@ -38,7 +39,19 @@ class Stream:
         if data:
             if self._chunked:
                 data = b"%x\r\n%b\r\n" % (len(data), data)
-            await self._connection.write_some(data)
+            connection = self._connection
+            if not connection.is_lost:
+                connection.transport.write(data)
+            while connection.is_paused and not connection.is_lost:
+                self._wakes = asyncio.get_running_loop().create_future()
+                await self._wakes
+            if connection.is_lost:
+                raise ConnectionResetError("the client is gone")
+
+    def wake(self) -> None:
+        """The client has taken what was written."""
+        if self._wakes is not None and not self._wakes.done():
+            self._wakes.set_result(None)
 
     def bound_buffer(self, size: int) -> None:
         """The system would take megabytes for a client that does not read."""

@@ -35,6 +35,7 @@ _SWEEP_SECONDS = 0.5
 _STILL_SECONDS = 15.0
 _GRACE_SECONDS = 4.0
 _STREAMS_END_SECONDS = 2.0
+_EXPIRED_AT_ONCE = 20
 # Connections taken from the socket in one go: other processes want some too.
 _ACCEPTED_AT_ONCE = 4
 
@@ -78,11 +79,16 @@ class Worker:
 
     def run(self, connection: Connection, request: Request) -> None:
         """Answers the request: here at once, or in a thread."""
-        response = self._at_once(request)
-        if response is not None:
-            connection.respond(request, response)
+        try:
+            response = self._at_once(request)
+            if response is not None:
+                connection.respond(request, response)
+                return
+            lane, holder = self.lane_of(request, connection.peer[0])
+        except Exception:
+            log.exception("a request could not be taken")
+            connection.abort()
             return
-        lane, holder = self.lane_of(request, connection.peer[0])
         self.lanes.add(lane)
         if not lane.has_room():
             connection.refuse_current(request, Refused.OVERLOADED)
@@ -110,8 +116,13 @@ class Worker:
         holder: bytes,
     ) -> None:
         lane.done(holder)
-        if response is not None:
+        if response is None:
+            return
+        try:
             connection.respond(request, response)
+        except Exception:
+            log.exception("a response could not be sent")
+            connection.abort()
 
     def _response_to(self, connection: Connection, request: Request) -> Response:
         environ = request.environ(connection.peer, self.server)
@@ -192,6 +203,7 @@ class Worker:
             await loop.connect_accepted_socket(lambda: Connection(self, peer), accepted)
         except OSError:
             accepted.close()
+            self.admission.give_back(peer[0])
 
     def _rest(self, listening: socket.socket) -> None:
         """No more descriptors: a pause, in which some are given back."""
@@ -213,6 +225,9 @@ class Worker:
         with contextlib.suppress(OSError):
             accepted.setblocking(False)
             accepted.send(head_of(response, None, keeps=False, chunked=False) + body)
+            # What was sent already is read, or the refusal would be lost to a reset connection.
+            accepted.shutdown(socket.SHUT_WR)
+            accepted.recv(65_536)
         accepted.close()
 
     # --- looking after connections ----------------------------------------------------------------
@@ -223,21 +238,30 @@ class Worker:
 
     async def _sweep(self) -> None:
         while True:
-            now = time.monotonic()
-            for connection in list(self.admission.connections):
-                if now > connection.deadline:
-                    connection.expire()
-            self._look_after_writes(now)
-            if self._on_progress is not None and not any(
-                lane.stands_still(_STILL_SECONDS) for lane in self.lanes
-            ):
-                self._on_progress()
+            try:
+                await self._look_after_connections(time.monotonic())
+            except Exception:
+                # No progress is told of: a process that does not get over it is replaced.
+                log.exception("connections could not be looked after")
             await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _look_after_connections(self, now: float) -> None:
+        late = [each for each in self.admission.connections if now > each.deadline]
+        for number, connection in enumerate(late):
+            if number % _EXPIRED_AT_ONCE == 0:
+                await asyncio.sleep(0)  # thousands may be late together, and others wait meanwhile
+            if not connection.is_lost and now > connection.deadline:
+                connection.expire()
+        self._look_after_writes(now)
+        if self._on_progress is not None and not any(
+            lane.stands_still(_STILL_SECONDS) for lane in self.lanes
+        ):
+            self._on_progress()
 
     def _look_after_writes(self, now: float) -> None:
         """Ends the connections of clients that take nothing, or whose answers are too many."""
         waiting, total = {}, 0
-        for connection in self.admission.connections:
+        for connection in list(self.admission.connections):
             size = connection.transport.get_write_buffer_size()
             if size == 0:
                 continue

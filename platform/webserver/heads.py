@@ -1,0 +1,59 @@
+"""What is decided by a request's head alone: its framing, its Host, its target."""
+
+from webserver.requests import Request, path_of
+from webserver.responses import Refused
+
+# Content-Lengths with more digits are not even read as numbers.
+_MOST_DIGITS = 15
+
+
+def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
+    """Why the request is refused, None if it is not; and whether its client waits for a
+    `100 Continue`. Splits the target into path and query. A body may have `most` bytes.
+
+    The parser refuses a body that is announced in two ways; this refuses what it lets through and
+    another server, a proxy in front of this one, could read differently.
+    """
+    if request.version not in ("1.0", "1.1"):
+        return Refused.MALFORMED, False
+    # The parser takes no body from it, others do.
+    if request.method == "CONNECT":
+        return Refused.MALFORMED, False
+    hosts, codings, length, expects = 0, 0, -1, False
+    for name, value in request.headers:
+        lower = name.lower()
+        if lower == b"host":
+            hosts += 1
+        elif lower == b"content-length":
+            length = int(value) if value.isdigit() and len(value) <= _MOST_DIGITS else 1 << 62
+        elif lower == b"transfer-encoding":
+            codings += 1
+            if value.strip().lower() != b"chunked":
+                return Refused.MALFORMED, False
+        elif lower == b"content-type" and value[:20].strip().lower().startswith(b"multipart/"):
+            return Refused.MULTIPART, False
+        elif lower == b"expect":
+            expects = value.lower() == b"100-continue"
+    if codings > 1 or (codings and request.version == "1.0"):
+        return Refused.MALFORMED, False
+    if hosts != 1 and (hosts or request.version != "1.0"):
+        return Refused.HOST_REQUIRED, False
+    target = request.path
+    if not target.startswith("/"):
+        found = path_of(target)
+        if found is None:
+            return Refused.MALFORMED, False
+        target = found
+    target = target.partition("#")[0]
+    request.path, _, request.query = target.partition("?")
+    if length > most:
+        return Refused.BODY_TOO_LARGE, False
+    return None, expects and request.version == "1.1" and (length > 0 or codings > 0)
+
+
+def body_head(request: Request) -> bytes:
+    """A head that announces the request's body and nothing else; empty where there is no body."""
+    for name, value in request.headers:
+        if name.lower() in (b"content-length", b"transfer-encoding"):
+            return b"POST / HTTP/1.1\r\n%b: %b\r\n\r\n" % (name, value)
+    return b""

@@ -1,0 +1,98 @@
+"""A small WSGI application, and the web server that serves it."""
+
+import contextlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.web_server import serving
+from tests.webserver.client import Client
+from webserver.lanes import Lane
+from webserver.limits import Limits
+from webserver.requests import CONTINUE, SENT, Request
+from webserver.responses import Response
+from webserver.streams import Stream
+from webserver.worker import LaneOf, Worker
+
+Environ = dict[str, Any]
+
+
+@dataclass
+class Application:
+    """`/held` waits until `gate` opens; `/big?N` is N bytes; `/empty` is a 204; `/raises` raises;
+    `/stream` goes on with `proceed`; any other path tells what came.
+    """
+
+    gate: threading.Event = field(default_factory=threading.Event)
+    arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    running: Counter[str] = field(default_factory=Counter)
+    proceed: Callable[[Stream], Any] | None = None
+    sent: threading.Event = field(default_factory=threading.Event)
+    calls: list[str] = field(default_factory=list)
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Any:
+        path = environ["PATH_INFO"]
+        self.calls.append(path)
+        if path == "/raises":
+            raise RuntimeError("the test's own")
+        if path == "/empty":
+            start_response("204 No Content", [])
+            return []
+        if path == "/stream":
+            environ[CONTINUE], environ[SENT] = self.proceed, self.sent.set
+            start_response("200 OK", [("Content-Type", "text/event-stream")])
+            return []
+        if path == "/held":
+            self.arrived.release()
+            assert self.gate.wait(60)
+        if path == "/big":
+            environ[SENT] = self.sent.set
+            start_response("200 OK", [("Content-Type", "application/octet-stream")])
+            return [b"x" * int(environ["QUERY_STRING"])]
+        body = environ.pop("wsgi.input").read()
+        seen = {name: value for name, value in environ.items() if isinstance(value, str)}
+        start_response("200 OK", [("Content-Type", "application/json")])
+        return iter([json.dumps({**seen, "body": body.decode("latin-1")}).encode()])
+
+    def wait_for(self, count: int) -> None:
+        """Until so many calls of `/held` more have begun."""
+        for _ in range(count):
+            assert self.arrived.acquire(timeout=60)
+
+
+@dataclass
+class Served:
+    """Where an application is served."""
+
+    port: int
+    worker: Worker
+    application: Application
+
+    def client(self, source: str = "127.0.0.1") -> Client:
+        return Client(self.port, source)
+
+
+def _at_once(request: Request) -> Response | None:
+    return Response(200, [], [b"now"]) if request.path == "/now" else None
+
+
+@contextlib.contextmanager
+def served(lane_of: LaneOf | None = None, **limits: Any) -> Iterator[Served]:
+    """Serves a small application under these limits until the end; `/now` needs no thread."""
+    application = Application()
+    lane = Lane(8, waiting=1_000)
+
+    def one_lane(_request: Request, _address: str) -> tuple[Lane, bytes]:
+        return lane, b""
+
+    worker = Worker(
+        application, lane_of=lane_of or one_lane, limits=Limits(**limits), at_once=_at_once
+    )
+    with serving(worker) as port:
+        try:
+            yield Served(port, worker, application)
+        finally:
+            application.gate.set()

@@ -1,0 +1,42 @@
+"""A master with two workers in processes of their own: small_service.py PORT. It says on which port
+it listens; `/` answers with the process's id, `/held` after a file named HELD has gone.
+"""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from socket import socket
+from typing import Any
+
+from webserver.lanes import Lane
+from webserver.master import Master, listen
+from webserver.requests import Request
+from webserver.worker import Worker, run_worker
+
+
+def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    if environ["PATH_INFO"] == "/held":
+        Path(os.environ["ARRIVED"]).touch()
+        while Path(os.environ["HELD"]).exists():
+            time.sleep(0.01)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [str(os.getpid()).encode()]
+
+
+def serve(sockets: Sequence[socket], progress: Callable[[], None]) -> None:
+    lane = Lane(4, waiting=100)
+
+    def lane_of(_request: Request, _address: str) -> tuple[Lane, bytes]:
+        return lane, b""
+
+    run_worker(Worker(application, lane_of=lane_of, on_progress=progress), sockets)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    sockets = listen("127.0.0.1", int(sys.argv[1]))
+    print(sockets[0].getsockname()[1], flush=True)
+    sys.exit(Master(sockets, serve, workers=2).run())

@@ -1,0 +1,148 @@
+"""The processes of the web server: they come back when they fall, and end in order."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.webserver.application import served
+from tests.webserver.client import Client, get
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass
+class Running:
+    """A running master; its `/held` answers once `held` is gone."""
+
+    process: subprocess.Popen[str]
+    port: int
+    held: Path
+    arrived: Path
+
+    def answering(self) -> int:
+        """The id of a worker that answers, whenever one does."""
+        while True:
+            with contextlib.suppress(OSError, EOFError), Client(self.port) as client:
+                return int(client.send(get("/", "Connection: close")).reply().body)
+            time.sleep(0.05)
+
+    def workers(self, count: int = 2) -> set[int]:
+        """The ids of the workers, when there are so many."""
+        while True:
+            found = {each.pid for each in psutil.Process(self.process.pid).children()}
+            if len(found) == count:
+                return found
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    held, arrived = tmp_path / "held", tmp_path / "arrived"
+    held.touch()
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("small_service.py")), "0"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "platform"),
+            "HELD": str(held),
+            "ARRIVED": str(arrived),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield Running(process, int(process.stdout.readline()), held, arrived)
+    finally:
+        held.unlink(missing_ok=True)
+        process.terminate()
+        try:
+            process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+
+
+def test_a_worker_that_is_killed_is_replaced(running: Running) -> None:
+    before = running.workers()
+    killed = running.answering()
+    os.kill(killed, signal.SIGKILL)
+    while killed in running.workers() or running.workers() == before:
+        time.sleep(0.02)
+    assert len(running.workers() & before) == 1
+    assert running.answering() in running.workers()
+
+
+@pytest.mark.soak
+def test_a_worker_that_hangs_is_killed_and_replaced(running: Running) -> None:
+    """Soak: it may be silent for a quarter of a minute."""
+    hung = running.answering()
+    running.workers()
+    os.kill(hung, signal.SIGSTOP)
+    while hung in running.workers():
+        time.sleep(0.1)
+    for _ in range(20):
+        assert running.answering() != hung
+
+
+def test_what_is_being_answered_is_answered_at_the_end(running: Running) -> None:
+    running.answering()
+    with Client(running.port) as idle, Client(running.port) as busy:
+        assert idle.send(get("/")).reply().status == 200
+        busy.send(get("/held"))
+        while not running.arrived.exists():
+            time.sleep(0.01)
+        running.process.terminate()
+        assert idle.is_closed
+        running.held.unlink()
+        reply = busy.reply()
+        assert (reply.status, reply.headers["connection"]) == (200, "close")
+        assert busy.is_closed
+    assert running.process.wait(60) == 0
+
+
+def test_workers_do_not_outlive_their_master(running: Running) -> None:
+    running.answering()
+    workers = [psutil.Process(pid) for pid in running.workers()]
+    running.process.kill()
+    _, left = psutil.wait_procs(workers, timeout=60)
+    assert not left
+
+
+def test_a_port_that_is_in_use_is_named() -> None:
+    with served() as server:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "serve", "--port", str(server.port)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert f"127.0.0.1:{server.port} cannot be listened on: Address already in use" in done.stderr
+
+
+def test_a_server_that_stops_closes_idle_connections_and_answers_the_rest() -> None:
+    with served() as server:
+        idle, busy = server.client(), server.client()
+        assert idle.send(get("/")).reply().status == 200
+        busy.send(get("/held") + get("/behind"))
+        server.application.wait_for(1)
+        loop = server.worker._loop
+        assert loop is not None
+        loop.call_soon_threadsafe(server.worker.stop)
+        assert idle.is_closed
+        server.application.gate.set()
+        assert [each.status for each in busy.replies()] == [200]
+    assert server.application.calls == ["/", "/held"]
+    idle.close()
+    busy.close()
