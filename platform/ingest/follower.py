@@ -85,7 +85,7 @@ class Follower:
         self._teller = teller
         self._assembler_bytes = assembler_bytes
         self._assembler: Assembler | None = None
-        self._bound = HeadBound()
+        self._bound = HeadBound(gives_way=False)
         self._heard_at = 0.0
         self._stream: GeyserStream | None = None
         self._stopping = threading.Event()
@@ -192,8 +192,8 @@ class Follower:
                 log.info("connected to the %s, from %s on", self._source.name, begins)
                 with allowed(_BEGIN_SECONDS):
                     self._learn_where_the_head_is(self._assembler)
-            is_account = isinstance(update, AccountUpdate)
-            if not is_account or self._lost_from is not None:
+            admitted = True
+            if not isinstance(update, AccountUpdate) or self._lost_from is not None:
                 admitted = admits(update.slot)
                 if admitted and self._lost_from is not None and not isinstance(update, SlotUpdate):
                     # The slot at which it begins may have begun before.
@@ -210,6 +210,10 @@ class Follower:
                     raise self._outbox.failure
                 if self._assembler.is_astray:
                     self._start_over()
+            if not admitted and self._bound.is_contradicted(clock()):
+                # Without a node to ask the next stream is believed.
+                self._heard_at = self._heard_at if self._source.node is not None else 0.0
+                raise Unreachable("it tells of nothing but slots that cannot have been reached")
 
     def _learn_where_the_head_is(self, assembler: Assembler) -> None:
         """Asked after the stream began: whatever it replays is not newer than what it calls its

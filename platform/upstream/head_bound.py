@@ -32,10 +32,13 @@ class HeadBound:
     the fastest pace of a chain. Times are seconds of one clock that never goes back.
 
     A live stream draws the bound along by the median of what it says, so single lies move nothing.
-    A stream that catches up is as fast as it likes, up to the head that was expected.
+    A stream that catches up is as fast as it likes, up to the head that was expected. When nothing
+    but slots beyond the bound comes any more it gives way to them, or with `gives_way=False` only
+    is contradicted: who asks others then tells it what to expect.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, gives_way: bool = True) -> None:
+        self._gives_way = gives_way
         self._slot = MOST_SLOT
         self._at = 0.0
         self._is_known = False
@@ -89,7 +92,7 @@ class HeadBound:
     def hear(self, slot: int, now: float) -> bool:
         """The chain is told to be at the slot; whether it can be."""
         if not self.admits(slot, now):
-            return self._is_contradicted(slot, now)
+            return self._doubt(slot, now)
         if not self._heard or slot != self._heard[-1]:
             if slot > max(self._heard, default=-1):
                 self._went_on_at = now
@@ -114,11 +117,15 @@ class HeadBound:
         if self._is_live and middle - before <= _SLOTS_PER_SECOND * (now - looked_at):
             self._anchor(middle, now)
 
-    def _is_contradicted(self, slot: int, now: float) -> bool:
+    def is_contradicted(self, now: float) -> bool:
+        """Whether many slots beyond the bound came for a while, and none that leads on below it."""
+        silent = now - self._went_on_at >= _CONTRADICTED_SECONDS
+        return silent and len(self._beyond) >= _CONTRADICTED_SLOTS
+
+    def _doubt(self, slot: int, now: float) -> bool:
         if slot <= MOST_SLOT and slot not in self._beyond:
             self._beyond.append(slot)
-        silent = now - self._went_on_at >= _CONTRADICTED_SECONDS
-        if not silent or len(self._beyond) < _CONTRADICTED_SLOTS:
+        if not self._gives_way or not self.is_contradicted(now):
             return False
         self.expect(median_low(self._beyond), now)
         self._is_live = True

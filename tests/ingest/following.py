@@ -56,13 +56,17 @@ def worker() -> Iterator[None]:
 
 @contextlib.contextmanager
 def follower(
-    geyser_url: str, node_url: str | None, *, limit_bytes: int = 1 << 28
+    geyser_url: str,
+    node_url: str | None,
+    *,
+    limit_bytes: int = 1 << 28,
+    node_seconds: float = 30.0,
 ) -> Iterator[Following]:
     """Follows until the end of the block."""
     lock = SourceLock(geyser_url)
     wait(lock.take, "the lock that a follower before this one held")
     outbox = Outbox(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
-    node = None if node_url is None else Node(node_url)
+    node = None if node_url is None else Node(node_url, timeout_seconds=node_seconds)
     teller = Teller()
     source = Source("localnet", geyser_url, "", node)
     running = Follower(source, outbox, teller, assembler_bytes=1 << 28)

@@ -153,7 +153,7 @@ def test_a_fork_is_told_dead_and_what_it_held_is_told_again(
 def test_a_node_without_a_stream_is_told_once_blocks_are_final(
     empty_redis: None, localnet: Localnet
 ) -> None:
-    with following_node(localnet):
+    with following_node(localnet.url):
         wait(lambda: moves("finalized"), "the first block")
         for signature in a_payment_and_a_failure(localnet):
             is_told_as_localnet_says(localnet, signature)

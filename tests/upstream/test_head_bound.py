@@ -96,6 +96,18 @@ def test_a_node_that_tells_too_low_a_head_is_outlived() -> None:
     assert believed[0] - 1_000_000 <= 16 / SLOT_SECONDS
 
 
+def test_a_bound_that_does_not_give_way_is_contradicted_until_it_is_told_better() -> None:
+    bound, now = HeadBound(gives_way=False), 0.0
+    bound.expect(1_000_000, now)
+    for slot in range(2_000_000, 2_000_100):
+        now += SLOT_SECONDS
+        assert not bound.hear(slot, now)
+    assert bound.is_contradicted(now)
+    bound.expect(2_000_100, now)
+    assert not bound.is_contradicted(now)
+    follow(bound, 2_000_100, 10, now, pace=SLOT_SECONDS)
+
+
 def test_lies_beside_a_chain_that_goes_on_are_never_the_majority() -> None:
     bound, head, now = live()
     for step in range(200):
