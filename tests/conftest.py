@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from embedded.servers import start_servers, stop_servers
 from tests import spreading
@@ -41,6 +42,18 @@ else:
     os.environ["TIDEMARK_RUN_DIR"] = tempfile.mkdtemp(prefix="tidemark-test-")
     atexit.register(shutil.rmtree, os.environ["TIDEMARK_RUN_DIR"], ignore_errors=True)
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+# No example has a deadline: this machine may be busy. A fixture of a test serves all its examples.
+# The same examples every time, so that a failure is of the change and not of the day; `make soak`
+# looks at others each time, and so does anything run with --hypothesis-profile=random.
+settings.register_profile(
+    "random",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    print_blob=True,
+)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.load_profile("same")
 
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
