@@ -275,7 +275,8 @@ def test_many_transactions_land_in_order_and_their_money_adds_up(localnet: Local
         ]
     )
     signatures = [answer["result"] for answer in answers]
-    landed(localnet, signatures[-1])
+    for signature in signatures:
+        landed(localnet, signature)
     found = localnet.call(
         "getMultipleAccounts", [str(key) for key in receivers[:100]], {"commitment": "finalized"}
     )["value"]
