@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -137,6 +139,15 @@ def _partitions_of_this_test() -> None:
     from rewind.store import layouts
 
     layouts.forget()
+
+
+@pytest.fixture(autouse=True)
+def _windows_that_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fixed windows of django-ratelimit do not end while a test fills one."""
+    from django_ratelimit import core
+
+    now = time.time()
+    monkeypatch.setattr(core, "time", SimpleNamespace(time=lambda: now))
 
 
 @pytest.fixture

@@ -12,11 +12,28 @@ WORKERS = 3
 # What one worker runs, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
+    "tests/localnet": [
+        f"tests/localnet/test_{name}.py"
+        for name in (
+            *("any_params", "block_engine", "blocks", "forks", "geyser_chain", "pubsub"),
+            *("tokens", "tpu", "transactions"),
+        )
+    ],
+    "tests/priority/bundles": [
+        f"tests/priority/test_{name}.py"
+        for name in (
+            *("bundle_nodes", "bundle_past", "bundle_reach", "proxy", "send_bundle"),
+            *("send_transaction", "simulate_bundle", "sweeps", "treasury"),
+        )
+    ],
+    "tests/priority/landing": [
+        f"tests/priority/test_landing_{name}.py" for name in ("bundles", "trouble", "ways")
+    ],
     "tests/clients": [
         f"tests/clients/test_{name}.py"
         for name in (
             *("http", "kit", "localnet_npm", "localnet_python", "python", "readme"),
-            *("start_page", "web3js"),
+            *("simulate_bundle", "start_page", "web3js"),
         )
     ],
     "tests/clients/test_replay_all.py": [

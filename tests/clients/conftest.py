@@ -31,7 +31,7 @@ NPM = Path(__file__).resolve().parent / "npm"
 Node = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service whose newest block is the made one."""
     file = tmp_path_factory.mktemp("blocks") / f"{MADE}.json"
@@ -41,14 +41,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def followed() -> Iterator[Service]:
     """A service whose ledger follows its own localnet."""
     with running_service(LOCALNET="true") as service:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def played() -> Iterator[History]:
     """A service with some hundred mixed transactions, all of which its audit replays. Its tests run
     in the order of their files (tests/spreading.py): the last one cuts the archive.
@@ -57,27 +57,27 @@ def played() -> Iterator[History]:
         yield made(service, rounds=4)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def history() -> Iterator[History]:
     """A service with a thousand mixed transactions, for those who look at all that they did."""
     with running_service(**SETTINGS) as service:
         yield made(service, rounds=12)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def blocks(fixtures: Path) -> Path:
     """The folder of the source files."""
     return fixtures / "blocks"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ledger(service: Service, blocks: Path) -> Service:
     """The service with the real blocks."""
     service.import_blocks(*(blocks / name for name in FILES))
     return service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def given(ledger: Service, blocks: Path) -> str:
     """What the scripts of the npm clients are told: where to ask, and for what."""
     return json.dumps(
@@ -96,7 +96,7 @@ def given(ledger: Service, blocks: Path) -> str:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def node(request: pytest.FixtureRequest) -> Node:
     """`node("kit.mjs", …)` runs a script beside the installed packages → what it printed."""
     absent = [name for name in ("node", "npm") if shutil.which(name) is None]

@@ -109,7 +109,8 @@ def test_disorder_and_forks_leave_no_trace(localnet: Localnet) -> None:
 def test_slots_wait_while_no_worker_stores_them(localnet: Localnet) -> None:
     genesis_archived(localnet)
     stopped_at = newest_archived()
-    with follower(localnet.geyser_url, localnet.url, limit_bytes=4_000) as following:
+    # Several slots fit, however many blockhashes and slot hashes this chain has by now.
+    with follower(localnet.geyser_url, localnet.url, limit_bytes=100_000) as following:
         wait(lambda: handover.count() > 2, "slots in Redis")
         assert newest_archived() == stopped_at
         with worker():

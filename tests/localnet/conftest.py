@@ -7,7 +7,7 @@ import pytest
 from tests.localnet_process import Localnet, running_localnet
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def localnet() -> Iterator[Localnet]:
     """A running localnet with slots of 40 ms and none skipped."""
     with running_localnet() as running:

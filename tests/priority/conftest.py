@@ -21,21 +21,21 @@ def forgetful(nothing_remembered: None) -> None:
     selection.forget()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def localnet() -> Iterator[Localnet]:
     """A running localnet."""
     with running_localnet() as localnet:
         yield localnet
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def slower() -> Iterator[Localnet]:
     """A localnet whose blockhashes live as long as a busy machine may need."""
     with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
         yield localnet
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def payer(slower: Localnet) -> Keypair:
     """Somebody with lamports on it."""
     return wallet(slower)
