@@ -4,9 +4,10 @@ import atexit
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from embedded.servers import start_servers, stop_servers
-from tests import spreading
+from tests import shared, spreading
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -57,6 +58,11 @@ settings.register_profile(
 settings.register_profile("same", settings.get_profile("random"), derandomize=True)
 settings.load_profile("same")
 
+# Whatever the caller's shell says: tests start hundreds of processes, and each would compile all of
+# its modules, and the workers rewrite every assertion, anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 
@@ -94,6 +100,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.In
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = spreading.ordered(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        shared.keep(spreading.rest_of_group(item.session.items, nextitem))
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
 CHROMIUM = next(
@@ -84,7 +86,7 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
     ]
     server = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()

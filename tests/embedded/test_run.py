@@ -21,12 +21,12 @@ import psutil
 import pytest
 
 from tests.localnet_process import free_ports
+from tests.patience import PATIENCE_SECONDS
 from tests.upstream.sample_blocks import json_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Two web workers and one for tasks: the whole shape, at the least cost.
 SMALL = {"WEB_WORKERS": "2", "WORKER_PROCESSES": "1"}
-PATIENCE_SECONDS = 120.0
 
 
 def kept_environment() -> dict[str, str]:
@@ -95,6 +95,15 @@ class Run:
 
     def output(self) -> str:
         return (self.folder / "output").read_text()
+
+    def servers(self, name: str) -> list[psutil.Process]:
+        """Those of its processes that are called so; others may end meanwhile."""
+        found = []
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.name() == name:
+                    found.append(process)
+        return found
 
     def processes(self) -> list[psutil.Process]:
         """Everything that belongs to this run directory, whoever its parent is."""
@@ -175,7 +184,7 @@ def a_second_one_says_so(run: Run) -> None:
 def what_dies_is_started_again(run: Run) -> None:
     assert run.process is not None
     (web,) = [p for p in run.named("granian --interface") if p.ppid() == run.process.pid]
-    (server,) = [p for p in run.processes() if p.name() == "valkey-server"]
+    (server,) = run.servers("valkey-server")
     (localnet,) = run.named("manage.py localnet")
     web.kill()
     server.kill()
@@ -196,7 +205,7 @@ def only_the_supervisor_is_killed(run: Run) -> None:
     run.process.wait()
     run.start()
     assert [p.pid for p in run.named("manage.py run")] == [run.process.pid]
-    assert len([p for p in run.processes() if p.name() == "valkey-server"]) == 1
+    assert len(run.servers("valkey-server")) == 1
 
 
 def the_whole_tree_is_killed(run: Run) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from tests import shared
+
 FILES = {
     254170887: "mainnet-254170887.base64.json.gz",
     332254855: "mainnet-332254855.confirmedblock.pb.zst",
@@ -31,18 +33,30 @@ def import_path(path: Path, slot: int | None = None) -> Any:
     )
 
 
-@pytest.fixture(scope="package")
-def real_blocks(fixtures: Path, django_db_setup: None, django_db_blocker: Any) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def real_blocks(
+    request: pytest.FixtureRequest,
+    fixtures: Path,
+    django_db_setup: None,
+    django_db_blocker: Any,
+) -> Path:
     """Every importable block file is in the ledger, committed once for this folder's tests."""
     folder = fixtures / "blocks"
-    with django_db_blocker.unblock():
-        empty = empty_tables()
-        for name in FILES.values():
-            import_path(folder / name)
-    yield folder
-    # Tests of other folders find what these found: nothing.
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(empty)} CASCADE")
+
+    def make() -> Iterator[Path]:
+        database = connection.settings_dict["NAME"]
+        with django_db_blocker.unblock():
+            empty = empty_tables()
+            for name in FILES.values():
+                import_path(folder / name)
+        yield folder
+        if connection.settings_dict["NAME"] != database:
+            return  # gone, with the session
+        # Tests of other folders find what these found: nothing.
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {', '.join(empty)} CASCADE")
+
+    return shared.value_of(request, make)
 
 
 def empty_tables() -> list[str]:

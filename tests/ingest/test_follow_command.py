@@ -15,8 +15,8 @@ from ingest.follower_state import FollowerState, publish
 from ingest.source_lock import SecondFollower, SourceLock
 from rewind.models import ArchiveState
 from rewind.services.recording import record_slots
-from tests.ingest.following import PATIENCE_SECONDS
 from tests.localnet_process import ROOT, free_ports, running_localnet
+from tests.patience import PATIENCE_SECONDS
 from tests.rewind.samples import block
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]

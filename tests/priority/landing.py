@@ -24,11 +24,10 @@ from priority.services.landing.upstreams import Defaults
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
 from tests.localnet.wallets import pay, signed
 from tests.localnet_process import ROOT, Localnet
+from tests.patience import PATIENCE_SECONDS
 from upstream.geyser.client import GeyserStream
 from upstream.geyser.errors import StreamError
 from upstream.geyser.updates import AccountUpdate
-
-PATIENCE_SECONDS = 30.0
 
 
 def upstream(name: str, kind: str = "node", **fields: Any) -> Upstream:
