@@ -13,7 +13,7 @@ test: environment
 
 # Long runs, left out of `make test`.
 soak: environment
-	@.venv/bin/pytest -q -m soak $(ARGS)
+	@.venv/bin/pytest -q -m soak --hypothesis-profile=random $(ARGS)
 
 bench: environment
 	@.venv/bin/python -m benchmarks $(ARGS)

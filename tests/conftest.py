@@ -4,15 +4,19 @@ import atexit
 import json
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from embedded.servers import start_servers, stop_servers
-from tests import spreading
+from tests import shared, spreading
 
 Rpc = Callable[..., dict[str, Any]]
 
@@ -41,6 +45,23 @@ else:
     os.environ["TIDEMARK_RUN_DIR"] = tempfile.mkdtemp(prefix="tidemark-test-")
     atexit.register(shutil.rmtree, os.environ["TIDEMARK_RUN_DIR"], ignore_errors=True)
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+# No example has a deadline: this machine may be busy. A fixture of a test serves all its examples.
+# The same examples every time, so that a failure is of the change and not of the day; `make soak`
+# looks at others each time, and so does anything run with --hypothesis-profile=random.
+settings.register_profile(
+    "random",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    print_blob=True,
+)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.load_profile("same")
+
+# Whatever the caller's shell says: tests start hundreds of processes, and each would compile all of
+# its modules, and the workers rewrite every assertion, anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
@@ -79,6 +100,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.In
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = spreading.ordered(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        shared.keep(spreading.rest_of_group(item.session.items, nextitem))
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +154,15 @@ def _partitions_of_this_test() -> None:
     from rewind.store import layouts
 
     layouts.forget()
+
+
+@pytest.fixture(autouse=True)
+def _windows_that_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fixed windows of django-ratelimit do not end while a test fills one."""
+    from django_ratelimit import core
+
+    now = time.time()
+    monkeypatch.setattr(core, "time", SimpleNamespace(time=lambda: now))
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parent.parent
-_PATIENCE_SECONDS = 60.0
 # Not the generator that a test's seed sets: two processes would choose the same ports.
 _chance = random.SystemRandom()
 
@@ -87,13 +88,13 @@ class Localnet:
         """Ends the process as an operator does (SIGTERM): its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(_PATIENCE_SECONDS)
+        return self.process.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
         """kill -9."""
         assert self.process is not None
         self.process.kill()
-        self.process.wait(_PATIENCE_SECONDS)
+        self.process.wait(PATIENCE_SECONDS)
 
     def call(self, method: str, *params: Any) -> Any:
         """The result of a JSON-RPC call; AssertionError with the node's error."""
@@ -108,7 +109,7 @@ class Localnet:
         )
         return found
 
-    def post(self, body: Any, *, timeout: float = _PATIENCE_SECONDS) -> Any:
+    def post(self, body: Any, *, timeout: float = PATIENCE_SECONDS) -> Any:
         """The answer to any JSON body."""
         request = urllib.request.Request(
             self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
@@ -118,7 +119,7 @@ class Localnet:
 
     def wait(self, condition: Any, what: str) -> Any:
         """What the condition gives, as soon as it gives something true."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             if self.process is not None and self.process.poll() is not None:
                 raise AssertionError(f"localnet ended by itself:\n{self.output}")

@@ -9,33 +9,50 @@ from xdist.scheduler import LoadScopeScheduling
 
 # Three: the suite waits as much as it works, and each worker starts services of its own.
 WORKERS = 3
-# What one worker runs, for a service or a ledger that all of it shares.
+# What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
+    "tests/localnet": [
+        f"tests/localnet/test_{name}.py"
+        for name in (
+            *("any_params", "block_engine", "blocks", "forks", "geyser_chain", "pubsub"),
+            *("tokens", "tpu", "transactions"),
+        )
+    ],
+    "tests/priority/bundles": [
+        f"tests/priority/test_{name}.py"
+        for name in (
+            *("bundle_nodes", "bundle_past", "bundle_reach", "proxy", "send_bundle"),
+            *("send_transaction", "simulate_bundle", "sweeps", "treasury"),
+        )
+    ],
+    "tests/priority/landing": [
+        f"tests/priority/test_landing_{name}.py" for name in ("bundles", "trouble", "ways")
+    ],
     "tests/clients": [
         f"tests/clients/test_{name}.py"
         for name in (
-            *("http", "kit", "localnet_npm", "localnet_python", "python", "readme"),
-            *("start_page", "web3js"),
+            *("http", "kit", "python", "web3js", "readme"),
+            *("localnet_npm", "localnet_python", "simulate_bundle", "start_page"),
+            *("every_write", "shown_answers"),
         )
     ],
+    # With those that start whole services, too: no more than two workers have one at a time.
     "tests/clients/test_replay_all.py": [
-        f"tests/clients/test_{name}.py"
-        for name in ("replay_all", "rewind_reads", "simulation_jobs", "without_beginning")
-    ],
-    "tests/clients/test_every_write.py": [
-        f"tests/clients/test_{name}.py" for name in ("every_write", "shown_answers")
+        "tests/embedded/test_run.py",
+        *(
+            f"tests/clients/test_{name}.py"
+            for name in ("replay_all", "rewind_reads", "simulation_jobs", "without_beginning")
+        ),
     ],
 }
 # Those that take longest come first, so that what is left at the end is short.
 _LONGEST = (
     "tests/browser/test_every_page_empty.py",
-    "tests/embedded/test_run.py",
     "tests/clients",
     "tests/clients/test_replay_all.py",
     "tests/localnet/test_restarts.py",
     "tests/historical",
-    "tests/clients/test_every_write.py",
     "tests/ingest/test_follow.py",
     "tests/embedded/test_servers.py",
     "tests/config/test_environment.py",
@@ -51,6 +68,14 @@ def ordered(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     and session fixtures put there, then those without a database; of each the longest files first.
     """
     return sorted(items, key=lambda item: (_phase(item), _rank(item.nodeid)))
+
+
+def rest_of_group(items: Sequence[pytest.Item], first: pytest.Item | None) -> list[pytest.Item]:
+    """The test and those after it of what one worker runs together; none after the last test."""
+    if first is None:
+        return []
+    group = _group(first.nodeid)
+    return [item for item in items[items.index(first) :] if _group(item.nodeid) == group]
 
 
 def workers(config: pytest.Config) -> int:
@@ -102,6 +127,13 @@ def _group(nodeid: str) -> str:
     return file
 
 
-def _rank(nodeid: str) -> tuple[int, str]:
+def _rank(nodeid: str) -> tuple[int, str, int]:
     group = _group(nodeid)
-    return (_LONGEST.index(group) if group in _LONGEST else len(_LONGEST), group)
+    place = _LONGEST.index(group) if group in _LONGEST else len(_LONGEST)
+    # Files of a group in the order in which it names them.
+    starts = _TOGETHER.get(group, [])
+    return (
+        place,
+        group,
+        next((at for at, each in enumerate(starts) if nodeid.startswith(each)), 0),
+    )

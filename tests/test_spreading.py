@@ -41,3 +41,13 @@ def test_a_files_tests_of_a_phase_are_one_piece() -> None:
     first, second, third, fourth, fifth = pieces.values()
     assert first == second and third == fourth
     assert len({first, third, fifth}) == 3
+
+
+def test_what_is_shared_stays_while_a_later_file_of_its_group_uses_it(
+    request: pytest.FixtureRequest,
+) -> None:
+    items = request.session.items
+    assert spreading.rest_of_group(items, None) == []
+    rest = spreading.rest_of_group(items, request.node)
+    assert rest[0] is request.node
+    assert {item.path for item in rest} == {request.path}

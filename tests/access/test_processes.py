@@ -43,12 +43,16 @@ with ThreadPoolExecutor(100) as pool:
 """
 
 _WATCH = """
-end = time.time() + 10
-while time.time() < end:
+passed_at = 0.0
+while True:
+    asked_at = time.time()
     caller = keys.identify(sys.argv[2], now=datetime.now(UTC))
     if caller.suspended:
-        print(time.time(), flush=True)
+        print(passed_at, flush=True)
         break
+    if not passed_at:
+        print("passed", flush=True)
+    passed_at = asked_at
     if sys.argv[3] == "calls":
         taken = buckets.take(buckets.plan_of(caller, "requests"))
         if taken.generation is not None:
@@ -76,7 +80,7 @@ def test_two_processes_of_a_hundred_threads_share_one_limit(rate: str, burst: st
     started = time.monotonic()
     for process in processes:
         go(process)
-    totals = [int(process.communicate(timeout=30)[0]) for process in processes]
+    totals = [int(process.communicate(timeout=120)[0]) for process in processes]
     took = time.monotonic() - started
     assert sum(totals) <= int(burst) + float(rate) * took
     assert sum(totals) >= int(burst) * 0.5
@@ -90,8 +94,9 @@ def test_a_suspended_key_is_refused_in_another_process_within_two_seconds(
     issued = issue(requests_per_second=100_000, requests_burst=100_000)
     other = start(_WATCH, issued.secret, traffic)
     go(other)
-    time.sleep(0.7)
-    suspended_at = time.time()
+    assert other.stdout is not None and other.stdout.readline() == "passed\n"
     keys.suspend_key(issued.key.pk, now=timezone.now())
-    noticed_at = float(other.communicate(timeout=15)[0])
-    assert noticed_at - suspended_at < 2.0
+    suspended_at = time.time()
+    passed_at = float(other.communicate(timeout=60)[0])
+    # No call that began later was let through, however slow this machine is.
+    assert passed_at - suspended_at < 2.0

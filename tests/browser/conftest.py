@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.databases import this_database
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS = Path(__file__).resolve().parent / "screenshots"
@@ -80,7 +81,7 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
     ]
     server = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()

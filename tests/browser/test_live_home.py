@@ -12,8 +12,12 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
 ) -> None:
     from django.contrib.sessions.models import Session
 
-    from operations.models import Alarm
+    from operations.models import Alarm, Sample
+    from operations.readings.present import MOMENT_SECONDS
 
+    # Somebody watches for as long as this lasts: else the web process would in a minute, and find
+    # that nothing else runs.
+    Sample.objects.create(at=timezone.now() + timedelta(hours=1), resolution=MOMENT_SECONDS)
     visitor = watched()
     visitor.sign_in()
     page = visitor.page

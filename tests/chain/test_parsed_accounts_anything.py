@@ -118,33 +118,34 @@ def test_an_amount_of_any_mint_can_be_shown(
 
 
 def filled(front: bytes, entry: bytes) -> bytes:
+    """Ten megabytes: the front, and the entry again and again."""
     return front + entry * ((TEN_MEGABYTES - len(front)) // len(entry))
 
 
 @pytest.mark.parametrize(
-    ("owner", "pubkey", "data"),
+    ("owner", "pubkey", "front", "entry"),
     [
-        (LOOKUP_TABLES, None, filled(b"\x01" + bytes(55), b"\x07" * 32)),
-        (VOTE, SLOT_HASHES, filled(b"\x01" + bytes(68) + struct.pack("<Q", 800_000), b"\x07" * 12)),
-        (VOTE, SLOT_HASHES, filled(b"\x01" + bytes(68) + b"\xff" * 8, b"\x07" * 12)),
-        (SYSVAR, SLOT_HASHES, filled(struct.pack("<Q", 262_000), b"\x07" * 40)),
-        (TOKEN_2022, None, filled(HOLDER, struct.pack("<HH", 7, 0))),
-        (TOKEN_2022, None, filled(MINT, struct.pack("<HH", 19, 65_535) + b"\x01" * 65_535)),
-        (CONFIG, None, filled(b"\xff\xff\x03" + VALIDATOR_INFO + b"\0", VALIDATOR_INFO + b"\0")),
+        (LOOKUP_TABLES, None, b"\x01" + bytes(55), b"\x07" * 32),
+        (VOTE, SLOT_HASHES, b"\x01" + bytes(68) + struct.pack("<Q", 800_000), b"\x07" * 12),
+        (VOTE, SLOT_HASHES, b"\x01" + bytes(68) + b"\xff" * 8, b"\x07" * 12),
+        (SYSVAR, SLOT_HASHES, struct.pack("<Q", 262_000), b"\x07" * 40),
+        (TOKEN_2022, None, HOLDER, struct.pack("<HH", 7, 0)),
+        (TOKEN_2022, None, MINT, struct.pack("<HH", 19, 65_535) + b"\x01" * 65_535),
+        (CONFIG, None, b"\xff\xff\x03" + VALIDATOR_INFO + b"\0", VALIDATOR_INFO + b"\0"),
         (
             CONFIG,
             None,
-            filled(
-                b"\x01" + VALIDATOR_INFO + b"\0" + struct.pack("<Q", TEN_MEGABYTES - 42), b"[],"
-            ),
+            b"\x01" + VALIDATOR_INFO + b"\0" + struct.pack("<Q", TEN_MEGABYTES - 42),
+            b"[],",
         ),
-        *((owner, SLOT_HASHES, b"\x01" * TEN_MEGABYTES) for owner in OWNERS),
+        *((owner, SLOT_HASHES, b"", b"\x01") for owner in OWNERS),
     ],
-    ids=lambda value: value[:8] if isinstance(value, str) else None,
+    ids=lambda value: value[:8] if isinstance(value, str) else "",
 )
 def test_ten_megabytes_of_made_up_data_cost_no_seconds(
-    owner: str, pubkey: str | None, data: bytes
+    owner: str, pubkey: str | None, front: bytes, entry: bytes
 ) -> None:
+    data = filled(front, entry)
     start = time.process_time()
     parse_account(pubkey, owner, data, six)
     assert time.process_time() - start < 1.0

@@ -19,8 +19,8 @@ from tests.localnet.test_block_engine import BASE64, result, texts
 from tests.localnet.test_tpu import peer_of
 from tests.localnet.wallets import CONFIRMED, encoded
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 150.0
 _BATCH = 100
 
 Question = tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""One running service for every client, and the npm clients installed once."""
+"""Running services, no more at a time than a file uses, and the npm clients installed once."""
 
 import hashlib
 import json
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import shared
 
 from .mixed_history import SETTINGS, History, made
 from .service import Service, running_service
@@ -31,37 +33,53 @@ NPM = Path(__file__).resolve().parent / "npm"
 Node = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Service:
     """A service whose newest block is the made one."""
-    file = tmp_path_factory.mktemp("blocks") / f"{MADE}.json"
-    file.write_text(json.dumps(made_block()))
-    with running_service() as service:
-        service.import_blocks(file)
-        yield service
+
+    def make() -> Iterator[Service]:
+        file = tmp_path_factory.mktemp("blocks") / f"{MADE}.json"
+        file.write_text(json.dumps(made_block()))
+        with running_service() as service:
+            service.import_blocks(file)
+            yield service
+
+    return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="session")
-def followed() -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def followed(request: pytest.FixtureRequest) -> Service:
     """A service whose ledger follows its own localnet."""
-    with running_service(LOCALNET="true") as service:
-        yield service
+
+    def make() -> Iterator[Service]:
+        with running_service(LOCALNET="true") as service:
+            yield service
+
+    return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="session")
-def played() -> Iterator[History]:
+@pytest.fixture(scope="module")
+def played(request: pytest.FixtureRequest) -> History:
     """A service with some hundred mixed transactions, all of which its audit replays. Its tests run
     in the order of their files (tests/spreading.py): the last one cuts the archive.
     """
-    with running_service(**SETTINGS, REPLAY_AUDIT_PERMILLE="1000") as service:
-        yield made(service, rounds=4)
+
+    def make() -> Iterator[History]:
+        with running_service(**SETTINGS, REPLAY_AUDIT_PERMILLE="1000") as service:
+            yield made(service, rounds=4)
+
+    return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="session")
-def history() -> Iterator[History]:
+@pytest.fixture(scope="module")
+def history(request: pytest.FixtureRequest) -> History:
     """A service with a thousand mixed transactions, for those who look at all that they did."""
-    with running_service(**SETTINGS) as service:
-        yield made(service, rounds=12)
+
+    def make() -> Iterator[History]:
+        with running_service(**SETTINGS) as service:
+            yield made(service, rounds=12)
+
+    return shared.value_of(request, make)
 
 
 @pytest.fixture(scope="session")
@@ -70,14 +88,18 @@ def blocks(fixtures: Path) -> Path:
     return fixtures / "blocks"
 
 
-@pytest.fixture(scope="session")
-def ledger(service: Service, blocks: Path) -> Service:
+@pytest.fixture(scope="module")
+def ledger(request: pytest.FixtureRequest, service: Service, blocks: Path) -> Service:
     """The service with the real blocks."""
-    service.import_blocks(*(blocks / name for name in FILES))
-    return service
+
+    def make() -> Iterator[Service]:
+        service.import_blocks(*(blocks / name for name in FILES))
+        yield service
+
+    return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def given(ledger: Service, blocks: Path) -> str:
     """What the scripts of the npm clients are told: where to ask, and for what."""
     return json.dumps(

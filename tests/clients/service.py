@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from tests.localnet_process import free_ports
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -106,7 +107,7 @@ def _environment(run_dir: Path) -> dict[str, str]:
 
 
 def _wait(process: subprocess.Popen[bytes], output: Path, url: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         words = output.read_text()
         assert process.poll() is None and time.monotonic() < deadline, words

@@ -1,10 +1,14 @@
 """The ledger that the tests of this folder read: real mainnet blocks, imported once."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+
+from tests import shared
 
 FILES = {
     254170887: "mainnet-254170887.base64.json.gz",
@@ -29,16 +33,41 @@ def import_path(path: Path, slot: int | None = None) -> Any:
     )
 
 
-@pytest.fixture(scope="session")
-def real_blocks(fixtures: Path, django_db_setup: None, django_db_blocker: Any) -> Path:
-    """Every importable block file is in the ledger, committed once for the whole session: tests
-    that use the database in a transaction come before those that empty it.
-    """
+@pytest.fixture(scope="module")
+def real_blocks(
+    request: pytest.FixtureRequest,
+    fixtures: Path,
+    django_db_setup: None,
+    django_db_blocker: Any,
+) -> Path:
+    """Every importable block file is in the ledger, committed once for this folder's tests."""
     folder = fixtures / "blocks"
-    with django_db_blocker.unblock():
-        for name in FILES.values():
-            import_path(folder / name)
-    return folder
+
+    def make() -> Iterator[Path]:
+        database = connection.settings_dict["NAME"]
+        with django_db_blocker.unblock():
+            empty = empty_tables()
+            for name in FILES.values():
+                import_path(folder / name)
+        yield folder
+        if connection.settings_dict["NAME"] != database:
+            return  # gone, with the session
+        # Tests of other folders find what these found: nothing.
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {', '.join(empty)} CASCADE")
+
+    return shared.value_of(request, make)
+
+
+def empty_tables() -> list[str]:
+    with connection.cursor() as cursor:
+        names = connection.introspection.table_names(cursor)
+        cursor.execute(
+            " UNION ALL ".join(
+                f"SELECT '{name}' WHERE NOT EXISTS (SELECT FROM {name})" for name in names
+            )
+        )
+        return [name for (name,) in cursor.fetchall()]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ UNKNOWN = "5" * 87
 V0 = {"maxSupportedTransactionVersion": 0}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def expected(real_blocks, django_db_blocker):
     """Address → its transactions as (slot, position, signature, err), oldest first, taken from
     the files by reading every block whole.

@@ -14,9 +14,8 @@ from ingest.outbox import Outbox
 from ingest.services.slots import ingest_waiting
 from ingest.source_lock import SourceLock
 from ingest.teller import Teller
+from tests.patience import PATIENCE_SECONDS
 from upstream.node import Node
-
-PATIENCE_SECONDS = 60.0
 
 
 @dataclass

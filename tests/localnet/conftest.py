@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import shared
 from tests.localnet_process import Localnet, running_localnet
 
 
-@pytest.fixture(scope="session")
-def localnet() -> Iterator[Localnet]:
+@pytest.fixture(scope="module")
+def localnet(request: pytest.FixtureRequest) -> Localnet:
     """A running localnet with slots of 40 ms and none skipped."""
-    with running_localnet() as running:
-        yield running
+
+    def make() -> Iterator[Localnet]:
+        with running_localnet() as running:
+            yield running
+
+    return shared.value_of(request, make)

@@ -16,9 +16,8 @@ from chain.units import Slot
 from localnet.faults import Faults
 from localnet.feed import Feed, Happening
 from localnet.servers import geyser
+from tests.patience import PATIENCE_SECONDS as PATIENCE
 from upstream.geyser import schema
-
-PATIENCE = 20.0
 
 
 @dataclass

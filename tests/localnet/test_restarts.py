@@ -4,7 +4,6 @@ import itertools
 import socket
 
 import pytest
-from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from tests.localnet.wallets import SOL, balance, done, landed, pay, send, signed, wallet
@@ -130,15 +129,6 @@ def test_two_on_one_folder_are_refused() -> None:
             second.start()
         assert first.call("getHealth") == "ok"
         second.process = None
-
-
-def test_the_faucet_gives_new_keys_what_they_ask(localnet: Localnet) -> None:
-    key = Keypair().pubkey()
-    signatures = {localnet.call("requestAirdrop", str(key), SOL) for _ in range(5)}
-    assert len(signatures) == 5
-    for signature in signatures:
-        landed(localnet, signature)
-    assert balance(localnet, key, "finalized") == 5 * SOL
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,11 @@ from localnet.servers import tpu
 from localnet.submissions import read_transaction
 from tests.localnet.wallets import SOL, landed, pay, signed, wallet
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS as PATIENCE
 from upstream.tpu_certificate import certificate_der, pubkey_of, tls_identity
 
 LEADER = Keypair.from_seed(bytes([1]) * 32)
 SENDER = Keypair.from_seed(bytes([2]) * 32)
-PATIENCE = 15.0
 
 
 class Inbox:

@@ -27,6 +27,7 @@ from tests.localnet.wallets import (
     done,
     encoded,
     landed,
+    latest_blockhash,
     pay,
     send,
     sent,
@@ -259,8 +260,10 @@ def encoded_message(transaction: Any) -> str:
 def test_many_transactions_land_in_order_and_their_money_adds_up(localnet: Localnet) -> None:
     sender = wallet(localnet)
     receivers = [Pubkey.new_unique() for _ in range(300)]
+    # Asked for once: the first ones would be too old when the last one is signed.
+    blockhash = latest_blockhash(localnet)
     transactions = [
-        signed(localnet, [pay(sender, receiver, 1_000_000 + number)], sender)
+        signed(localnet, [pay(sender, receiver, 1_000_000 + number)], sender, blockhash=blockhash)
         for number, receiver in enumerate(receivers)
     ]
     answers = localnet.post(
@@ -275,7 +278,8 @@ def test_many_transactions_land_in_order_and_their_money_adds_up(localnet: Local
         ]
     )
     signatures = [answer["result"] for answer in answers]
-    landed(localnet, signatures[-1])
+    for signature in signatures:
+        landed(localnet, signature)
     found = localnet.call(
         "getMultipleAccounts", [str(key) for key in receivers[:100]], {"commitment": "finalized"}
     )["value"]
@@ -327,3 +331,12 @@ def test_a_durable_nonce_carries_a_transaction_over_dead_blockhashes(localnet: L
     writes = localnet.call("getAccountWrites", status["slot"])
     keys = [w["pubkey"] for w in writes if w["signature"] == str(failing.signatures[0])]
     assert sorted(keys) == sorted([str(sender.pubkey()), str(nonce.pubkey())])
+
+
+def test_the_faucet_gives_new_keys_what_they_ask(localnet: Localnet) -> None:
+    key = Keypair().pubkey()
+    signatures = {localnet.call("requestAirdrop", str(key), SOL) for _ in range(5)}
+    assert len(signatures) == 5
+    for signature in signatures:
+        landed(localnet, signature)
+    assert balance(localnet, key, "finalized") == 5 * SOL

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
+from tests import shared
 from tests.localnet.wallets import wallet
 from tests.localnet_process import Localnet, running_localnet
 from tests.priority.odd_nodes import Answer, OddNode, odd_node
@@ -21,21 +22,29 @@ def forgetful(nothing_remembered: None) -> None:
     selection.forget()
 
 
-@pytest.fixture(scope="session")
-def localnet() -> Iterator[Localnet]:
+@pytest.fixture(scope="module")
+def localnet(request: pytest.FixtureRequest) -> Localnet:
     """A running localnet."""
-    with running_localnet() as localnet:
-        yield localnet
+
+    def make() -> Iterator[Localnet]:
+        with running_localnet() as localnet:
+            yield localnet
+
+    return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="session")
-def slower() -> Iterator[Localnet]:
+@pytest.fixture(scope="module")
+def slower(request: pytest.FixtureRequest) -> Localnet:
     """A localnet whose blockhashes live as long as a busy machine may need."""
-    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
-        yield localnet
+
+    def make() -> Iterator[Localnet]:
+        with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
+            yield localnet
+
+    return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def payer(slower: Localnet) -> Keypair:
     """Somebody with lamports on it."""
     return wallet(slower)

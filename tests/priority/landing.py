@@ -25,11 +25,10 @@ from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
 from tests.databases import this_database
 from tests.localnet.wallets import pay, signed
 from tests.localnet_process import ROOT, Localnet
+from tests.patience import PATIENCE_SECONDS
 from upstream.geyser.client import GeyserStream
 from upstream.geyser.errors import StreamError
 from upstream.geyser.updates import AccountUpdate
-
-PATIENCE_SECONDS = 30.0
 
 
 def upstream(name: str, kind: str = "node", **fields: Any) -> Upstream:

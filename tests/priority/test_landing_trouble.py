@@ -54,7 +54,7 @@ def old_blockhash(localnet: Localnet, blocks_left: int = 40) -> str:
     newest = localnet.call("getBlockHeight", {"commitment": "processed"})
     # Slots are heights here, but for those of dead forks.
     slots = localnet.call("getBlocks", newest - BLOCKHASH_BLOCKS + blocks_left, newest)
-    block = localnet.call("getBlock", slots[0])
+    block = localnet.call("getBlock", slots[0], {"transactionDetails": "none"})
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         client.hset(BLOCKHASHES, b58decode(block["blockhash"]), str(block["blockHeight"]))
     text: str = block["blockhash"]

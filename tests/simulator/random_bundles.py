@@ -14,6 +14,7 @@ from simulator.errors import AccountsMissing
 from simulator.machine import CACHED_SYSVARS
 from simulator.needs import native_keys, needed_keys
 from simulator.outcome import Outcome
+from tests.patience import PATIENCE_SECONDS as PATIENCE
 from tests.simulator.test_nonces import advance
 from tests.simulator.test_pooled import DURABLE, MINTS, NONCES, PEOPLE, STRANGERS, Chance
 from tests.simulator.world import (
@@ -31,8 +32,6 @@ from tests.simulator.world import (
     v0,
     writable,
 )
-
-PATIENCE = 60.0
 
 
 class BundleChance(Chance):

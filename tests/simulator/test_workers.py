@@ -19,6 +19,7 @@ from simulator.features import feature_set_at
 from simulator.jobs import Job, make_job
 from simulator.moment import Moment
 from simulator.workers import Workers
+from tests.patience import PATIENCE_SECONDS as PATIENCE
 from tests.simulator import elf
 from tests.simulator.world import (
     ALICE,
@@ -35,7 +36,6 @@ from tests.simulator.world import (
 )
 
 PROGRAM = address(800)
-PATIENCE = 60.0
 
 
 @pytest.fixture

@@ -162,19 +162,15 @@ async def run(steps: list[Step], credit: int, window: int) -> None:
     port = Port(credit, window)
     client = TpuClient(SENDER, limits=Limits(send_seconds=SEND_SECONDS, waiting=20))
     sends: list[tuple[bytes, asyncio.Task[Sent]]] = []
-    started = loop.time()
     async with open_port(port), asyncio.timeout(PATIENCE):
         for step, number in steps:
             await take(step, number, client, port, sends)
         answers = await asyncio.gather(*(task for _, task in sends), return_exceptions=True)
-        took = loop.time() - started
         if sends:
             await until(lambda: state_of(client, port.address).pending == 0)
         await client.close()
     check(port, dict(zip([wire for wire, _ in sends], answers, strict=True)))
     assert not complaints
-    breaths = sum(number for step, number in steps if step == "breathe") / 1_000
-    assert took < breaths + SEND_SECONDS + 5  # this machine may be slow; a lost answer never comes
 
 
 async def take(

@@ -14,6 +14,7 @@ from solders.transaction import Transaction
 from localnet.faults import Faults
 from localnet.servers import tpu as server
 from localnet.submissions import read_transaction
+from tests.patience import PATIENCE_SECONDS as PATIENCE
 from upstream.tpu import LeaderState, TpuClient
 from upstream.tpu_connection import Limits
 from upstream.tpu_errors import TpuError
@@ -23,7 +24,6 @@ from upstream.tpu_socket import Address
 LEADER = Keypair.from_seed(bytes([1]) * 32)
 SENDER = Keypair.from_seed(bytes([2]) * 32)
 OTHER = Keypair.from_seed(bytes([3]) * 32)
-PATIENCE = 15.0
 
 
 class Inbox:

@@ -62,5 +62,6 @@ try {
 } catch (error) {
   answers.refusal = error.message;
 }
-console.log(JSON.stringify(answers));
-process.exit(0); // the open WebSocket would keep it waiting
+// the open WebSocket would keep it waiting, and an
+// exit cuts off what the pipe has not taken yet.
+process.stdout.write(JSON.stringify(answers), () => process.exit(0));

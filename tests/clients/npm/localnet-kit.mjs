@@ -71,5 +71,6 @@ while (stored === null && Date.now() < deadline) {
 }
 const { value: balance } = await rpc.getBalance(payer.address, { commitment: "confirmed" }).send();
 const mark = (_, value) => (typeof value === "bigint" ? Number(value) : value);
-console.log(JSON.stringify({ own, stored, finalized, balance }, mark));
-process.exit(0); // open subscriptions would keep it waiting
+// open subscriptions would keep it waiting, and an
+// exit cuts off what the pipe has not taken yet.
+process.stdout.write(JSON.stringify({ own, stored, finalized, balance }, mark), () => process.exit(0));

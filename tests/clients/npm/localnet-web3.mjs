@@ -39,5 +39,6 @@ while (stored === null && Date.now() < deadline) {
   stored = await ledger.getTransaction(signature, versions);
 }
 const balance = await chain.getBalance(payer.publicKey, "confirmed");
-console.log(JSON.stringify({ own, stored, finalized, balance }));
-process.exit(0); // the open WebSocket would keep it waiting
+// the open WebSocket would keep it waiting, and an
+// exit cuts off what the pipe has not taken yet.
+process.stdout.write(JSON.stringify({ own, stored, finalized, balance }), () => process.exit(0));

@@ -114,5 +114,6 @@ await ask({ ...nothing, ping: { id: 9 } });
 await ended;
 stream.on("error", () => {}); // the end that follows is ours
 stream.cancel();
-console.log(JSON.stringify(answer));
-process.exit(0);
+// the client would keep it waiting, and an
+// exit cuts off what the pipe has not taken yet.
+process.stdout.write(JSON.stringify(answer), () => process.exit(0));
