@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
+from django.db import connections
 
 from gateway.answers import Answer
 from gateway.paths import endpoints
@@ -18,6 +20,7 @@ from gateway.refusals import (
     HostRequired,
     Overloaded,
     Refusal,
+    RequestFailed,
     RequestMalformed,
     RequestTimedOut,
     TooManyAtOnce,
@@ -51,6 +54,7 @@ _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
     Refused.TOO_MANY_AT_ONCE: TooManyAtOnce,
     Refused.OVERLOADED: Overloaded,
     Refused.STOPPING: Overloaded,
+    Refused.FAILED: RequestFailed,
 }
 
 
@@ -100,34 +104,38 @@ class Lanes:
     """
 
     def __init__(self) -> None:
-        self.quick = Lane(settings.WEB_THREADS, waiting=1_000)
+        # Each thread keeps a database connection of its own.
+        close = connections.close_all
+        self.quick = Lane(settings.WEB_THREADS, waiting=1_000, at_end=close)
         self.dear = Lane(
             settings.DEAR_CALLS,
             of_holder=settings.DEAR_CALLS_OF_KEY,
             waiting=512,
             waiting_of_holder=settings.DEAR_CALLS_WAITING,
+            at_end=close,
         )
-        self.node = Lane(_NODE_THREADS, waiting=512)
-        self.pages = Lane(_PAGE_THREADS, waiting=256)
+        self.node = Lane(_NODE_THREADS, waiting=512, at_end=close)
+        self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and who is asking, by key or address."""
-        match = endpoint_at(request.path)
-        if match is None or (request.path == "/" and request.method in ("GET", "HEAD")):
+        path = request.path
+        if "%" in path:
+            path = unquote_to_bytes(path).decode("latin-1")
+        match = endpoint_at(path)
+        if match is None or (path == "/" and request.method in ("GET", "HEAD")):
             return self.pages, b""
         if request.method != "POST":
             return self.quick, b""
         if _dear_methods().search(request.body):
             holder = request.header(b"authorization") or request.query.encode("latin-1")
             return self.dear, holder or address.encode()
-        return self.node if request.path == "/" else self.quick, b""
+        return self.node if path == "/" else self.quick, b""
 
 
 @cache
 def _dear_methods() -> re.Pattern[bytes]:
-    """Finds a dear method's name in a body, as a client would write it. What is written in another
-    way (escapes) is answered by the quick threads all the same.
-    """
+    """Finds a dear method's name in a body, or an escape, which may be part of one."""
     names = {
         method.name
         for _path, view in endpoints()
@@ -135,4 +143,4 @@ def _dear_methods() -> re.Pattern[bytes]:
         for method in view.methods
         if method.is_dear
     }
-    return re.compile(b'"(?:%b)"' % "|".join(sorted(map(re.escape, names))).encode())
+    return re.compile(rb'"(?:%b)"|\\u' % "|".join(sorted(map(re.escape, names))).encode())

@@ -103,6 +103,17 @@ class RequestMalformed(Refusal):
         super().__init__("The request is not HTTP/1.1")
 
 
+class RequestFailed(Refusal):
+    """Our fault: the request ended in an error that nobody caught. It is logged."""
+
+    status = 500
+    code = -32603
+    reason = "request_failed"
+
+    def __init__(self) -> None:
+        super().__init__("Internal error")
+
+
 class HostRequired(Refusal):
     """The request has no Host header, or more than one."""
 

@@ -26,6 +26,7 @@ _ADVICE = {
     "host_required": "Send one `Host` header with the name in the address.",
     "request_timed_out": "Send the request without pauses; look at your connection.",
     "head_too_large": "Send fewer and shorter headers, and a shorter address.",
+    "request_failed": "Try again; if it stays so, tell the operator the `X-Request-Id`.",
     "overloaded": "Wait for `Retry-After` seconds and send the same again.",
     "too_many_connections": "Close connections or use one for many requests, then try again.",
     "too_many_at_once": "Wait for the answers to some of your calls before you send more.",

@@ -21,8 +21,9 @@ class Lane:
         waiting: int,
         of_holder: int | None = None,
         waiting_of_holder: int | None = None,
+        at_end: Job = lambda: None,
     ) -> None:
-        self.threads = Threads(threads)
+        self.threads = Threads(threads, at_end)
         self._of_holder = of_holder
         self._waiting = waiting
         self._waiting_of_holder = waiting if waiting_of_holder is None else waiting_of_holder
@@ -71,6 +72,10 @@ class Lane:
     def stop(self) -> None:
         """The threads end, each after its job."""
         self.threads.stop()
+
+    def join(self, seconds: float) -> None:
+        """Waits until the threads have ended, at most so long for each."""
+        self.threads.join(seconds)
 
     def stands_still(self, seconds: float) -> bool:
         return self.threads.stands_still(seconds, waits=self._all_waiting > 0)

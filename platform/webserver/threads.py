@@ -34,6 +34,7 @@ class _Thread(threading.Thread):
                 pool.last_done = time.monotonic()
                 job = pool.next_job(self)
             if pool.is_stopped:
+                pool.at_end()
                 return
             self.wake.acquire()
 
@@ -45,8 +46,9 @@ class Threads:
     caches and a database connection of its own, and fewer contend for the interpreter's lock.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, at_end: Job = lambda: None) -> None:
         self.most = most
+        self.at_end = at_end  # called in each thread when it ends
         self.backlog: deque[Job] = deque()
         self.last_done = time.monotonic()
         self.is_stopped = False
@@ -105,6 +107,11 @@ class Threads:
                 self._idle.pop().wake.release()
             except IndexError:
                 return
+
+    def join(self, seconds: float) -> None:
+        """Waits until the threads have ended, at most so long for each."""
+        for thread in self._threads:
+            thread.join(seconds)
 
     @property
     def busy(self) -> int:

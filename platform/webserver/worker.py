@@ -140,7 +140,7 @@ class Worker:
             return Response(status, headers, answered, environ.get(CONTINUE), environ.get(SENT))
         except Exception:
             log.exception("the application failed")
-            code, names, body = self.refuse(Refused.OVERLOADED, request)
+            code, names, body = self.refuse(Refused.FAILED, request)
             return Response(code, names, [body])
 
     def call(
@@ -170,6 +170,8 @@ class Worker:
             sweeping.cancel()
             for lane in self.lanes:
                 lane.stop()
+            for lane in self.lanes:
+                await asyncio.to_thread(lane.join, 1.0)
 
     def stop(self) -> None:
         """Called on the loop: ends `serve` in order."""

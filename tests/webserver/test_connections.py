@@ -199,6 +199,6 @@ def test_an_application_that_raises_is_logged_and_answered(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with served() as server, server.client() as client:
-        assert client.send(get("/raises")).reply().status == 503
+        assert client.send(get("/raises")).reply().status == 500
         assert client.send(get("/a")).reply().json["PATH_INFO"] == "/a"
     assert "the application failed" in caplog.text and "the test's own" in caplog.text
