@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from alerts.errors import BadAddress
+from upstream.networks import behind, is_public
 
 MOST_CHARACTERS = 500
 _PORTS = {"http": 80, "https": 443}
@@ -28,30 +29,8 @@ _NEVER = {
     "no address of a machine": ("0.0.0.0/8", "255.255.255.255/32", "::/128"),
     "an address of a reserved network": ("192.88.99.0/24", "3fff::/20"),
 }
-# What the IANA special-purpose registries call not globally reachable. Addresses that are, inside
-# such a block (192.0.0.9, 2001:20::/28), belong to protocols other than HTTP.
-_RESERVED = tuple(
-    ipaddress.ip_network(text)
-    for text in (
-        *("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.0.0.0/24"),
-        *("192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.168.0.0/16"),
-        *("192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4"),
-        *("2001::/23", "2001:db8::/32", "2620:4f:8000::/48"),
-    )
-)
-# All of IPv6 that is allocated for global unicast; ::1, 100::/64, 5f00::/16, fc00::/7 and the
-# deprecated ::/96 and fec0::/10 are outside.
-_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _FORBIDDEN = [(ipaddress.ip_network(n), why) for why, listed in _NEVER.items() for n in listed]
 
-# Networks whose addresses stand for an IPv4 address, at this bit from the right: what is behind the
-# translator counts.
-_CARRIERS = (
-    (ipaddress.IPv6Network("::ffff:0:0/96"), 0),
-    (ipaddress.IPv6Network("::ffff:0:0:0/96"), 0),
-    (ipaddress.IPv6Network("64:ff9b::/96"), 0),
-    (ipaddress.IPv6Network("2002::/16"), 80),
-)
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 _LOCAL_TRANSLATION = ipaddress.IPv6Network("64:ff9b:1::/48")
 _TEREDO = ipaddress.IPv6Network("2001::/32")
@@ -155,8 +134,7 @@ def why_refused(address: IPv4Address | IPv6Address, *, private_allowed: bool) ->
     for each in carried if transparent else (address,):
         if each.is_loopback:
             return "this machine itself"
-        outside = isinstance(each, IPv6Address) and each not in _GLOBAL_UNICAST
-        if outside or any(each in network for network in _RESERVED):
+        if not is_public(each):
             return "an address of a private or reserved network"
     return None
 
@@ -165,10 +143,10 @@ def _carried(address: IPv4Address | IPv6Address) -> tuple[list[IPv4Address], boo
     """The IPv4 addresses that an IPv6 address may stand for, and whether it is nothing else."""
     if isinstance(address, IPv4Address):
         return [], False
+    translated = behind(address)
+    if isinstance(translated, IPv4Address):
+        return [translated], True
     number = int(address)
-    for network, shift in _CARRIERS:
-        if address in network:
-            return [IPv4Address(number >> shift & 0xFFFFFFFF)], True
     if address in _IPV4_COMPATIBLE and number > 1:  # not :: and ::1
         return [IPv4Address(number)], False
     if address in _TEREDO:
