@@ -103,6 +103,8 @@ def head_of(response: Response, request: Request | None, *, keeps: bool, chunked
             continue  # the server's own
         if status in _BODYLESS and lower in ("content-length", "content-type"):
             continue
+        if chunked and lower == "content-length":
+            continue
         has_length = has_length or lower == "content-length"
         parts.append(f"{name}: {value}\r\n")
     if chunked:

@@ -17,6 +17,7 @@ from webserver.admission import Admission
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.limits import Limits
+from webserver.pipes import Pipe, begun
 from webserver.requests import CONTINUE, SENT, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, plain_refusal
 
@@ -101,10 +102,19 @@ class Worker:
         """In a thread: runs the application, and hands what it answers to the loop."""
         loop = self._loop
         assert loop is not None
-        response = None
+        response, pipe = None, None
         if not connection.is_lost:
-            response = self._response_to(connection, request)
+            response, pipe = self._response_to(connection, request)
         with contextlib.suppress(RuntimeError):  # the loop is closed: the process stops
+            if pipe is not None and response is not None:
+                loop.call_soon_threadsafe(self._respond, connection, request, response)
+                response = None
+                try:
+                    pipe.feed(loop)
+                except ConnectionError:
+                    pass
+                except Exception:
+                    log.exception("the application failed within a response")
             loop.call_soon_threadsafe(self._done, connection, request, response, lane, holder)
 
     def _done(
@@ -116,15 +126,20 @@ class Worker:
         holder: bytes,
     ) -> None:
         lane.done(holder)
-        if response is None:
-            return
+        if response is not None:
+            self._respond(connection, request, response)
+
+    def _respond(self, connection: Connection, request: Request, response: Response) -> None:
         try:
             connection.respond(request, response)
         except Exception:
             log.exception("a response could not be sent")
             connection.abort()
 
-    def _response_to(self, connection: Connection, request: Request) -> Response:
+    def _response_to(
+        self, connection: Connection, request: Request
+    ) -> tuple[Response, Pipe | None]:
+        """The response; with a pipe where there is more of it than is made at once."""
         environ = request.environ(connection.peer, self.server)
         environ[WORKER] = self
         head: list[Any] = []
@@ -134,14 +149,16 @@ class Worker:
 
         try:
             answered = self._application(environ, start_response)
+            pipe = None
             if not isinstance(answered, list):
-                answered = _collected(answered)
+                answered, pipe = begun(answered, wanted=request.method != "HEAD")
             status, headers = head
-            return Response(status, headers, answered, environ.get(CONTINUE), environ.get(SENT))
+            proceed = environ.get(CONTINUE) if pipe is None else pipe.proceed
+            return Response(status, headers, answered, proceed, environ.get(SENT)), pipe
         except Exception:
             log.exception("the application failed")
             code, names, body = self.refuse(Refused.FAILED, request)
-            return Response(code, names, [body])
+            return Response(code, names, [body]), None
 
     def call(
         self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any
@@ -316,15 +333,6 @@ def run_worker(worker: Worker, sockets: Sequence[socket.socket]) -> None:
         await worker.serve(sockets)
 
     uvloop.run(main())
-
-
-def _collected(answered: Iterable[bytes]) -> list[bytes]:
-    try:
-        return [bytes(chunk) for chunk in answered]
-    finally:
-        close = getattr(answered, "close", None)
-        if close is not None:
-            close()
 
 
 def _raise_file_limit() -> None:

@@ -23,7 +23,7 @@ Environ = dict[str, Any]
 @dataclass
 class Application:
     """`/held` waits until `gate` opens; `/big?N` is N bytes; `/empty` is a 204; `/raises` raises;
-    `/stream` goes on with `proceed`; any other path tells what came.
+    `/stream` goes on with `proceed`; `answers` has further paths; any other path tells what came.
     """
 
     gate: threading.Event = field(default_factory=threading.Event)
@@ -32,12 +32,16 @@ class Application:
     proceed: Callable[[Stream], Any] | None = None
     sent: threading.Event = field(default_factory=threading.Event)
     calls: list[str] = field(default_factory=list)
+    answers: dict[str, Callable[[], Iterator[bytes]]] = field(default_factory=dict)
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Any:
         path = environ["PATH_INFO"]
         self.calls.append(path)
         if path == "/raises":
             raise RuntimeError("the test's own")
+        if path in self.answers:
+            start_response("200 OK", [("Content-Length", "1"), ("Content-Type", "text/plain")])
+            return self.answers[path]()
         if path == "/empty":
             start_response("204 No Content", [])
             return []

@@ -1,7 +1,10 @@
 """Responses that go on: written as they come, for as long as the client reads."""
 
 import asyncio
+import contextlib
 import threading
+import time
+from collections.abc import Iterator
 
 from tests.webserver.application import served
 from tests.webserver.client import get
@@ -134,3 +137,65 @@ def test_a_stream_says_goodbye_when_the_server_stops() -> None:
         rest += piece
     assert b"goodbye" in rest and rest.endswith(b"0\r\n\r\n")
     client.close()
+
+
+def test_a_long_response_is_made_as_fast_as_its_client_takes_it() -> None:
+    made, closed = [0], threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            for n in range(400):
+                made[0] = n
+                yield bytes([n % 256]) * 100_000
+        finally:
+            closed.set()
+
+    with served() as server, server.client() as client:
+        server.application.answers["/long"] = pieces
+        client.send(get("/long"))
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += client.sock.recv(1)
+        assert b"content-length" not in head.lower()
+        before = -1
+        while made[0] != before:
+            before = made[0]
+            time.sleep(0.5)
+        # Some megabytes are ahead of the reader: what is made at once, and the system's buffers.
+        assert made[0] < 200
+        body = b"".join(client.chunks())
+        assert body == b"".join(bytes([n % 256]) * 100_000 for n in range(400))
+        assert closed.wait(60)
+
+
+def test_a_long_response_ends_with_its_client() -> None:
+    closed = threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            while True:
+                yield bytes(100_000)
+        finally:
+            closed.set()
+
+    with served() as server:
+        server.application.answers["/long"] = pieces
+        with server.client() as client:
+            client.send(get("/long"))
+            client.sock.recv(100_000)
+        assert closed.wait(60)
+
+
+def test_a_long_response_that_fails_is_not_taken_for_whole() -> None:
+    def pieces() -> Iterator[bytes]:
+        yield from [bytes(100_000)] * 100
+        raise ValueError("in the midst of it")
+
+    with served() as server, server.client() as client:
+        server.application.answers["/long"] = pieces
+        client.send(get("/long"))
+        received = b""
+        with contextlib.suppress(ConnectionError):
+            while piece := client.sock.recv(1 << 20):
+                received += piece
+        assert not received.endswith(b"0\r\n\r\n")
