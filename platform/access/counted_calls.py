@@ -12,6 +12,8 @@ FREE = frozenset(
         *("tier_too_low", "rate_limited", "batch_above_limit", "monthly_quota_reached"),
         *("host_unknown", "path_not_served", "http_method_not_allowed"),
         *("body_too_large", "body_unreadable", "content_type_unsupported"),
+        *("request_malformed", "host_required", "request_timed_out", "head_too_large"),
+        *("overloaded", "too_many_connections", "too_many_at_once", "request_failed"),
     }
     | OUR_FAILURES
 )
