@@ -42,10 +42,12 @@ class Kind:
     heard_at: float
 
 
-def beat(kind: str, *, at: float | None = None) -> None:
-    """Writes once that the work of this process went on, now or `at`. Raises redis.RedisError."""
+def beat(kind: str, *, at: float | None = None, pid: int | None = None) -> None:
+    """Writes once that the work of this process, or of the one named, went on, now or `at`. Raises
+    redis.RedisError.
+    """
     written = f"{time.time() if at is None else at:.3f}"
-    client().hset(_KEY, mapping={kind: written, _mine(kind): written})
+    client().hset(_KEY, mapping={kind: written, _mine(kind, pid): written})
 
 
 def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: bool = False) -> None:
@@ -86,10 +88,10 @@ def _repeat(kind: str, also: Callable[[], None]) -> None:
         time.sleep(SECONDS)
 
 
-def beat_quietly(kind: str, *, at: float | None = None) -> None:
+def beat_quietly(kind: str, *, at: float | None = None, pid: int | None = None) -> None:
     """`beat`; while Redis is away no one could read it."""
     try:
-        beat(kind, at=at)
+        beat(kind, at=at, pid=pid)
     except redis.RedisError as error:
         log.debug("the heartbeat of %s was not written: %s", kind, error)
 
@@ -125,8 +127,8 @@ def kinds(*, now: float) -> dict[str, Kind]:
     }
 
 
-def _mine(kind: str) -> str:
-    return f"{kind}|{socket.gethostname()}|{os.getpid()}"
+def _mine(kind: str, pid: int | None = None) -> str:
+    return f"{kind}|{socket.gethostname()}|{os.getpid() if pid is None else pid}"
 
 
 def _has_ended(process: str) -> bool:

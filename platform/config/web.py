@@ -1,6 +1,7 @@
 """The web server's parts, wired: the application, its limits and what each process runs."""
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from socket import socket
 
@@ -14,6 +15,7 @@ from embedded import notify
 from gateway import edge
 from operations.services.watching import stand_in
 from webserver.limits import Limits
+from webserver.master import Serve
 from webserver.worker import Worker, run_worker
 
 
@@ -41,18 +43,26 @@ def worker(workers: int, progress: Callable[[], None] | None = None) -> Worker:
     )
 
 
-def serving(workers: int) -> Callable[[Sequence[socket], Callable[[], None]], None]:
+def serving(workers: int) -> Serve:
     """What each process runs; everything that it needs is loaded now, before there are any."""
     get_resolver().url_patterns  # noqa: B018  (loads every area)
     application.load_middleware()
 
-    def serve(sockets: Sequence[socket], progress: Callable[[], None]) -> None:
-        heartbeats.start("web", also=stand_in, by_progress=True)
+    def serve(
+        sockets: Sequence[socket], progress: Callable[[], None], master_turned: Callable[[], float]
+    ) -> None:
+        master = os.getppid()
+
+        def every_second() -> None:
+            # The master forks, so that it has no thread of its own to write this.
+            heartbeats.beat_quietly("web", at=master_turned(), pid=master)
+            stand_in()
 
         def tell() -> None:
             progress()
             notify.progress()
 
+        heartbeats.start("web", also=every_second, by_progress=True)
         run_worker(worker(workers, tell), sockets)
 
     return serve

@@ -3,10 +3,12 @@
 import contextlib
 import gc
 import logging
+import mmap
 import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,8 +19,9 @@ from embedded.processes import dies_with_parent
 
 log = logging.getLogger(__name__)
 
-# What a worker process runs: it calls `progress` at least every few seconds while it works.
-Serve = Callable[[Sequence[socket.socket], Callable[[], None]], None]
+# What a worker process runs: it calls `progress` at least every few seconds while it works, and may
+# ask when the master made progress last (Unix seconds).
+Serve = Callable[[Sequence[socket.socket], Callable[[], None], Callable[[], float]], None]
 
 _TICK_SECONDS = 0.5
 # A worker that says nothing for so long hangs; a new one has longer to begin.
@@ -28,6 +31,7 @@ _PATIENCE_SECONDS = 5.5
 _LONGEST_PAUSE_SECONDS = 10.0
 _SETTLED_SECONDS = 30.0
 _BACKLOG = 2_048
+_MOMENT = struct.Struct("d")
 
 
 @dataclass(slots=True)
@@ -70,6 +74,7 @@ class Master:
         self._fork_at = 0.0
         self._stops = False
         self._is_ready = False
+        self._turned = mmap.mmap(-1, _MOMENT.size)  # shared with the workers
         self._die_with_me: Callable[[], None] | None = None
 
     def run(self) -> int:
@@ -82,6 +87,7 @@ class Master:
         gc.collect()
         gc.freeze()
         while not self._stops:
+            _MOMENT.pack_into(self._turned, 0, time.time())
             self._fork_missing()
             self._listen_to_workers()
             self._reap()
@@ -123,7 +129,7 @@ class Master:
                 with contextlib.suppress(BlockingIOError, BrokenPipeError):
                     os.write(writes, b".")
 
-            self._serve(self._sockets, tell)
+            self._serve(self._sockets, tell, lambda: float(_MOMENT.unpack(self._turned[:])[0]))
             status = 0
         except BaseException:
             log.exception("a web worker fell")

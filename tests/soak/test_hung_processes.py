@@ -36,8 +36,8 @@ _SETTLED_SECONDS = 120.0
 VICTIMS = tuple(
     os.environ.get(
         "SOAK_VICTIMS",
-        "lander beat worker ingest simulations follower pool+worker session+postgres"
-        " postgres valkey localnet",
+        "lander beat worker ingest simulations follower pool+worker pool+web web"
+        " session+postgres postgres valkey localnet",
     ).split()
 )
 

@@ -26,7 +26,9 @@ def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return [str(os.getpid()).encode()]
 
 
-def serve(sockets: Sequence[socket], progress: Callable[[], None]) -> None:
+def serve(
+    sockets: Sequence[socket], progress: Callable[[], None], _turned: Callable[[], float]
+) -> None:
     lane = Lane(4, waiting=100)
 
     def lane_of(_request: Request, _address: str) -> tuple[Lane, bytes]:
