@@ -173,12 +173,12 @@ def test_no_response_is_sniffed(client: Any, db: None, path: str, status: int | 
 
 
 def test_an_error_of_ours_is_not_sniffed_either(client: Any, monkeypatch: Any) -> None:
-    from gateway import health
+    from gateway import health_views
 
     def broken() -> None:
         raise RuntimeError("tried")
 
-    monkeypatch.setattr(health, "readiness", broken)
+    monkeypatch.setattr(health_views, "readiness", broken)
     client.raise_request_exception = False
     answer = client.get("/readyz")
     assert answer.status_code == 500

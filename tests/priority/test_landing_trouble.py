@@ -142,7 +142,7 @@ def test_what_was_in_a_dead_fork_is_sent_again(followed: Localnet, payer: Keypai
     upstream("node")
     with lander(followed):
         slots = set()
-        for _ in range(6):
+        for _ in range(30):
             followed.call("setFaults", {"forkSlots": 2})
             signature = accept(transfer_of(followed, payer))
             first = reached(signature, "landed").slot
