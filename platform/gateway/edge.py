@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.db import connections
 
+from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.paths import endpoints
 from gateway.refusals import (
@@ -114,7 +115,13 @@ class Lanes:
             waiting_of_holder=settings.DEAR_CALLS_WAITING,
             at_end=close,
         )
-        self.node = Lane(_NODE_THREADS, waiting=512, at_end=close)
+        self.node = Lane(
+            _NODE_THREADS,
+            of_holder=_NODE_THREADS - 2,
+            waiting=512,
+            waiting_of_holder=settings.DEAR_CALLS_WAITING,
+            at_end=close,
+        )
         self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
@@ -127,20 +134,34 @@ class Lanes:
             return self.pages, b""
         if request.method != "POST":
             return self.quick, b""
-        if _dear_methods().search(request.body):
-            holder = request.header(b"authorization") or request.query.encode("latin-1")
-            return self.dear, holder or address.encode()
-        return self.node if path == "/" else self.quick, b""
+        dear, asking = _patterns()
+        if path == "/" or asking.search(request.body):
+            return self.node, _holder(request, address)
+        if dear.search(request.body):
+            return self.dear, _holder(request, address)
+        return self.quick, b""
+
+
+def _holder(request: Request, address: str) -> bytes:
+    """Whose calls take turns with those of others: the key as it came, or the client's address."""
+    key = request.header(b"authorization")
+    if key or b"api_key" in request.query.encode():
+        return key or request.query.encode("latin-1")
+    forwarded = request.header(b"x-forwarded-for") or b""
+    meta = {"REMOTE_ADDR": address, "HTTP_X_FORWARDED_FOR": forwarded.decode("latin-1")}
+    return client_address(meta).encode()
 
 
 @cache
-def _dear_methods() -> re.Pattern[bytes]:
-    """Finds a dear method's name in a body, or an escape, which may be part of one."""
-    names = {
-        method.name
-        for _path, view in endpoints()
-        if getattr(view, "methods", None) is not None
-        for method in view.methods
-        if method.is_dear
-    }
-    return re.compile(rb'"(?:%b)"|\\u' % "|".join(sorted(map(re.escape, names))).encode())
+def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Two that find in a body the name of a dear method (or an escape, which may be part of one),
+    and of a method that asks the node.
+    """
+    tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
+    methods = [method for table in tables for method in table]
+    dear = {re.escape(each.name) for each in methods if each.is_dear}
+    asking = {re.escape(each.name) for each in methods if each.asks_node}
+    return (
+        re.compile(rb'"(?:%b)"|\\u' % "|".join(sorted(dear)).encode()),
+        re.compile(rb'"(?:%b)"' % "|".join(sorted(asking)).encode()),
+    )

@@ -16,7 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Method:
     """One RPC method: its wire name, its function (call first, then the params) and its reader.
     `result` is the annotation that the reference shows, `errors` what it can give beside what any
-    call can. A dear one reads or computes much: few run at once, and a batch pays more for it.
+    call can. One that `is_dear` reads or computes much: few run at once, and a batch pays more for
+    it. One that `asks_node` waits for the node that is followed, which may hang.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Method:
     result: Any
     errors: tuple[type[RpcError], ...] = ()
     is_dear: bool = False
+    asks_node: bool = False
 
 
 class Elsewhere(Protocol):
@@ -54,6 +56,7 @@ class MethodTable:
         result: Any = None,
         errors: Sequence[type[RpcError]] = (),
         dear: bool = False,
+        asks_node: bool = False,
     ) -> Callable[[F], F]:
         """`result` where the function's own annotation says less than its answer has."""
 
@@ -62,7 +65,9 @@ class MethodTable:
             told = typing.get_type_hints(function, include_extras=True).get("return", Any)
             shown = told if result is None else result
             reader = ParamsReader(function)
-            self._methods[name] = Method(name, function, reader, shown, tuple(errors), dear)
+            self._methods[name] = Method(
+                name, function, reader, shown, tuple(errors), dear, asks_node
+            )
             return function
 
         return register

@@ -39,7 +39,9 @@ _ERRORS = (
 )
 
 
-@bundle_methods.add("sendBundle", result=Signature | list[Signature], errors=_ERRORS)
+@bundle_methods.add(
+    "sendBundle", result=Signature | list[Signature], errors=_ERRORS, asks_node=True
+)
 def send_bundle(
     call: Call, transactions: list[str], config: EncodingConfig | None = None
 ) -> str | list[str]:
@@ -57,7 +59,7 @@ def send_bundle(
     return signatures[0] if len(signatures) == 1 else signatures
 
 
-@block_engine_methods.add("sendBundle", errors=_ERRORS)
+@block_engine_methods.add("sendBundle", errors=_ERRORS, asks_node=True)
 def send_bundle_to_engine(
     call: Call, transactions: list[str], config: EncodingConfig | None = None
 ) -> str:

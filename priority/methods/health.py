@@ -16,7 +16,7 @@ _Ok = Annotated[str, As(Literal["ok"])]
 _ERRORS = (*NODE_ERRORS, NodeBehind)
 
 
-@methods.add("getHealth", errors=_ERRORS)
+@methods.add("getHealth", errors=_ERRORS, asks_node=True)
 def get_health(call: Call) -> _Ok:
     """Whether the node that is followed keeps up with the chain.
 
@@ -25,7 +25,7 @@ def get_health(call: Call) -> _Ok:
     return health(node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
 
 
-@landing_methods.add("getHealth", errors=(*_ERRORS, LandingStalled))
+@landing_methods.add("getHealth", errors=(*_ERRORS, LandingStalled), asks_node=True)
 def get_landing_health(call: Call) -> _Ok:
     """Whether the node that is followed keeps up with the chain, and what was accepted is being
     sent.

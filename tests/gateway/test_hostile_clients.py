@@ -197,3 +197,21 @@ def test_a_caller_that_leaves_the_connection_open_is_served_again(serve: Serve) 
         connection.request("GET", "/healthz")
         assert connection.getresponse().read() == b'{"status": "ok"}'
     connection.close()
+
+
+def test_a_node_that_hangs_holds_up_nobody_who_does_not_ask_it(serve: Serve, settings: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as node:
+        settings.UPSTREAM_RPC_URL = f"http://127.0.0.1:{node.getsockname()[1]}"
+        settings.PROXY_TIMEOUT_SECONDS = 60
+        port = serve()
+        asking = []
+        for method in ("getBalance", "getHealth", "simulateBundle", "sendTransaction"):
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": []})
+            asking += [
+                Client(port).send(post("/", body.encode(), _JSON, f"X-Request-Id: {n}"))
+                for n in range(30)
+            ]
+        for _ in range(3):
+            assert alive(port)
+        for client in asking:
+            client.close()
