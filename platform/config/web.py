@@ -15,7 +15,8 @@ from embedded import notify
 from gateway import edge
 from operations.services.watching import stand_in
 from webserver.limits import Limits
-from webserver.master import Serve
+from webserver.load import Load
+from webserver.master import Place, Serve
 from webserver.worker import Worker, run_worker
 
 
@@ -31,7 +32,9 @@ def limits(workers: int) -> Limits:
     )
 
 
-def worker(workers: int, progress: Callable[[], None] | None = None) -> Worker:
+def worker(
+    workers: int, progress: Callable[[], None] | None = None, load: Load | None = None
+) -> Worker:
     """One process's worker."""
     return Worker(
         application,
@@ -40,6 +43,7 @@ def worker(workers: int, progress: Callable[[], None] | None = None) -> Worker:
         refuse=edge.refuse,
         at_once=edge.at_once(application),
         on_progress=progress,
+        load=load,
     )
 
 
@@ -48,21 +52,19 @@ def serving(workers: int) -> Serve:
     get_resolver().url_patterns  # noqa: B018  (loads every area)
     application.load_middleware()
 
-    def serve(
-        sockets: Sequence[socket], progress: Callable[[], None], master_turned: Callable[[], float]
-    ) -> None:
+    def serve(sockets: Sequence[socket], place: Place) -> None:
         master = os.getppid()
 
         def every_second() -> None:
             # The master forks, so that it has no thread of its own to write this.
-            heartbeats.beat_quietly("web", at=master_turned(), pid=master)
+            heartbeats.beat_quietly("web", at=place.master_turned(), pid=master)
             stand_in()
 
         def tell() -> None:
-            progress()
+            place.progress()
             notify.progress()
 
         heartbeats.start("web", also=every_second, by_progress=True)
-        run_worker(worker(workers, tell), sockets)
+        run_worker(worker(workers, tell, place.load), sockets)
 
     return serve

@@ -16,12 +16,24 @@ from dataclasses import dataclass
 
 from embedded.notify import SOCKET, progress
 from embedded.processes import dies_with_parent
+from webserver.load import Load
 
 log = logging.getLogger(__name__)
 
-# What a worker process runs: it calls `progress` at least every few seconds while it works, and may
-# ask when the master made progress last (Unix seconds).
-Serve = Callable[[Sequence[socket.socket], Callable[[], None], Callable[[], float]], None]
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A worker process among the others. It calls `progress` at least every few seconds while it
+    works, and may ask when the master made progress last (Unix seconds).
+    """
+
+    progress: Callable[[], None]
+    master_turned: Callable[[], float]
+    load: Load
+
+
+# What a worker process runs.
+Serve = Callable[[Sequence[socket.socket], Place], None]
 
 _TICK_SECONDS = 0.5
 # A worker that says nothing for so long hangs; a new one has longer to begin.
@@ -39,6 +51,7 @@ class _Process:
     pid: int
     reads: int
     began: float
+    load: Load
     heard: float | None = None
 
 
@@ -74,6 +87,7 @@ class Master:
         self._fork_at = 0.0
         self._stops = False
         self._is_ready = False
+        self._load = Load.memory(workers)
         self._turned = mmap.mmap(-1, _MOMENT.size)  # shared with the workers
         self._die_with_me: Callable[[], None] | None = None
 
@@ -104,15 +118,20 @@ class Master:
         now = time.monotonic()
         while len(self._processes) < self._most and now >= self._fork_at:
             reads, writes = os.pipe()
+            load = Load(self._load, self._free_index(), self._most)
             pid = os.fork()
             if pid == 0:
                 os.close(reads)
-                self._become_worker(writes)
+                self._become_worker(writes, load)
             os.close(writes)
             os.set_blocking(reads, False)
-            self._processes.append(_Process(pid, reads, now))
+            self._processes.append(_Process(pid, reads, now, load))
 
-    def _become_worker(self, writes: int) -> None:
+    def _free_index(self) -> int:
+        taken = {each.load.index for each in self._processes}
+        return next(index for index in range(self._most) if index not in taken)
+
+    def _become_worker(self, writes: int, load: Load) -> None:
         """In a new process; never returns."""
         status = 1
         try:
@@ -129,7 +148,10 @@ class Master:
                 with contextlib.suppress(BlockingIOError, BrokenPipeError):
                     os.write(writes, b".")
 
-            self._serve(self._sockets, tell, lambda: float(_MOMENT.unpack(self._turned[:])[0]))
+            load.tell(0)
+            turned = self._turned
+            place = Place(tell, lambda: float(_MOMENT.unpack(turned[:])[0]), load)
+            self._serve(self._sockets, place)
             status = 0
         except BaseException:
             log.exception("a web worker fell")
@@ -185,6 +207,7 @@ class Master:
 
     def _forget(self, process: _Process) -> None:
         os.close(process.reads)
+        process.load.leave()
         self._processes.remove(process)
 
     def _end(self) -> None:

@@ -17,6 +17,7 @@ from webserver.admission import Admission
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.limits import Limits
+from webserver.load import Load
 from webserver.pipes import Pipe, begun
 from webserver.requests import CONTINUE, SENT, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, plain_refusal
@@ -37,8 +38,8 @@ _STILL_SECONDS = 15.0
 _GRACE_SECONDS = 4.0
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
-# Connections taken from the socket in one go: other processes want some too.
-_ACCEPTED_AT_ONCE = 4
+# How long a process that holds more connections than another leaves a new one to that.
+_YIELD_SECONDS = 0.003
 
 
 def _nothing_at_once(_request: Request) -> Response | None:
@@ -57,6 +58,7 @@ class Worker:
         refuse: Refuse = plain_refusal,
         at_once: AtOnce = _nothing_at_once,
         on_progress: Callable[[], None] | None = None,
+        load: Load | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.refuse = refuse
@@ -71,6 +73,8 @@ class Worker:
         self._application = application
         self._at_once = at_once
         self._on_progress = on_progress
+        self._load = load
+        self._yields = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: list[tuple[Connection, Callable[[], None]]] = []
         self._taken: dict[Connection, tuple[int, float]] = {}
@@ -196,24 +200,31 @@ class Worker:
             self._stopped.set()
 
     def _accept(self, listening: socket.socket) -> None:
+        """Takes one connection, unless another process has fewer: that gets a moment's lead."""
         loop = self._loop
         assert loop is not None
-        for _ in range(_ACCEPTED_AT_ONCE):
-            try:
-                accepted, address = listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+        if self._load is not None:
+            self._load.tell(len(self.admission.connections))
+            if not self._yields and self._load.is_above_others():
+                self._yields = True
+                self._rest(listening, _YIELD_SECONDS)
                 return
-            except OSError as error:
-                log.error("a connection could not be accepted: %s", error)
-                self._rest(listening)
-                return
-            peer = (str(address[0]), int(address[1]))
-            if not self.admission.admits(peer[0]):
-                self._turn_away(accepted)
-                continue
-            accepted.setblocking(False)
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            loop.create_task(self._take(accepted, peer))
+        self._yields = False
+        try:
+            accepted, address = listening.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            log.error("a connection could not be accepted: %s", error)
+            self._rest(listening, _SWEEP_SECONDS)
+            return
+        peer = (str(address[0]), int(address[1]))
+        if not self.admission.admits(peer[0]):
+            self._turn_away(accepted)
+            return
+        accepted.setblocking(False)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        loop.create_task(self._take(accepted, peer))
 
     async def _take(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
         loop = self._loop
@@ -224,8 +235,8 @@ class Worker:
             accepted.close()
             self.admission.give_back(peer[0])
 
-    def _rest(self, listening: socket.socket) -> None:
-        """No more descriptors: a pause, in which some are given back."""
+    def _rest(self, listening: socket.socket, seconds: float) -> None:
+        """A pause in which others accept, or in which descriptors are given back."""
         loop = self._loop
         assert loop is not None
         loop.remove_reader(listening.fileno())
@@ -234,7 +245,7 @@ class Worker:
             if not self.is_stopping:
                 loop.add_reader(listening.fileno(), self._accept, listening)
 
-        loop.call_later(_SWEEP_SECONDS, again)
+        loop.call_later(seconds, again)
 
     def _turn_away(self, accepted: socket.socket) -> None:
         from webserver.responses import head_of

@@ -6,13 +6,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from socket import socket
 from typing import Any
 
 from webserver.lanes import Lane
-from webserver.master import Master, listen
+from webserver.master import Master, Place, listen
 from webserver.requests import Request
 from webserver.worker import Worker, run_worker
 
@@ -26,15 +26,15 @@ def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return [str(os.getpid()).encode()]
 
 
-def serve(
-    sockets: Sequence[socket], progress: Callable[[], None], _turned: Callable[[], float]
-) -> None:
+def serve(sockets: Sequence[socket], place: Place) -> None:
     lane = Lane(4, waiting=100)
 
     def lane_of(_request: Request, _address: str) -> tuple[Lane, bytes]:
         return lane, b""
 
-    run_worker(Worker(application, lane_of=lane_of, on_progress=progress), sockets)
+    run_worker(
+        Worker(application, lane_of=lane_of, on_progress=place.progress, load=place.load), sockets
+    )
 
 
 if __name__ == "__main__":
