@@ -35,6 +35,8 @@ _ROUNDS = int(os.environ.get("ROUNDS", "7"))
 _SECONDS = float(os.environ.get("SECONDS", "1.5"))
 _CONNECTIONS = (1, 8, 32)
 _ACCEPTS = 60_000
+# Some calls alone, by their names with commas between.
+_CALLS = os.environ.get("CALLS", "getSlot,getTransaction,accept,fetchtipaddress,fate").split(",")
 
 Address = tuple[str, int]
 
@@ -45,10 +47,11 @@ def main() -> None:
         del key
         environment = _addresses(run_dir)
         with (
-            served("config.wsgi:application", workers=2) as new,
+            served("config.wsgi:application", workers=2, threads=8) as new,
             _earlier_service(tree, environment) as old,
         ):
-            for name, requests in calls.items():
+            for name in _CALLS:
+                requests = calls[name]
                 for connections in _CONNECTIONS:
                     _compare(name, requests, connections, old, new)
             _fates(calls, new)
