@@ -2,7 +2,6 @@
 
 import math
 import time
-from ipaddress import ip_address, ip_network
 
 import redis
 from django.http import HttpRequest
@@ -13,6 +12,7 @@ from access import local_buckets
 from access.buckets import Taken
 from access.callers import Quota
 from access.script_socket import AWAY_SECONDS
+from webserver.holders import holder_of
 
 _away_until = 0.0
 
@@ -86,19 +86,6 @@ def peek(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
     if usage is None or not usage["limit"]:
         return None
     return max(0, quota.burst - int(usage["count"])), max(1, int(usage["time_left"]))
-
-
-def holder_of(address: str) -> str:
-    """Whom an address stands for: itself, or in IPv6 the /64 that one subscriber has."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return address[:64]
-    if found.version == 4:
-        return str(found)
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ip_network((int(found), 64), strict=False).network_address)
 
 
 def forget() -> None:

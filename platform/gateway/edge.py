@@ -30,7 +30,7 @@ from gateway.refusals import (
     headers_of,
 )
 from gateway.request_ids import request_id
-from gateway.routes import endpoint_at
+from gateway.routes import endpoint_at, is_page
 from gateway.terms import Face
 from webserver.lanes import Lane
 from webserver.requests import Request
@@ -54,7 +54,6 @@ _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
     Refused.TOO_MANY_CONNECTIONS: TooManyConnections,
     Refused.TOO_MANY_AT_ONCE: TooManyAtOnce,
     Refused.OVERLOADED: Overloaded,
-    Refused.STOPPING: Overloaded,
     Refused.FAILED: RequestFailed,
 }
 
@@ -130,7 +129,7 @@ class Lanes:
         if "%" in path:
             path = unquote_to_bytes(path).decode("latin-1")
         match = endpoint_at(path)
-        if match is None or (path == "/" and request.method in ("GET", "HEAD")):
+        if match is None or is_page(match.func, request.method):
             return self.pages, b""
         if request.method != "POST":
             return self.quick, b""

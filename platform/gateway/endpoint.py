@@ -27,6 +27,7 @@ from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
 from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
+from gateway.routes import is_page
 from gateway.terms import Face, Terms
 from gateway.throttles import refusal_of, take, take_each
 from gateway.views import Endpoint
@@ -91,7 +92,7 @@ class RpcEndpoint(Endpoint):
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()
         host: Host = request.host
-        if self.page is not None and request.method in ("GET", "HEAD") and host is ALL_IN_ONE:
+        if self.page is not None and host is ALL_IN_ONE and is_page(self, request.method):
             return self.page(request)
         try:
             self.check_host(request)

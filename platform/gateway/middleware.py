@@ -13,7 +13,7 @@ from gateway.answers import Answer
 from gateway.hosts import ALL_IN_ONE, Host, host_of
 from gateway.refusals import HostUnknown, PathNotServed, Refusal, body_of, headers_of
 from gateway.request_ids import request_id
-from gateway.routes import endpoint_at
+from gateway.routes import endpoint_at, is_page
 from gateway.terms import Face
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -74,9 +74,9 @@ class HostMiddleware:
 
 def _is_a_page(request: HttpRequest, match: ResolverMatch) -> bool:
     """The page of an endpoint's path, which goes the way of pages."""
-    if getattr(match.func, "page", None) is None or request.method not in ("GET", "HEAD"):
+    if request.host is not ALL_IN_ONE:  # type: ignore[attr-defined]
         return False
-    return request.host is ALL_IN_ONE  # type: ignore[attr-defined]
+    return is_page(match.func, request.method or "")
 
 
 def _is_the_admins(path: str) -> bool:

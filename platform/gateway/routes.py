@@ -26,6 +26,11 @@ def endpoint_at(path: str) -> ResolverMatch | None:
     return ResolverMatch(view, (), {name: value}, route=f"{beginning}/<str:{name}>")
 
 
+def is_page(view: Any, method: str) -> bool:
+    """Whether a request to the endpoint asks for the page that its path has for a browser."""
+    return getattr(view, "page", None) is not None and method in ("GET", "HEAD")
+
+
 @lru_cache(maxsize=8)
 def _routes(
     resolver: URLResolver,

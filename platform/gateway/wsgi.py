@@ -10,7 +10,7 @@ from django.db import close_old_connections, connection
 
 from gateway.answers import Answer
 from gateway.middleware import HostMiddleware
-from gateway.routes import endpoint_at
+from gateway.routes import endpoint_at, is_page
 from gateway.views import EventStream
 from webserver.requests import CONTINUE, SENT
 
@@ -34,7 +34,7 @@ class EndpointsFirst(WSGIHandler):
         _close_lost_connection()
         if not environ.get("SCRIPT_NAME"):
             match = endpoint_at(environ.get("PATH_INFO", ""))
-            if match is not None and not _is_read_as_a_page(match.func, environ["REQUEST_METHOD"]):
+            if match is not None and not is_page(match.func, environ["REQUEST_METHOD"]):
                 return self._call(environ, start_response)
         return super().__call__(environ, start_response)
 
@@ -52,10 +52,6 @@ class EndpointsFirst(WSGIHandler):
             environ[CONTINUE], environ[SENT] = response.proceed, response.ended
             return []
         raise TypeError(f"an endpoint answered {type(response).__name__}")
-
-
-def _is_read_as_a_page(view: Any, method: str) -> bool:
-    return getattr(view, "page", None) is not None and method in ("GET", "HEAD")
 
 
 def _close_lost_connection() -> None:

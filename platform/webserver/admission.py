@@ -1,10 +1,9 @@
 """Which connections a process holds, and which of them go when there are too many."""
 
 from collections import Counter, OrderedDict
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
+from webserver.holders import holder_of
 from webserver.limits import Limits
 
 if TYPE_CHECKING:
@@ -104,17 +103,3 @@ class Admission:
         while self._bodies_bytes > self.limits.bodies and len(self._bodies) > 1:
             self.evicted += 1
             next(iter(self._bodies)).abort()
-
-
-@lru_cache(maxsize=8_192)
-def holder_of(address: str) -> str:
-    """Whom an address stands for: itself, or in IPv6 the /64 that one subscriber has."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return address
-    if not isinstance(found, IPv6Address):
-        return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ip_network((int(found), 64), strict=False).network_address)

@@ -30,7 +30,6 @@ class Refused(enum.Enum):
     FAILED = 500, "failed"
     TOO_MANY_CONNECTIONS = 503, "too_many_connections"
     OVERLOADED = 503, "overloaded"
-    STOPPING = 503, "stopping"
 
     @property
     def status(self) -> int:
@@ -53,8 +52,8 @@ def plain_refusal(why: Refused, _request: Request | None) -> tuple[int, Headers,
 
 @dataclass(slots=True)
 class Response:
-    """What an application answered: `chunks` are sent as they are. `pieces` come while they are
-    made, from a thread; `proceed` goes on with the connection on the loop.
+    """What an application answered: `chunks` are sent as they are, `proceed` goes on with the
+    connection on the loop.
     """
 
     status: int
