@@ -12,10 +12,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from access import usage
 from access.buckets import Taken
 from access.callers import Caller
-from gateway import call_log
 from gateway.answers import Answer
 from gateway.bodies import read_body
 from gateway.budgets import DEAR_PRICE, Budget
@@ -106,14 +104,7 @@ class RpcEndpoint(Endpoint):
             self.refusal = refusal = self._error_of(error, request)
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
         spent = time.perf_counter() - started
-        self.count(
-            self.key_id,
-            self._method,
-            refusal.reason,
-            request.client_address,
-            spent,
-            request.request_id,
-        )
+        self.count(self.key_id, self._method, refusal.reason, spent)
         content_type, text = body_of(refusal, self.terms.face)
         return Answer(
             [text],
@@ -177,7 +168,7 @@ class RpcEndpoint(Endpoint):
     def _answer(self, request: Any, started: float) -> Answer:
         caller, calls, identity = self._caller, self._calls, request.request_id
         assert caller is not None and calls is not None
-        observe = _Observer(self, caller.key_id, request.client_address, started, identity)
+        observe = _Observer(self, caller.key_id, started)
         headers: dict[str, str] | None = None
         budget = Budget(caller)
         try:
@@ -226,49 +217,24 @@ class RpcEndpoint(Endpoint):
             error, request_id=request.request_id, method=known, key_id=self.key_id, log=log
         )
 
-    def count(
-        self,
-        key_id: int | None,
-        method: str,
-        status: str,
-        address: str,
-        spent: float,
-        identity: str,
-    ) -> None:
+    def count(self, key_id: int | None, method: str, status: str, spent: float) -> None:
         """Whatever a caller invents as a method is one word, so that counters stay few; `none` is
         what was refused before its method was read, or could not be read.
         """
         if not self.methods.knows(method) and method != "batch":
             method = "unknown" if method else "none"
-        usage.count(
-            key_id,
-            method,
-            status,
-            seconds=time.time(),
-            microseconds=int(spent * 1e6),
-            address=address,
-        )
-        call_log.note(method, status, spent, key_id=key_id, request_id=identity)
+        self.count_call(key_id, method, status, spent)
 
 
 class _Observer:
     """Counts each call of a body, and keeps the refusal of the last one."""
 
-    __slots__ = ("address", "endpoint", "error", "identity", "key_id", "started")
+    __slots__ = ("endpoint", "error", "key_id", "started")
 
-    def __init__(
-        self,
-        endpoint: RpcEndpoint,
-        key_id: int | None,
-        address: str,
-        started: float,
-        identity: str,
-    ) -> None:
+    def __init__(self, endpoint: RpcEndpoint, key_id: int | None, started: float) -> None:
         self.endpoint = endpoint
         self.key_id = key_id
-        self.address = address
         self.started = started
-        self.identity = identity
         self.error: RpcError | None = None
 
     def __call__(self, method: str, error: RpcError | None) -> None:
@@ -276,7 +242,7 @@ class _Observer:
         reason = "ok" if error is None else error.reason
         self.error = error
         spent = now - self.started
-        self.endpoint.count(self.key_id, method, reason, self.address, spent, self.identity)
+        self.endpoint.count(self.key_id, method, reason, spent)
         self.started = now
 
 

@@ -118,6 +118,19 @@ class Endpoint(APIView):
         assert self.taken is not None
         raise TooManyRequests(self.taken, 1)
 
+    def count_call(self, key_id: int | None, name: str, status: str, seconds: float) -> None:
+        """Counts one call under the name, and logs it where it was slow or failed by our fault."""
+        request: Any = self.request
+        usage.count(
+            key_id,
+            name,
+            status,
+            seconds=time.time(),
+            microseconds=int(seconds * 1e6),
+            address=request.client_address,
+        )
+        call_log.note(name, status, seconds, key_id=key_id, request_id=request.request_id)
+
     @property
     def key_id(self) -> int | None:
         """The caller's key; of a refused one too, where it is known."""
@@ -165,16 +178,7 @@ class ReadView(TypedGet, Endpoint):
             raise refusal(taken)
 
     def count(self, status: str, seconds: float) -> None:
-        request: Any = self.request
-        usage.count(
-            self.key_id,
-            self.name,
-            status,
-            seconds=time.time(),
-            microseconds=int(seconds * 1e6),
-            address=request.client_address,
-        )
-        call_log.note(self.name, status, seconds, key_id=self.key_id, request_id=request.request_id)
+        self.count_call(self.key_id, self.name, status, seconds)
 
     def _finished(self, request: Any, response: Any) -> HttpResponseBase:
         """The rendered response with the headers that every response to a customer has."""
