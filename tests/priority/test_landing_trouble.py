@@ -105,7 +105,8 @@ def test_leaders_that_take_no_connection_are_told_of_until_they_do_again(
     try:
         with lander(followed):
             upstream("leaders", kind="leaders")
-            signature = accept(transfer_of(followed, payer))
+            # A leader that refused rests for up to half a minute: no blockhash lives as long here.
+            signature = accept(on_a_nonce(followed, payer))
             broken = wait(lambda: Upstream.objects.exclude(broken_reason="").first(), "told")
             assert "does not allow the connection" in broken.broken_reason
             assert not Submission.objects.filter(state__in=("landed", "expired")).exists()

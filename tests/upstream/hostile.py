@@ -38,6 +38,8 @@ def speaking(speak: Speak) -> Iterator[int]:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = listener.accept()
+                # What was said is on its way, also where the connection is broken right after.
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 thread = threading.Thread(target=serve, args=[connection], daemon=True)
                 thread.start()
                 threads.append(thread)

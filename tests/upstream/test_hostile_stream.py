@@ -1,6 +1,8 @@
 """The stream's transport against servers that lie, leave, explode and stammer."""
 
 import random
+import socket
+import struct
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 from h2.events import DataReceived, PingAckReceived
 from h2.settings import SettingCodes
 
+from tests.patience import PATIENCE_SECONDS
 from tests.upstream.hostile import Frames, framed, says, speaking, trickles
 from upstream.geyser import transport
 from upstream.geyser.client import first_available, newest_slot, stream_error
@@ -189,6 +192,31 @@ def test_a_server_that_goes_away_without_a_status_is_unavailable(
     assert received[:1] == [b"one"]
     assert received[1:] == ([b"two"] if last and not code else [])
     assert (status.code, status.text) == (transport.UNAVAILABLE, text)
+
+
+def test_what_came_before_the_connection_broke_is_read() -> None:
+    """Our acknowledgement of the server's settings meets a connection that it has reset by then."""
+    left = threading.Event()
+
+    def script(server: Frames) -> None:
+        server.begin()
+        server.message(b"one")
+        server.message(b"two")
+        server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        server.socket.close()
+        left.set()
+
+    with (
+        speaking(framed(script)) as port,
+        GrpcStream(f"http://127.0.0.1:{port}", "/t.T/any") as stream,
+    ):
+        stream.send(b"")
+        assert left.wait(PATIENCE_SECONDS)
+        messages = iter(stream)
+        assert [next(messages), next(messages)] == [b"one", b"two"]
+        with pytest.raises(GrpcStatus) as caught:
+            next(messages)
+    assert caught.value.code == transport.UNAVAILABLE
 
 
 def test_a_reset_by_a_server_that_goes_away_says_that_it_does() -> None:

@@ -316,6 +316,8 @@ class GrpcStream:
         try:
             if out := self._http.data_to_send():
                 self._socket.sendall(out)
+        except ConnectionError:
+            pass  # what the server sent before it left can still be read, and then how it ended
         except OSError as error:
             raise self._broken(error.strerror or str(error)) from None
 
