@@ -37,7 +37,14 @@ def scrape(client: Any) -> dict[tuple[str, ...], float]:
 
 
 @pytest.mark.parametrize(
-    "authorization", [None, "", "Bearer", "Bearer wrong", f"Basic {settings.METRICS_TOKEN}"]
+    "authorization",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer wrong",
+        pytest.param(f"Basic {settings.METRICS_TOKEN}", id="another scheme"),
+    ],
 )
 def test_it_answers_only_to_who_knows_the_token(client: Any, authorization: str | None) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}

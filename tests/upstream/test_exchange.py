@@ -42,8 +42,13 @@ def post(asking: Client, *, seconds: float = 20.0, largest: int = MEGABYTE) -> A
     return asking.post(b"{}", seconds=seconds, largest=largest)
 
 
+def gzipped(body: bytes) -> bytes:
+    """The same bytes at any time: they name a test, which is to have one name in all processes."""
+    return gzip.compress(body, mtime=0)
+
+
 def compressed(body: bytes) -> bytes:
-    packed = gzip.compress(body)
+    packed = gzipped(body)
     return HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s" % (len(packed), packed)
 
 
@@ -104,8 +109,8 @@ def test_an_answer_above_the_bound_is_not_taken(said: bytes) -> None:
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nfive.\r\n0\r\n\r\n",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1" * 70_000,
         HEAD + b"Content-Encoding: gzip\r\n\r\nnot gzip",
-        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"x" * 999)[:-9],
-        HEAD + b"Content-Encoding: gzip\r\n\r\n" + 2 * gzip.compress(b"twice"),
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzipped(b"x" * 999)[:-9],
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + 2 * gzipped(b"twice"),
         HEAD + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\nok",
         HEAD + b"Content-Encoding: gzip, gzip\r\nContent-Length: 2\r\n\r\nok",
     ],
@@ -136,7 +141,7 @@ def test_a_length_that_is_no_number_means_until_the_end() -> None:
         (HEAD + b"Content-Length: 100000\r\n\r\n", b" "),
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
-        (HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"")[:10], b"\0\0\0\xff\xff"),
+        (HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzipped(b"")[:10], b"\0\0\0\xff\xff"),
     ],
 )
 def test_a_trickle_is_over_when_the_time_is(beginning: bytes, piece: bytes) -> None:
