@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, ClassVar, NoReturn
 
 from django.http import HttpResponse
@@ -35,10 +36,18 @@ class EndpointRequest(Request):
     was called, `client_address` the client's address as text.
     """
 
-    user: Caller  # type: ignore[assignment]
     host: Host
     request_id: str
     client_address: str
+
+    def __init__(self, request: Any) -> None:
+        super().__init__(request)
+        # What is asked for most; DRF would look each up in Django's request, behind an error.
+        self.META = request.META
+        self.method = request.method
+
+    # DRF's own identifies the caller when it is first asked for; here that has been done.
+    user = property(attrgetter("_user"), lambda self, caller: setattr(self, "_user", caller))
 
 
 class Endpoint(APIView):
@@ -156,14 +165,40 @@ class ReadView(TypedGet, Endpoint):
         response = super().dispatch(request, *args, **kwargs)
         refusal = self.refusal
         self.count("ok" if refusal is None else refusal.reason, time.perf_counter() - started)
-        return self._finished(request, response)
+        return response
+
+    def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
+        return EndpointRequest(request)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        """DRF's order without what an endpoint has one of: forms of a response, and versions."""
         self.now = datetime.now(UTC)
         self.check_host(request)
         if request.method != "GET" and not (self.allows_head and request.method == "HEAD"):
             raise NotAllowed(request.method or "", "GET")
-        super().initial(request, *args, **kwargs)
+        self.check_caller(request)
+        self.check_throttles(request)
+
+    def finalize_response(  # type: ignore[override]
+        self, request: Any, response: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Renders it, with the headers that every response to a customer has."""
+        if not isinstance(response, Response):
+            add_common_headers(response, request.request_id)
+            return response  # type: ignore[no-any-return]
+        chunks, encoding = [self.renderer_classes[0]().render(response.data)], None
+        accepted = request.META.get("HTTP_ACCEPT_ENCODING")
+        if accepted and len(chunks[0]) > MINIMUM:
+            chunks, encoding = compress(chunks, accepted)
+        return Answer(
+            chunks,
+            request_id=request.request_id,
+            status=response.status_code,
+            content_type=response.content_type or JsonRenderer.media_type,
+            encoding=encoding,
+            taken=self.taken,
+            headers={name: response[name] for name in response.headers if name != "Content-Type"},
+        )
 
     def spend(self, taken: Taken | None, refusal: Callable[[Taken], RpcError]) -> None:
         """Notes what a view took of the caller's limits itself. Raises the refusal where it was not
@@ -179,25 +214,6 @@ class ReadView(TypedGet, Endpoint):
 
     def count(self, status: str, seconds: float) -> None:
         self.count_call(self.key_id, self.name, status, seconds)
-
-    def _finished(self, request: Any, response: Any) -> HttpResponseBase:
-        """The rendered response with the headers that every response to a customer has."""
-        if not isinstance(response, Response):
-            add_common_headers(response, request.request_id)
-            return response  # type: ignore[no-any-return]
-        chunks, encoding = [response.rendered_content], None
-        accepted = request.META.get("HTTP_ACCEPT_ENCODING")
-        if accepted and len(chunks[0]) > MINIMUM:
-            chunks, encoding = compress(chunks, accepted)
-        return Answer(
-            chunks,
-            request_id=request.request_id,
-            status=response.status_code,
-            content_type=response.content_type or JsonRenderer.media_type,
-            encoding=encoding,
-            taken=self.taken,
-            headers={name: response[name] for name in response.headers if name != "Content-Type"},
-        )
 
 
 class EventStream(HttpResponse):
