@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from statistics import median_low
-from typing import Protocol
 
 from django.db import connection
 
@@ -16,8 +15,8 @@ from chain.units import Slot
 from ingest import chain_identity
 from ingest.chain_identity import SameChain
 from ingest.errors import ChainBroken
-from ingest.follower_state import FollowerState
 from ingest.sources import Stream, validator_stores_untouched
+from ingest.stream_sink import Sink
 from rewind.services import slots as archive
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream, first_available, newest_slot
@@ -30,12 +29,7 @@ from upstream.geyser.events import (
     SlotIncomplete,
     TooFarAhead,
 )
-from upstream.geyser.updates import (
-    AccountUpdate,
-    BlockMetaUpdate,
-    SlotUpdate,
-    TransactionUpdate,
-)
+from upstream.geyser.updates import AccountUpdate, SlotUpdate
 from upstream.head_bound import MOST_SLOT, HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
@@ -64,33 +58,6 @@ _LIVE_MARGIN_SLOTS = 8
 _SLOTS_PER_SECOND = 2.5
 # Slots of a stream whose chain is not known yet: more than come while a node is asked.
 _KEPT_UNPROVED = 63
-
-
-class Sink(Protocol):
-    """What takes what the readers read (Follower); for any thread. Slots of a stream come after it
-    was told to be there.
-    """
-
-    state: FollowerState
-
-    def there(self, number: int, is_there: bool) -> None:
-        """The stream is connected and of the chain that is followed, or no more."""
-
-    def closed(self, number: int, event: SlotClosed) -> None: ...
-
-    def incomplete(self, number: int, event: SlotIncomplete) -> None: ...
-
-    def lost(self, number: int, first: Slot, last: Slot) -> None:
-        """The stream will not send the slots."""
-
-    def moved(self, number: int, event: HeadMoved, decided: Slot | None, *, leads: bool) -> None:
-        """The stream's head moved; nothing more comes of slots up to `decided`."""
-
-    def hear(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
-        """Called for the leading stream alone, with each of its messages but account writes."""
-
-    def check(self) -> None:
-        """Raises what ended the handing over."""
 
 
 class StreamReader:
