@@ -9,8 +9,8 @@ from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpda
 
 
 class Sink(Protocol):
-    """What takes what the readers read (follower.Follower); for any thread. Slots of a stream come after it
-    was told to be there.
+    """What takes what the readers read (follower.Follower); for any thread. Slots of a stream come
+    after it was told to be there.
     """
 
     state: FollowerState
