@@ -106,15 +106,19 @@ class Follower:
                 self._look()
                 if self._outbox.failure is not None:
                     raise self._outbox.failure
-                if not alive or any(
-                    not isinstance(e, ChainBroken) for e in self._failures.values()
-                ):
-                    raise next(iter(self._failures.values()))
+                self._see_failures()
         finally:
             self.stop()
             for thread in threads:
                 thread.join()
             self._mender.stop()
+
+    def _see_failures(self) -> None:
+        """Raises what ended a reader, unless it is that stream's own fault and others go on."""
+        failures = list(self._failures.values())
+        for failure in failures:
+            if not isinstance(failure, ChainBroken) or len(failures) == len(self._readers):
+                raise failure
 
     def _read(self, number: int) -> None:
         reader = self._readers[number]

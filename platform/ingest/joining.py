@@ -125,7 +125,11 @@ class Joiner:
 
     def wanted(self) -> list[Slot]:
         """Slots that a replay may add to, ascending."""
-        return [Slot(slot) for slot in sorted(self._held) if self._held[slot].mending]
+        return [
+            Slot(slot)
+            for slot, held in sorted(self._held.items())
+            if held.mending and held.wholeness < Wholeness.EVERY_WRITE
+        ]
 
     def is_there(self, stream: int, there: bool, *, now: float) -> Iterator[Outcome]:
         """The stream is connected and of this chain, or no more."""

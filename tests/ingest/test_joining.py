@@ -159,6 +159,7 @@ def test_an_untouched_account_that_only_the_other_stream_has_is_stored() -> None
         event = closing(slot, buffer_of(made(slot), lacks=lacking), stores_untouched=False)
         assert event.wholeness is Wholeness.EVERY_WRITE
         assert told(join.closed(0, event, now=0.0)) == []
+    assert join.wanted() == [], "a replay proves no more"
     (outcome,) = join.closed(1, closing(9, buffer_of(made(9, base=500))), now=1.0)
     assert isinstance(outcome, SlotClosed)
     assert len(outcome.closed.account_writes or ()) == len(made(9).account_writes or ())

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from ingest.errors import ChainBroken
+from ingest.sources import streams
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.ingest.following import Following, follower, wait, worker
@@ -152,3 +154,17 @@ def test_a_chain_whose_every_stream_is_another_is_refused(localnet: Localnet) ->
             wait(lambda: following.failure, "a refusal")
     assert isinstance(following.failure[0], ChainBroken)
     assert newest_archived() == -1
+
+
+def test_each_address_has_the_one_token_or_its_own(settings: Any) -> None:
+    settings.UPSTREAM_GEYSER_URL = "https://a.example/key,https://b.example:10,https://b.example:10"
+    settings.UPSTREAM_GEYSER_TOKEN = "one"
+    found = [(each.name, each.url, each.token) for each in streams()]
+    assert found == [
+        ("stream of a.example", "https://a.example/key", "one"),
+        ("stream of b.example:10", "https://b.example:10", "one"),
+    ]
+    settings.UPSTREAM_GEYSER_TOKEN = "one,two,two"
+    assert [each.token for each in streams()] == ["one", "two"]
+    settings.UPSTREAM_GEYSER_URL = ""
+    assert streams() == []
