@@ -18,7 +18,7 @@ from historical.store import checking as ledger_store
 from ingest.services import classification, ledger_links, tip_ledger
 from ingest.services.order_steps import Asked, Step
 from ingest.services.slots import store_records
-from ingest.services.stream_replay import NoReplay, closed_slots
+from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
 from ingest.sources import Stream, streams
 from rewind.errors import BadSlot, SlotConflict
 from rewind.services import slots as archive
@@ -114,7 +114,7 @@ def _from_stream(asked: Asked, window: SlotRange, step: Step) -> None:
             continue
         break  # the next one is for what this one has no more
     else:
-        told = "; ".join(refusals) or "no stream is followed"
+        told = "; ".join(refusals) or NO_STREAM
         faults.append(Fault(window.first, "source_lacks", told[:300]))
         return
     held = {header.slot for header in ledger_store.headers_between(*window)}

@@ -22,6 +22,7 @@ from upstream.node import NodeError
 
 log = logging.getLogger(__name__)
 
+NO_STREAM = "no stream is followed, and only a stream has account writes"
 _LIMIT_BYTES = 256 * 1_048_576
 # No server's oldest slot is so far above the newest one that is stored: a wrong number proves
 # nothing.
@@ -59,7 +60,7 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> Replayed:
     bounds = archive.bounds()
     believed = max(window.last, bounds[1] if bounds else 0) + _MOST_AHEAD_SLOTS
     if not asked:
-        result.results.append("no stream is followed, and only a stream has account writes")
+        result.results.append(NO_STREAM)
     for stream in asked:
         result.source = stream.name
         came = 0
