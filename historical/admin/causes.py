@@ -7,8 +7,10 @@ CAUSES = {
     "follower_down": "Nobody followed the chain for a while. Blocks come from the nodes of"
     " FILL_RPC_URLS; account writes only where the stream's server still replays the slots.",
     "writes_missing": "The block came, and some of its account writes did not. Only the stream's"
-    " replay has them; if it goes on, the stream's server is overloaded or filters accounts.",
-    "messages_lost": "The stream left messages of the slot out. The stream's replay gives them.",
+    " replay has them, or another stream; if it goes on, the stream's server is overloaded or"
+    " filters accounts: name a second one in UPSTREAM_GEYSER_URL.",
+    "messages_lost": "The stream left messages of the slot out. Its replay gives them, or another"
+    " stream: name a second one in UPSTREAM_GEYSER_URL.",
     "not_yet_known": "A neighbouring block's link shows that something is lacking here; nothing"
     " has told yet why.",
     "source_without_accounts": "The slot came from a source that has blocks and no account"

@@ -20,14 +20,19 @@ from django.utils.safestring import SafeString
 
 from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
-from columns.gaps import GapStatus, SlotGap
+from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import CAUSES, cause_hint
 from historical.models import Gap
 from historical.services import gaps
 from staff import audit
 
 # What an event of a gap's history is drawn as.
-_EVENT_HUES = {"filled": "good", "proved skipped": "good", "tried": "warning"}
+_EVENT_HUES = {
+    "filled": "good",
+    "proved skipped": "good",
+    "tried": "warning",
+    "cannot be had": "bad",
+}
 _STATUS_HINTS = {
     GapStatus.MISSING: "A block was made, and it is not here",
     GapStatus.UNKNOWN: "Whether a block was made is not known yet",
@@ -41,12 +46,15 @@ class OpenFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("open", "open"), ("closed", "closed")]
+        return [("open", "open"), ("cannot_be_had", "cannot be had"), ("closed", "closed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() is None:
             return queryset
-        return queryset.filter(closed_at__isnull=self.value() == "open")
+        if self.value() == "closed":
+            return queryset.filter(closed_at__isnull=False)
+        is_open = self.value() == "open"
+        return queryset.filter(closed_at__isnull=True, cannot_be_had_at__isnull=is_open)
 
 
 class CauseFilter(admin.SimpleListFilter):
@@ -78,7 +86,7 @@ class GapAdmin(ReadOnlyAdmin):
     ordering = ("-from_slot", "-pk")
     search_fields = ("from_slot",)  # looked for in get_search_results
     search_help_text = "A slot"
-    actions = ["try_again_now"]
+    actions = ["try_again_now", "give_up"]
     readonly_fields = (
         *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
         *("next_try", "opened", "closing"),
@@ -88,17 +96,25 @@ class GapAdmin(ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         retry = self.admin_site.admin_view(self.try_this_now)
         name = f"{self.opts.app_label}_{self.opts.model_name}_retry"
-        return [path("<int:pk>/retry/", retry, name=name), *super().get_urls()]
+        give_up = self.admin_site.admin_view(self.give_this_up)
+        return [
+            path("<int:pk>/retry/", retry, name=name),
+            path("<int:pk>/give-up/", give_up, name=name.replace("_retry", "_give_up")),
+            *super().get_urls(),
+        ]
 
     def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         gap = self.get_object(request, object_id)
         if gap is None:
             return {}
         model = f"{self.opts.app_label}_{self.opts.model_name}"
+        may = gap.closed_at is None and self.has_retry_permission(request)
+        is_wanted = gap.state is GapState.OPEN
         return {
             "events": [_told(event) for event in reversed(gap.history)],
-            "retry": reverse(f"admin:{model}_retry", args=[gap.pk])
-            if gap.closed_at is None and self.has_retry_permission(request)
+            "retry": reverse(f"admin:{model}_retry", args=[gap.pk]) if may else "",
+            "give_up": reverse(f"admin:{model}_give_up", args=[gap.pk])
+            if may and is_wanted
             else "",
             "slots_page": _slots_page(gap),
             **_orders(request, gap),
@@ -134,6 +150,33 @@ class GapAdmin(ReadOnlyAdmin):
             f"{due} {noun} due: the worker tries within some seconds. Closed ones stay closed.",
         )
 
+    @admin.action(description="Cannot be had: try no more", permissions=["retry"])
+    def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        self._give_up(request, list(queryset.values_list("pk", flat=True)))
+
+    def give_this_up(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.has_retry_permission(request):
+            raise PermissionDenied
+        self._give_up(request, [pk])
+        return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_gap_change", args=[pk]))
+
+    @transaction.atomic
+    def _give_up(self, request: HttpRequest, chosen: list[int]) -> None:
+        who = request.user.get_username()
+        count = self.services.give_up(chosen, by=who, now=timezone.now())
+        if count:
+            found = self.model._default_manager.filter(pk__in=chosen[:2])
+            subject = found[0] if len(chosen) == 1 else f"{count} gaps of the {self.area}"
+            audit.record(request, "decided that it cannot be had", subject)
+        noun = "gap is" if count == 1 else "gaps are"
+        messages.success(
+            request,
+            f"{count} {noun} tried no more, and left out of the alarm. What brings the slots all"
+            " the same closes it; “Try again now” takes this back.",
+        )
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -160,6 +203,10 @@ class GapAdmin(ReadOnlyAdmin):
             return words.coloured(
                 "closed", "good", f"{gap.closed_by}, {words.plain(gap.closed_at)}"
             )
+        if gap.cannot_be_had_at is not None:
+            at = words.plain(gap.cannot_be_had_at)
+            hint = f"{gap.status}; by {gap.cannot_be_had_by}, {at}"
+            return words.coloured("cannot be had", "quiet", hint)
         hue = "bad" if gap.status == GapStatus.MISSING else "warning"
         return words.coloured(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
 
@@ -187,6 +234,8 @@ class GapAdmin(ReadOnlyAdmin):
     def next_try(self, gap: SlotGap) -> SafeString | str:
         if gap.closed_at is not None:
             return "-"
+        if gap.cannot_be_had_at is not None:
+            return "none"
         return words.moment(gap.next_try_at, timezone.now(), "at once")
 
     @admin.display(description="opened", ordering="opened_at")

@@ -76,8 +76,13 @@ def note_try(
 
 
 def try_now(gap_ids: Iterable[int], *, now: datetime) -> int:
-    """The open ones among them are due; how many."""
+    """The open ones among them are due, also those that were given up; how many."""
     return gap_life.try_now(Gap, gap_ids, now=now)
+
+
+def give_up(gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
+    """The open ones among them are tried no more, by decision of the staff; how many."""
+    return gap_life.give_up_these(Gap, gap_ids, by=by, now=now)
 
 
 def open_gaps(from_slot: int | None = None, to_slot: int | None = None) -> list[Gap]:

@@ -23,6 +23,9 @@ _LOCK = 7_303
 _KEPT_EVENTS = 50
 FILLED = "filled"
 PROVED_SKIPPED = "proved skipped"
+GIVEN_UP = "cannot be had"
+# Who says so where no one of the staff does.
+PROOF = "proof"
 
 
 def lock() -> None:
@@ -114,9 +117,45 @@ def note_try(
 
 
 def try_now(model: type[G], gap_ids: Iterable[int], *, now: datetime) -> int:
-    """The open ones among the gaps are due; how many."""
+    """The open ones among the gaps are due, also those that were given up; how many."""
     chosen = model._default_manager.filter(pk__in=list(gap_ids), closed_at__isnull=True)
-    return chosen.update(next_try_at=now)
+    return chosen.update(next_try_at=now, cannot_be_had_at=None, cannot_be_had_by="")
+
+
+@transaction.atomic
+def give_up(model: type[G], slots: SlotRange, *, by: str, why: str, now: datetime) -> int:
+    """No source has the slots: what is open of them is tried no more, and stays open. How many
+    slots that were.
+    """
+    lock()
+    given_up = 0
+    for gap in _open(model, slots):
+        if gap.cannot_be_had_at is not None:
+            continue
+        for part in clip([_range(gap)], *slots):
+            _give_up(_carved(gap, part), by, why, now)
+            given_up += part.size
+    return given_up
+
+
+@transaction.atomic
+def give_up_these(model: type[G], gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
+    """The open ones among the gaps are tried no more; how many."""
+    lock()
+    chosen = model._default_manager.filter(
+        pk__in=list(gap_ids), closed_at__isnull=True, cannot_be_had_at__isnull=True
+    )
+    gaps = list(chosen.select_for_update())
+    for gap in gaps:
+        _give_up(gap, by, "", now)
+    return len(gaps)
+
+
+def _give_up(gap: SlotGap, by: str, why: str, now: datetime) -> None:
+    gap.cannot_be_had_at, gap.cannot_be_had_by, gap.next_try_at = now, by, None
+    _remember(gap, _event(now, GIVEN_UP, source=by, result=why))
+    fields = ["cannot_be_had_at", "cannot_be_had_by", "next_try_at", "history"]
+    gap.save(update_fields=fields)
 
 
 def range_of(from_slot: int | None, to_slot: int | None) -> SlotRange | None:
@@ -137,7 +176,9 @@ def open_gaps(model: type[G], slots: SlotRange | None = None) -> list[G]:
 def due_gaps(model: type[G], *, now: datetime, limit: int) -> list[G]:
     """Open gaps whose next try has come, newest slots first."""
     due = model._default_manager.filter(
-        Q(next_try_at__isnull=True) | Q(next_try_at__lte=now), closed_at__isnull=True
+        Q(next_try_at__isnull=True) | Q(next_try_at__lte=now),
+        closed_at__isnull=True,
+        cannot_be_had_at__isnull=True,
     )
     return list(due.order_by("-from_slot")[:limit])
 
@@ -159,6 +200,7 @@ def _range(gap: SlotGap) -> SlotRange:
 def _continues(gap: SlotGap, part: SlotRange, status: GapStatus, cause: str) -> bool:
     """Whether the part only makes a gap longer that nobody has tried to fill yet."""
     touches = gap.from_slot == part.last + 1 or gap.to_slot == part.first - 1
+    touches = touches and gap.cannot_be_had_at is None
     return touches and (gap.status, gap.cause, gap.tries) == (status, cause, 0)
 
 

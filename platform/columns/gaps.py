@@ -1,5 +1,7 @@
 """SlotGap: a run of slots that should be there and is not, as an object with a life."""
 
+from enum import StrEnum
+
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import BigIntegerRangeField, RangeOperators
 from django.db import models
@@ -13,6 +15,14 @@ class GapStatus(models.TextChoices):
 
     MISSING = "missing"
     UNKNOWN = "unknown"
+
+
+class GapState(StrEnum):
+    """`open`: it is tried to be filled; `cannot_be_had`: no source has its slots any more."""
+
+    OPEN = "open"
+    CANNOT_BE_HAD = "cannot_be_had"
+    CLOSED = "closed"
 
 
 # Causes that say little: a later word that says more takes their place.
@@ -39,6 +49,11 @@ class SlotGap(models.Model):
     closed_by = models.TextField(blank=True, help_text="What filled it, or proved it skipped")
     tries = models.IntegerField(default=0)
     next_try_at = models.DateTimeField(null=True, blank=True, help_text="Empty: at once")
+    # Nobody tries to fill it any more. It stays open: whatever brings its slots closes it.
+    cannot_be_had_at = models.DateTimeField(null=True, blank=True)
+    cannot_be_had_by = models.TextField(
+        blank=True, help_text="What proves it, or who of the staff decided it"
+    )
     history = models.JSONField(
         default=list, help_text="[{at, event, source, result}], oldest first"
     )
@@ -80,3 +95,10 @@ class SlotGap(models.Model):
         if self.from_slot == self.to_slot:
             return f"{self.status} slot {self.from_slot}"
         return f"{self.status} slots {self.from_slot} to {self.to_slot}"
+
+    @property
+    def state(self) -> GapState:
+        """What is done about it."""
+        if self.closed_at is not None:
+            return GapState.CLOSED
+        return GapState.OPEN if self.cannot_be_had_at is None else GapState.CANNOT_BE_HAD

@@ -63,12 +63,17 @@ LOCALNET_SKIP_PERCENT = env.integer("LOCALNET_SKIP_PERCENT", 2, maximum=90)
 LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
 LOCALNET_DIR = RUN_DIR / "localnet"
 
-# The chain that is followed: a node's JSON-RPC, its Geyser stream and the stream's token. With
+# The chain that is followed: a node's JSON-RPC, Geyser streams and their tokens, separated by
+# commas, one token for all or one for each. What one stream leaves out the next one has. With
 # neither address set it is localnet, unless LOCALNET=false: then the ledger is what is imported.
 # With a node alone the ledger fills from it, without a stream.
 UPSTREAM_RPC_URL = env.http_url("UPSTREAM_RPC_URL", "")
-UPSTREAM_GEYSER_URL = env.http_url("UPSTREAM_GEYSER_URL", "")
-UPSTREAM_GEYSER_TOKEN = env.text("UPSTREAM_GEYSER_TOKEN", "")
+UPSTREAM_GEYSER_URL = ",".join(env.http_urls("UPSTREAM_GEYSER_URL", []))
+UPSTREAM_GEYSER_TOKEN = ",".join(env.names("UPSTREAM_GEYSER_TOKEN", []))
+if UPSTREAM_GEYSER_TOKEN.count(",") not in {0, UPSTREAM_GEYSER_URL.count(",")}:
+    raise env.BadEnvironment(
+        "UPSTREAM_GEYSER_TOKEN: expected one token, or one for each of UPSTREAM_GEYSER_URL"
+    )
 LOCALNET = env.boolean("LOCALNET", True) and not UPSTREAM_RPC_URL and not UPSTREAM_GEYSER_URL
 if LOCALNET:
     UPSTREAM_RPC_URL = f"http://{LOCALNET_HOST}:{LOCALNET_RPC_PORT}"

@@ -27,3 +27,17 @@ class WrongChain(Exception):
             f" from {stored}. Set the upstream back, or keep each chain in a database and a run"
             " directory of its own (DATABASE_URL, TIDEMARK_RUN_DIR)."
         )
+
+
+class ChainBroken(Exception):
+    """A stream's chain does not descend from what was followed, or is another one."""
+
+
+class AnotherBlock(ChainBroken):
+    """A stream finalized another block in a slot than the chain that is followed."""
+
+    def __init__(self, slot: int, blockhash: str, expected: str) -> None:
+        super().__init__(
+            f"its block {slot} is {blockhash}, and {expected} on the chain that is followed:"
+            " this is another chain"
+        )

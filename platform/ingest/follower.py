@@ -1,319 +1,280 @@
-"""The follower of a stream: finalized slots to the outbox, whatever becomes of the stream."""
+"""The follower: finalized slots to the outbox, from one stream or several, whatever becomes of
+them.
+"""
 
-import contextlib
 import logging
-import random
 import threading
 import time
-from dataclasses import dataclass
-from statistics import median_low
+from collections.abc import Callable, Iterable, Sequence
 
 from django.db import connection
 
-from access.outages import AWAY
 from chain.units import Slot
-from columns.gaps import GapStatus
-from embedded.notify import allowed, progress
-from ingest import chain_identity
+from embedded.notify import progress
+from ingest.chain_identity import SameChain
+from ingest.errors import AnotherBlock, ChainBroken
+from ingest.follower_state import SILENT_SECONDS, FollowerState
 from ingest.handover import pack
+from ingest.joining import Joiner, Outcome
+from ingest.mending import Mender
 from ingest.outbox import Lost, Outbox
-from ingest.sources import validator_stores_untouched
-from ingest.teller import Teller
-from rewind.services import slots as archive
-from upstream.geyser.assembly import Assembler
-from upstream.geyser.client import GeyserStream, first_available, newest_slot
-from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
-from upstream.geyser.events import (
-    ChainChanged,
-    Event,
-    HeadMoved,
-    SlotClosed,
-    SlotIncomplete,
-    TooFarAhead,
-)
-from upstream.geyser.updates import AccountUpdate, SlotUpdate
-from upstream.head_bound import MOST_SLOT, HeadBound, clock
-from upstream.node import Node, NodeError, NodeUnreachable
+from ingest.sources import Stream
+from ingest.stream_reader import StreamReader
+from ingest.teller import Heard, Teller
+from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
+from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+from upstream.node import Node
 
 log = logging.getLogger(__name__)
 
-_FIRST_PAUSE_SECONDS = 0.25
-# What comes before the stream: calls to the node and queries, each with a deadline of its own.
-_BEGIN_SECONDS = 120.0
-_WAIT_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 15.0
-# A stream that lived this long was healthy: its end is a new story.
-_HEALTHY_SECONDS = 10.0
-# localnet comes up beside its follower: that it does not answer yet is no news.
-_QUIET_SECONDS = 10.0
-# A server forgets its oldest slot while we ask for it: the next time we ask for so many slots
-# later, then for four times as many, and at last for none.
-_SAFETY_SLOTS = 2
-_MOST_SAFETY_SLOTS = 32
-# The slot in the making when a stream begins has a number above the newest processed one, by as
-# many as were skipped between.
-_LIVE_MARGIN_SLOTS = 8
-# A guess at how far a chain has come while nothing was heard: one voice of three, which need not be
-# exact.
-_SLOTS_PER_SECOND = 2.5
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the stream comes from; the node tells which chain it is."""
-
-    name: str
-    url: str
-    token: str
-    node: Node | None
-
-
-class ChainBroken(Exception):
-    """The stream's chain does not descend from what was followed."""
+_TURN_SECONDS = 0.5
+# Of the assemblers' memory: what is held for a replay, and what a replay assembles.
+_HELD_SHARE = 4
+_REPLAY_BYTES = 256 * 1_048_576
 
 
 class Follower:
-    """`run` until `stop`. One thread reads the stream and assembles; the outbox has its own, and so
-    has the teller.
+    """`run` until `stop`. Each stream has a thread that reads and assembles it, and one more asks
+    for what came short; the outbox has its own, and so has the teller.
     """
 
     def __init__(
-        self, source: Source, outbox: Outbox, teller: Teller, *, assembler_bytes: int
+        self,
+        streams: Sequence[Stream],
+        node: Node | None,
+        outbox: Outbox,
+        teller: Teller,
+        *,
+        assembler_bytes: int,
     ) -> None:
-        self._source = source
+        self._streams = streams
         self._outbox = outbox
         self._teller = teller
-        self._assembler_bytes = assembler_bytes
-        self._assembler: Assembler | None = None
-        self._bound = HeadBound(gives_way=False)
-        self._heard_at = 0.0
-        self._stream: GeyserStream | None = None
+        self._joined = _Joined(len(streams), outbox, assembler_bytes // _HELD_SHARE, self._is_hash)
+        sink = _Sink(self._joined, outbox, teller, self._look)
+        same_chain = SameChain(node, self._joined.blockhash, self._is_first)
+        self._readers = [
+            StreamReader(
+                number,
+                stream,
+                node,
+                sink,
+                same_chain,
+                is_one_of_several=len(streams) > 1,
+                assembler_bytes=assembler_bytes // len(streams),
+            )
+            for number, stream in enumerate(streams)
+        ]
+        self._mender = Mender(
+            streams,
+            self._joined,
+            stores_untouched=lambda: self._readers[0].stores_untouched,
+            limit_bytes=min(_REPLAY_BYTES, assembler_bytes),
+        )
+        self._joined.on_short = self._mender.wake
+        self._joined.stores_untouched = lambda: self._readers[0].stores_untouched
+        self._failures: dict[int, BaseException] = {}
         self._stopping = threading.Event()
-        # The first slot that no stream will give, from when on a new one begins somewhere later.
-        self._lost_from: Slot | None = None
-        self._safety = _SAFETY_SLOTS
-        # The server told where to begin: it waits for nothing, and forgets more meanwhile.
-        self._at_once = False
+        self._something = threading.Event()
 
     def stop(self) -> None:
         """From whatever thread or signal."""
         self._stopping.set()
         self._outbox.release()
-        stream = self._stream
-        if stream is not None:
-            stream.close()
+        self._something.set()
+        for reader in self._readers:
+            reader.stop()
 
     def run(self) -> None:
         """Follows until `stop`. Raises what no new connection can mend."""
-        pause = _FIRST_PAUSE_SECONDS
-        said = ""
-        quiet_until = time.monotonic() + _QUIET_SECONDS
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            try:
-                self._follow_once()
-            except StreamRefused as error:
-                said = self._say(said, f"the {self._source.name} refuses us: {error}")
-                pause = _LONGEST_PAUSE_SECONDS
-            except (StreamError, NodeError) as error:
-                text = f"the {self._source.name}: {error}"
-                early = time.monotonic() < quiet_until
-                if early and isinstance(error, (Unreachable, NodeUnreachable)):
-                    self._say(text, text)  # and it is news when it lasts
-                else:
-                    said = self._say(said, text)
-            except AWAY as error:
-                connection.close()
-                said = self._say(said, f"waiting for the database or Redis: {str(error).strip()}")
-            if self._outbox.failure is not None:
-                raise self._outbox.failure
-            if self._at_once:
-                self._at_once = False
-                continue
-            self._outbox.state.connected_since = 0.0
-            if time.monotonic() - began > _HEALTHY_SECONDS:
-                pause, said = _FIRST_PAUSE_SECONDS, ""
-            # Jitter: after a server's restart not all its clients come in the same instant.
-            self._wait(pause * random.uniform(0.5, 1.0))
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-
-    def _wait(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            progress()
-            if self._stopping.wait(min(left, _WAIT_SECONDS)):
-                return
-
-    def _say(self, said: str, text: str) -> str:
-        if not self._stopping.is_set():
-            self._outbox.state.problem = text
-            log.log(logging.DEBUG if text == said else logging.WARNING, "%s", text)
-        return text
-
-    def _follow_once(self) -> None:
-        with allowed(_BEGIN_SECONDS):
-            if self._source.node is not None:
-                chain_identity.check(self._source.node)
-            strict = validator_stores_untouched(self._source.node)
-            if self._assembler is None:
-                self._assembler = self._begin()
-            self._assembler.reconnect(stores_untouched=strict)
-            from_slot = None if self._lost_from is not None else self._assembler.replay_from
-            stream = GeyserStream(
-                self._source.url,
-                token=self._source.token,
-                from_slot=from_slot,
-                on_turn=progress,
-            )
-        self._stream = stream
-        with stream:
-            if self._stopping.is_set():
-                return
-            try:
-                self._read(stream, from_slot)
-            except FromSlotTooOld as error:
-                if from_slot is None:
-                    raise  # it was asked for no slot
-                log.warning("the %s forgot: %s", self._source.name, error)
-                with allowed(_BEGIN_SECONDS):
-                    self._begin_later(error.first_available)
-                self._at_once = True
-
-    def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
-        assert self._assembler is not None
-        feed, admits, hear = self._assembler.feed, self._assembler.admits, self._teller.hear
-        state = self._outbox.state
-        connected = False
-        for update in stream:
-            if not connected:
-                connected, self._safety = True, _SAFETY_SLOTS
-                state.connected_since, state.problem = time.time(), ""
-                begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
-                log.info("connected to the %s, from %s on", self._source.name, begins)
-                with allowed(_BEGIN_SECONDS):
-                    self._learn_where_the_head_is(self._assembler)
-            admitted = True
-            if not isinstance(update, AccountUpdate) or self._lost_from is not None:
-                admitted = admits(update.slot)
-                if admitted and self._lost_from is not None and not isinstance(update, SlotUpdate):
-                    # The slot at which it begins may have begun before.
-                    with allowed(_BEGIN_SECONDS):
-                        self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
-                    self._lost_from = None
-                if admitted and not isinstance(update, AccountUpdate):
-                    hear(update)
-            events = feed(update)
-            for event in events:
-                self._take(event)
-            if events:
+        threads = [
+            threading.Thread(target=self._read, args=(number,), name=f"stream-{number}")
+            for number in range(len(self._readers))
+        ]
+        for thread in threads:
+            thread.daemon = True
+            thread.start()
+        self._mender.start()
+        try:
+            while not self._stopping.is_set():
+                self._something.wait(_TURN_SECONDS)
+                self._something.clear()
+                alive = [r for n, r in enumerate(self._readers) if n not in self._failures]
+                if all(reader.goes_on() for reader in alive):
+                    progress()
+                self._joined.turn()
+                self._look()
                 if self._outbox.failure is not None:
                     raise self._outbox.failure
-                if self._assembler.is_astray:
-                    self._start_over()
-            if not admitted and self._bound.is_contradicted(clock()):
-                # Without a node to ask the next stream is believed.
-                self._heard_at = self._heard_at if self._source.node is not None else 0.0
-                raise Unreachable("it tells of nothing but slots that cannot have been reached")
+                self._see_failures()
+        finally:
+            self.stop()
+            for thread in threads:
+                thread.join()
+            self._mender.stop()
 
-    def _learn_where_the_head_is(self, assembler: Assembler) -> None:
-        """Asked after the stream began: whatever it replays is not newer than what it calls its
-        newest slot. Where it does not say, all of it counts as replayed.
+    def _see_failures(self) -> None:
+        """Raises what ended a reader, unless it is that stream's own fault and others go on."""
+        failures = list(self._failures.values())
+        for failure in failures:
+            if not isinstance(failure, ChainBroken) or len(failures) == len(self._readers):
+                raise failure
 
-        How far the chain can be is the middle of three words, or the lower of two: the stream's,
-        the node's, and what time has passed since the chain was heard.
-        """
-        now, told = clock(), []
-        with contextlib.suppress(StreamError):
-            newest = newest_slot(self._source.url, token=self._source.token)
-            if newest is not None:
-                told.append(newest)
-                assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
-        if self._source.node is not None:
-            with contextlib.suppress(NodeError):
-                told.append(self._source.node.slot("processed"))
-        if self._bound.slot is not None and self._heard_at:
-            told.append(Slot(self._bound.slot + int(_SLOTS_PER_SECOND * (now - self._heard_at))))
-        if len(told) > 1 or not self._heard_at:
-            self._bound.expect(median_low(told) if told else None, now)
+    def _read(self, number: int) -> None:
+        reader = self._readers[number]
+        try:
+            reader.run()
+        except AnotherBlock as error:
+            self._failures[number] = ChainBroken(f"the {reader.name}: {error}")
+        except BaseException as error:
+            self._failures[number] = error
+        finally:
+            failure = self._failures.get(number)
+            if failure is not None:
+                reader.problem, reader.connected_since = str(failure), 0.0
+                if len(self._readers) > 1 and isinstance(failure, ChainBroken):
+                    log.error("the %s is followed no more: %s", reader.name, failure)
+                    self._joined.there(number, False)
+            self._something.set()
+            connection.close()
 
-    def _start_over(self) -> None:
-        """The stream was believed what its chain has not come to: on from what is stored."""
+    def _look(self) -> None:
+        """Which stream leads, and what there is to tell of all."""
+        now, state = time.monotonic(), self._outbox.state
+        there = [reader for reader in self._readers if reader.connected_since]
+        speaking = [reader for reader in there if now - reader.heard_at < SILENT_SECONDS]
+        leader = next(iter(speaking or there), self._readers[0])
+        for reader in self._readers:
+            reader.leads = reader is leader
+        state.connected_since = min((reader.connected_since for reader in there), default=0.0)
+        state.streams, state.streams_connected = len(self._readers), len(there)
+        problems = [reader.problem for reader in self._readers if reader.problem]
+        state.problem = "; ".join(dict.fromkeys(problems))
+
+    def _is_hash(self, value: bytes) -> bool:
+        return any(reader.is_blockhash(value) for reader in self._readers)
+
+    def _is_first(self, number: int) -> bool:
+        """Whether no stream before it in the list is connected, and none was followed yet."""
+        earlier = any(reader.connected_since for reader in self._readers[:number])
+        return not earlier and not self._joined.anyone_is_there()
+
+
+class _Joined:
+    """The Joiner behind a lock; what comes out goes to the outbox. While that is full everybody
+    waits here.
+    """
+
+    def __init__(
+        self, streams: int, outbox: Outbox, limit_bytes: int, is_blockhash: Callable[[bytes], bool]
+    ) -> None:
+        self._joiner = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=is_blockhash)
+        self._outbox = outbox
+        self._lock = threading.RLock()
+        self._there: set[int] = set()
+        self.on_short: Callable[[], None] = lambda: None
+        self.stores_untouched: Callable[[], bool] = lambda: True
+
+    def anyone_is_there(self) -> bool:
+        return bool(self._there)
+
+    def blockhash(self, slot: int) -> str | None:
+        with self._lock:
+            return self._joiner.blockhash(slot)
+
+    def wanted(self) -> list[Slot]:
+        with self._lock:
+            return self._joiner.wanted()
+
+    def there(self, number: int, is_there: bool) -> None:
+        with self._lock:
+            (self._there.add if is_there else self._there.discard)(number)
+            self._deliver(self._joiner.is_there(number, is_there, now=time.monotonic()))
+
+    def closed(self, number: int, event: SlotClosed) -> None:
+        with self._lock:
+            self._joiner.stores_untouched = self.stores_untouched()
+            self._deliver(self._joiner.closed(number, event, now=time.monotonic()))
+            if event.wholeness < Wholeness.EVERY_WRITE:
+                self.on_short()
+
+    def incomplete(self, number: int, event: SlotIncomplete) -> None:
+        with self._lock:
+            self._joiner.stores_untouched = self.stores_untouched()
+            self._deliver(self._joiner.incomplete(number, event, now=time.monotonic()))
+            self.on_short()
+
+    def lost(self, number: int, first: Slot, last: Slot) -> None:
+        with self._lock:
+            now = time.monotonic()
+            self._deliver(self._joiner.lost(number, first, last, "stream_lost", now=now))
+
+    def decided(self, number: int, slot: Slot | None) -> None:
+        with self._lock:
+            self._deliver(self._joiner.decided(number, slot, now=time.monotonic()))
+
+    def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            outcomes, news = self._joiner.replayed(stream, slot, buffers, now=now)
+            self._deliver(outcomes)
+            return news
+
+    def not_mended(self, slot: Slot) -> None:
+        with self._lock:
+            self._deliver(self._joiner.not_mended(slot, now=time.monotonic()))
+
+    def turn(self) -> None:
+        with self._lock:
+            self._deliver(self._joiner.turn(now=time.monotonic()))
+
+    def _deliver(self, outcomes: Iterable[Outcome]) -> None:
         state = self._outbox.state
-        log.warning("the %s told of final slots that are none: begun again", self._source.name)
-        state.head_slot = state.finalized_slot = state.closed_slot = 0
-        self._assembler = None
-        raise Unreachable("the stream went back behind what it called final")
+        for outcome in outcomes:
+            if isinstance(outcome, Lost):
+                log.warning("slots %d to %d did not come whole: %s", outcome.first, outcome.last,
+                            outcome.cause)  # fmt: skip
+                self._outbox.add_lost(outcome)
+                continue
+            closed = outcome.closed
+            self._outbox.add(pack(closed, reason=outcome.reason, source=state.source))
+            state.closed_slot = max(state.closed_slot, closed.slot)
+            if outcome.reason:
+                log.warning("slot %d came without all its account writes", closed.slot)
 
-    def _take(self, event: Event) -> None:
-        state = self._outbox.state
-        match event:
-            case SlotClosed(closed, reason):
-                parcel = pack(closed, reason=reason, source=self._source.name)
-                self._outbox.add(parcel)
-                state.closed_slot = max(state.closed_slot, closed.slot)
-                if reason:
-                    log.warning("slot %d came without all its account writes", closed.slot)
-            case SlotIncomplete(slot, reason):
-                log.warning("slot %d did not come whole: %s", slot, reason)
-                self._outbox.add_lost(Lost(slot, slot, GapStatus.MISSING, reason))
-            case HeadMoved(head, finalized):
-                state.head_slot = head
-                state.heard_at = time.time()
-                self._heard_at = clock()
-                if finalized is not None:
-                    state.finalized_slot = max(finalized, state.finalized_slot)
-            case TooFarAhead(slot):
-                log.warning(
-                    "the %s tells of slot %d, which no chain can have reached by now: ignored",
-                    self._source.name,
-                    slot,
-                )
-            case ChainChanged(slot, parent, expected):
-                raise ChainBroken(
-                    f"block {slot} of the {self._source.name} has parent {parent}, which leaves"
-                    f" out slot {expected}, finalized before: this is another chain, or its node"
-                    " went back. What is stored was left as it is."
-                )
 
-    def _begin(self) -> Assembler:
-        """Where the last follower stopped; at first as far back as the server can go."""
-        resume = archive.resume_slot()
-        if resume is not None:
-            return self._assembler_from(
-                Slot(resume + 1), after_finalized=archive.is_archived(resume)
-            )
-        oldest = first_available(self._source.url, token=self._source.token)
-        if oldest is None or oldest > MOST_SLOT:
-            return Assembler(limit_bytes=self._assembler_bytes, bound=self._bound)
-        return self._assembler_from(oldest)
+class _Sink:
+    """What the readers read, to whoever takes it (stream_reader.Sink)."""
 
-    def _assembler_from(self, begin: Slot, *, after_finalized: bool = False) -> Assembler:
-        return Assembler(
-            begin=begin,
-            after_finalized=after_finalized,
-            limit_bytes=self._assembler_bytes,
-            bound=self._bound,
-        )
+    def __init__(
+        self, joined: _Joined, outbox: Outbox, teller: Teller, look: Callable[[], None]
+    ) -> None:
+        self.state: FollowerState = outbox.state
+        self.closed = joined.closed
+        self.incomplete = joined.incomplete
+        self.lost = joined.lost
+        self._joined = joined
+        self._outbox = outbox
+        self._teller = teller
+        self._look = look
 
-    def _begin_later(self, oldest: Slot | None) -> None:
-        """The server no longer has the slot that we would go on with: what is lost is a gap."""
-        assembler = self._assembler
-        wanted = None if assembler is None else assembler.replay_from
-        if assembler is None or wanted is None:
-            return
-        if oldest is None or not assembler.admits(oldest) or self._safety > _MOST_SAFETY_SLOTS:
-            self._lost_from = wanted
-            return
-        self._give_up(assembler, wanted, Slot(oldest + self._safety))
-        self._safety *= 4
+    def there(self, number: int, is_there: bool) -> None:
+        self._joined.there(number, is_there)
+        self._look()
 
-    def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
-        """Everything below `begin` that the stream did not give is lost to it."""
-        # Before all else, for it may fail, and then all of this is to come again.
-        is_first = archive.bounds() is None and not self._outbox.state.closed_slot
-        for event in assembler.give_up_before(begin, "stream_lost"):
-            self._take(event)
-        if is_first or begin <= wanted:
-            return  # nothing was followed before: this is where it begins
-        log.warning("slots %d to %d are lost to the stream", wanted, begin - 1)
-        self._outbox.add_lost(Lost(wanted, begin - 1, GapStatus.UNKNOWN, "stream_lost"))
+    def moved(self, number: int, event: HeadMoved, decided: Slot | None, *, leads: bool) -> None:
+        state = self.state
+        state.heard_at = time.time()
+        if leads:
+            state.head_slot = event.head
+        if event.finalized is not None:
+            state.finalized_slot = max(event.finalized, state.finalized_slot)
+        if decided is not None:
+            self._joined.decided(number, decided)
+
+    def hear(self, update: Heard) -> None:
+        self._teller.hear(update)
+
+    def check(self) -> None:
+        if self._outbox.failure is not None:
+            raise self._outbox.failure

@@ -36,6 +36,9 @@ class FollowerState:
     closed_slot: int = 0
     waiting_bytes: int = 0
     waiting_slots: int = 0
+    # Of several: how many there are, and how many are connected.
+    streams: int = 1
+    streams_connected: int = 0
     problem: str = ""
     ended_at: float = 0.0
 

@@ -1,5 +1,6 @@
 """The sources that slots come from, and what they are called."""
 
+from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -7,6 +8,15 @@ from django.conf import settings
 
 from upstream.geyser.written_accounts import stores_untouched
 from upstream.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A server of the chain's Geyser stream."""
+
+    name: str
+    url: str
+    token: str
 
 
 @cache
@@ -28,6 +38,22 @@ def validator_stores_untouched(node: Node | None) -> bool:
     return stores_untouched("" if node is None else node.version())
 
 
+def streams() -> list[Stream]:
+    """The streams that are followed, the preferred one first."""
+    urls = settings.UPSTREAM_GEYSER_URL.split(",")
+    tokens = settings.UPSTREAM_GEYSER_TOKEN.split(",")
+    tokens = tokens if len(tokens) == len(urls) else tokens[:1] * len(urls)
+    found: dict[str, Stream] = {}
+    for number, (url, token) in enumerate(zip(urls, tokens, strict=True), start=1):
+        # An address may hold a key in its path: the name is its host alone.
+        name = f"stream of {urlsplit(url).netloc.rpartition('@')[2]}"
+        if any(each.name == name for each in found.values()):
+            name = f"{name} (address {number})"
+        if url:
+            found.setdefault(url, Stream(name, url, token))
+    return list(found.values())
+
+
 def stream_name() -> str:
-    """The stream's host: its address may hold a key in its path."""
-    return f"stream of {urlsplit(settings.UPSTREAM_GEYSER_URL).netloc}"
+    """The streams, for people."""
+    return " and ".join(each.name for each in streams())

@@ -87,6 +87,8 @@ def _chain(now: Readings) -> Iterator[_Value]:
     for gap in chain.gaps:
         yield "tidemark_gaps_open", (gap.store, gap.cause), gap.gaps
         yield "tidemark_gap_slots", (gap.store, gap.cause), gap.slots
+    for store, slots in sorted(chain.given_up.items()):
+        yield "tidemark_gap_slots_given_up", (store,), slots
     yield "tidemark_divergences_open", (), chain.divergences
 
 

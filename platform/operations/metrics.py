@@ -99,8 +99,14 @@ METRICS = {
             _GAUGE,
             "stored against finalized; lacking while nobody knows, as when the stream is silent",
         ),
-        Metric("tidemark_gaps_open", _GAUGE, "open gaps", ("store", "cause")),
-        Metric("tidemark_gap_slots", _GAUGE, "slots in open gaps", ("store", "cause")),
+        Metric("tidemark_gaps_open", _GAUGE, "gaps that can be filled", ("store", "cause")),
+        Metric("tidemark_gap_slots", _GAUGE, "slots in such gaps", ("store", "cause")),
+        Metric(
+            "tidemark_gap_slots_given_up",
+            _GAUGE,
+            "slots that no source has any more, by proof or by decision",
+            ("store",),
+        ),
         Metric("tidemark_divergences_open", _GAUGE, "replays that ended otherwise than the chain"),
         Metric(
             "tidemark_queue_length",

@@ -77,6 +77,13 @@ def _stream_lost(now: Readings) -> Iterator[Finding]:
         yield Finding("", f"The chain is not followed, its source is not connected{why}")
 
 
+def _streams_lacking(now: Readings) -> Iterator[Finding]:
+    if now.chain.stream != "not connected" and (count := now.chain.streams_lacking):
+        verb = "is" if count == 1 else "are"
+        why = f": {now.chain.problem}" if now.chain.problem else "."
+        yield Finding("", f"{grouped(count)} of the streams {verb} not connected{why}")
+
+
 def _gaps_open(now: Readings) -> Iterator[Finding]:
     for store in ("ledger", "archive"):
         old = [each for each in now.chain.gaps if each.store == store and each.old]
@@ -251,6 +258,12 @@ RULES = (
     Rule("stream_silent", CRITICAL, 10, 15, "The stream is silent", _NODE, _GAPS, _stream_silent),
     Rule("stream_lost", CRITICAL, 20, 15, "The stream is lost", _NODE, _GAPS, _stream_lost),
     Rule(
+        *("streams_lacking", WARNING, 60, 60, "A stream of several is lost"),
+        "The chain is followed by the others. Look whether its server answers, and at the"
+        " follower's lines in the log: one of another chain is left out until it starts again.",
+        *(_GAPS, _streams_lacking),
+    ),
+    Rule(
         *("chain_behind", WARNING, 30, 30, "Behind the chain"),
         "Look at the ingest process, the database and the disk: slots come faster than are stored.",
         *(_GAPS, _chain_behind),
@@ -258,8 +271,8 @@ RULES = (
     Rule(
         *("gaps_open", WARNING, 0, 0, "Gaps are open"),
         "They are tried again by themselves, and at once on their page. Nodes of FILL_RPC_URLS fill"
-        " the ledger's; the archive's come from the stream's replay alone: what it has no more"
-        " stays a gap, so acknowledge this.",
+        " the ledger's; the archive's come from the streams' replays alone. What no source has any"
+        " more is taken out of this by itself, once each said so, or by you on its page.",
         *(_GAPS, _gaps_open, _OPEN),
     ),
     Rule(

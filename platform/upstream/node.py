@@ -130,6 +130,20 @@ class Node:
         except Unreadable as fault:
             raise BadBlock(f"{self.name}: block {slot}: {fit(str(fault), 300)}") from None
 
+    def blockhash(self, slot: Slot) -> str:
+        """The hash of the slot's finalized block. Raises SlotNotAvailable, NodeError."""
+        config = {
+            "transactionDetails": "none",
+            "rewards": False,
+            "commitment": "finalized",
+            "maxSupportedTransactionVersion": _NEWEST_VERSION,
+        }
+        found = self.call("getBlock", slot, config)
+        blockhash = found.get("blockhash") if isinstance(found, dict) else None
+        if not isinstance(blockhash, str):
+            raise SlotNotAvailable(0, f"{self.name}: no block for slot {slot}")
+        return fit(blockhash, _LONGEST_TEXT)
+
     def blocks(self, first: Slot, last: Slot) -> list[Slot]:
         """The finalized slots with a block in the range, both ends inclusive, ascending."""
         found = self.call("getBlocks", first, last, {"commitment": "finalized"})

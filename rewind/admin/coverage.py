@@ -13,6 +13,7 @@ from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
+from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import cause_hint
 from historical.admin.gaps import event_in_words, in_words
 from historical.services import overview as ledger_overview
@@ -234,8 +235,11 @@ def _gaps(causes: Any, newest: Any, number: int) -> dict[str, Any]:
             {
                 "gap": gap,
                 "slots": words.grouped(gap.to_slot - gap.from_slot + 1),
-                "hue": "bad" if gap.status == "missing" else "warning",
-                "next_try": words.moment(gap.next_try_at, now, "at once"),
+                "hue": _hue(gap),
+                "state": "cannot be had" if gap.cannot_be_had_at else gap.status,
+                "next_try": "none"
+                if gap.cannot_be_had_at
+                else words.moment(gap.next_try_at, now, "at once"),
                 "opened": words.moment(gap.opened_at, now),
                 "cause": in_words(gap.cause),
                 "hint": cause_hint(gap.cause),
@@ -245,6 +249,12 @@ def _gaps(causes: Any, newest: Any, number: int) -> dict[str, Any]:
         ],
         "more_gaps": words.grouped(number) if number > len(newest) else "",
     }
+
+
+def _hue(gap: SlotGap) -> str:
+    if gap.state is GapState.CANNOT_BE_HAD:
+        return "quiet"
+    return "bad" if gap.status == GapStatus.MISSING else "warning"
 
 
 def _audit() -> dict[str, Any]:

@@ -34,6 +34,7 @@ _STATE_CLASSES = {
     State.SKIPPED: "tm-skip",
     State.MISSING: "tm-h4",
     State.UNKNOWN: "tm-h3",
+    State.CANNOT_BE_HAD: "tm-h4",
     State.UNTOLD: "tm-h2",
     State.OUTSIDE: "tm-out",
 }
@@ -44,6 +45,7 @@ STATE_HINTS = {
     State.SKIPPED: "The leader made no block, which a parent link or a node proves",
     State.MISSING: "A block was made, and it is not here",
     State.UNKNOWN: "Whether a block was made is not known yet",
+    State.CANNOT_BE_HAD: "It is not here, and no source has it any more",
     State.UNTOLD: "Between two imports: nobody has looked. Re-ingest the range to have it",
     State.OUTSIDE: "Not in the range that is kept",
 }

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
 from jsonrpc.wire import Result
@@ -13,17 +14,22 @@ class GapEntry(Result, frozen=True, kw_only=True):
     from_slot: the first of them
     to_slot: the last of them
     status: `missing`, or `unknown` where it cannot be told yet whether the leaders made blocks
+    state: `cannot_be_had` where no source has the slots any more; left out where some may
     """
 
     from_slot: int
     to_slot: int
     status: Literal["missing", "unknown"]
+    state: Literal["cannot_be_had"] | UnsetType = UNSET
 
     @classmethod
-    def of(cls, first: int, last: int, status: str | None) -> "GapEntry":
+    def of(cls, first: int, last: int, status: str | None, is_given_up: bool = False) -> "GapEntry":
         """Of a gap as the table has it."""
         return cls(
-            from_slot=first, to_slot=last, status="missing" if status == "missing" else "unknown"
+            from_slot=first,
+            to_slot=last,
+            status="missing" if status == "missing" else "unknown",
+            state="cannot_be_had" if is_given_up else UNSET,
         )
 
 
@@ -34,6 +40,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     latest_slot: the archive's highest slot; null while nothing is archived
     slot_range: how many slots the window has; null while nothing is archived
     missing_slot_count: how many of them are not archived, and are not known to be skipped
+    cannot_be_had_slot_count: how many of the missing ones no source has any more
     skipped_slot_count: how many of them are known to hold no block
     gap_percent: the share of missing ones among those that are not skipped, in per cent; null where
         there are none of either
@@ -48,6 +55,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     latest_slot: int | None
     slot_range: int | None
     missing_slot_count: int
+    cannot_be_had_slot_count: int
     skipped_slot_count: int
     gap_percent: float | None
     gaps: list[GapEntry] | None

@@ -5,6 +5,7 @@ from rewind.errors import EmptyRange
 from rewind.results.coverage import Coverage, GapEntry
 from rewind.services import filters
 from rewind.store import coverage as store
+from rewind.store import gaps as gap_store
 
 MOST_GAPS = 10_000
 
@@ -35,6 +36,8 @@ def coverage(
         latest_slot=None if found is None else found.latest,
         slot_range=None if found is None else found.latest - found.earliest + 1,
         missing_slot_count=missing,
+        # Asked after it, and gaps may have closed since.
+        cannot_be_had_slot_count=min(missing, _given_up(found)),
         skipped_slot_count=skipped,
         gap_percent=missing / (slots - skipped) * 100 if slots > skipped else None,
         gaps=gaps,
@@ -43,6 +46,10 @@ def coverage(
         filtered_pubkeys=filters.filtered_pubkeys(),
         note=_note(found),
     )
+
+
+def _given_up(found: store.Summary | None) -> int:
+    return 0 if found is None else gap_store.slots_given_up(found.first, found.last)
 
 
 def missing_slots(from_slot: int, to_slot: int, *, limit: int) -> list[GapEntry]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns.gap_life import open_gaps
-from columns.gaps import SlotGap
+from columns.gaps import GapState, SlotGap
 from historical.models import Block
 from historical.models import Gap as LedgerGap
 from historical.store import blocks as ledger
@@ -26,6 +26,7 @@ class State(StrEnum):
     SKIPPED = "skipped"
     MISSING = "missing"
     UNKNOWN = "unknown"
+    CANNOT_BE_HAD = "cannot be had"
     UNTOLD = "not covered"
     OUTSIDE = "outside"
 
@@ -77,7 +78,8 @@ def _archived(granularity: int, changes: int, transactions: int) -> State:
 def _gaps(model: type[SlotGap], window: SlotRange) -> dict[int, tuple[int, State]]:
     found: dict[int, tuple[int, State]] = {}
     for gap in open_gaps(model, window):
-        state = State(str(gap.status))
+        is_wanted = gap.state is GapState.OPEN
+        state = State(str(gap.status)) if is_wanted else State.CANNOT_BE_HAD
         for slot in range(max(gap.from_slot, window.first), min(gap.to_slot, window.last) + 1):
             found[slot] = gap.pk, state
     return found

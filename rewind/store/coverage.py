@@ -22,11 +22,12 @@ class Summary(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A run of slots in open gaps of one status."""
+    """A run of slots in open gaps of one status, which some source may have, or none any more."""
 
     first: int
     last: int
     status: str
+    is_given_up: bool
 
 
 # One statement, so that all of it is of one moment. It reads one row for each 1,000 slots, and the
@@ -67,18 +68,20 @@ FROM edges,
 
 # Gaps that touch are several rows when their causes differ; who asks for slots sees one run.
 _PARTS = """
-SELECT greatest(min(from_slot), %(first)s), least(max(to_slot), %(last)s), status
+SELECT greatest(min(from_slot), %(first)s), least(max(to_slot), %(last)s), status, given_up
 FROM (
     SELECT *, sum(begins) OVER (ORDER BY from_slot) AS number FROM (
-        SELECT from_slot, to_slot, status,
+        SELECT from_slot, to_slot, status, cannot_be_had_at IS NOT NULL AS given_up,
             CASE WHEN lag(to_slot) OVER ascending = from_slot - 1
-                AND lag(status) OVER ascending = status THEN 0 ELSE 1 END AS begins
+                AND lag(status) OVER ascending = status
+                AND (lag(cannot_be_had_at) OVER ascending IS NULL) = (cannot_be_had_at IS NULL)
+                THEN 0 ELSE 1 END AS begins
         FROM rewind_gap
         WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s
         WINDOW ascending AS (ORDER BY from_slot)
     ) AS marked
 ) AS numbered
-GROUP BY number, status ORDER BY 1 LIMIT %(limit)s
+GROUP BY number, status, given_up ORDER BY 1 LIMIT %(limit)s
 """
 
 

@@ -31,8 +31,9 @@ WHERE EXISTS (SELECT FROM rewind_gap WHERE closed_at IS NULL AND from_slot = %(s
 
 
 def lowest_untried(first: int, last: int) -> int | None:
-    """The lowest slot of an open gap in the range that nobody has tried to fill."""
-    found = _open(first, last).filter(tries=0).order_by("from_slot")
+    """The lowest slot of an open gap in the range that nobody has tried to fill, or given up."""
+    untried = _open(first, last).filter(tries=0, cannot_be_had_at__isnull=True)
+    found = untried.order_by("from_slot")
     slot = found.values_list("from_slot", flat=True).first()
     return None if slot is None else max(slot, first)
 
@@ -50,6 +51,19 @@ def run_of(start: int) -> tuple[int, int] | None:
 def unknown_slots(first: int, last: int) -> int:
     """How many slots of the range are in gaps of which it is not known whether a block was made."""
     return sum(slots for status, _, slots in _counted(first, last) if status == "unknown")
+
+
+def slots_given_up(first: int, last: int) -> int:
+    """How many slots of the range are in gaps that no source can fill."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(least(to_slot, %(last)s) - greatest(from_slot, %(first)s) + 1), 0)"
+            "::bigint FROM rewind_gap WHERE closed_at IS NULL AND cannot_be_had_at IS NOT NULL"
+            " AND from_slot <= %(last)s AND to_slot >= %(first)s",
+            {"first": first, "last": last},
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
 
 
 def slots_by_cause(first: int, last: int) -> list[tuple[str, int]]:

@@ -73,6 +73,8 @@ def manage(command: str, tmp_path: Path, **variables: str) -> subprocess.Complet
         ("LOCALNET_RPC_PORT", "65535", "LOCALNET_RPC_PORT=65535: expected 1 to 65534"),
         ("UPSTREAM_RPC_URL", "ws://sekret@host", "UPSTREAM_RPC_URL: expected http://host:port"),
         ("UPSTREAM_GEYSER_URL", "host:10000", "UPSTREAM_GEYSER_URL: expected http://host:port"),
+        ("UPSTREAM_GEYSER_URL", "http://a:1,sekret", "UPSTREAM_GEYSER_URL: expected http://host"),
+        ("UPSTREAM_GEYSER_TOKEN", "a,sekret", "UPSTREAM_GEYSER_TOKEN: expected one token, or"),
         ("FILL_RPC_URLS", "http://a,sekret", "FILL_RPC_URLS: expected http://host:port"),
         ("PROXY_TIMEOUT_SECONDS", "0", "PROXY_TIMEOUT_SECONDS=0: expected 1 to 300"),
     ],

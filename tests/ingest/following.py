@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils import timezone
 
-from ingest.follower import Follower, Source
+from ingest.follower import Follower
 from ingest.outbox import Outbox
 from ingest.services.slots import ingest_waiting
 from ingest.source_lock import SourceLock
+from ingest.sources import Stream
 from ingest.teller import Teller
 from tests.patience import PATIENCE_SECONDS
 from upstream.node import Node
@@ -57,18 +58,19 @@ def worker() -> Iterator[None]:
 def follower(
     geyser_url: str,
     node_url: str | None,
-    *,
+    *more_urls: str,
     limit_bytes: int = 1 << 28,
     node_seconds: float = 30.0,
 ) -> Iterator[Following]:
-    """Follows until the end of the block."""
+    """Follows the stream, and more streams of the chain, until the end of the block."""
     lock = SourceLock(geyser_url)
     wait(lock.take, "the lock that a follower before this one held")
     outbox = Outbox(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
     node = None if node_url is None else Node(node_url, timeout_seconds=node_seconds)
     teller = Teller()
-    source = Source("localnet", geyser_url, "", node)
-    running = Follower(source, outbox, teller, assembler_bytes=1 << 28)
+    streams = [Stream("localnet", geyser_url, "")]
+    streams += [Stream(f"stream {n}", url, "") for n, url in enumerate(more_urls, start=2)]
+    running = Follower(streams, node, outbox, teller, assembler_bytes=1 << 28)
     failure: list[BaseException] = []
 
     def run() -> None:

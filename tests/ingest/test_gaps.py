@@ -1,5 +1,6 @@
 """Gaps: proved skipped, filled from what source can, and told where none could."""
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +21,9 @@ from tests.ingest.handed import hand_over
 from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_archived, no_open_gaps
 from tests.localnet_process import Localnet, free_ports, running_localnet
 from tests.rewind.samples import block
+from tests.upstream.hostile import relay
+from upstream.geyser import schema
+from upstream.geyser.client import first_available
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,27 +51,33 @@ def fill() -> None:
     filling.fill_due_gaps(now=timezone.now)
 
 
-def test_what_a_stream_lost_is_filled_by_its_replay(localnet: Localnet) -> None:
+def test_what_stream_and_replay_left_out_is_filled_when_the_replay_has_it(
+    localnet: Localnet, settings: Any
+) -> None:
+    omitting = threading.Event()
+
+    def twist(_number: int, message: bytes) -> Iterator[bytes]:
+        update = schema.SubscribeUpdate.FromString(message)
+        if not (omitting.is_set() and update.account.slot % 8 == 3):
+            yield message
+
     localnet.call("setFaults", {"replaySlots": 2_000})
-    with worker(), follower(localnet.geyser_url, localnet.url):
-        # Of what a chain starts with nothing may be lost: no transaction tells that it is there.
-        archived_to(0)
-        localnet.call("setFaults", {"losePercent": 4})
-        wait(
-            lambda: (
-                newest_archived() > 10
-                and ArchiveGap.objects.filter(closed_at__isnull=True).exists()
-            ),
-            "a gap",
-        )
-        localnet.call("setFaults", {"losePercent": 0})
-        archived_to(localnet.call("getSlot") + 15)
-    causes = set(ArchiveGap.objects.values_list("cause", flat=True))
-    assert causes & {"writes_missing", "messages_lost"}
-    wait(lambda: fill() or no_open_gaps(), "every gap filled")
+    with relay(localnet.geyser_url, twist) as (url, _), worker():
+        settings.UPSTREAM_GEYSER_URL = url
+        with follower(url, localnet.url):
+            archived_to(0)
+            omitting.set()
+            lacking = ArchiveGap.objects.filter(closed_at__isnull=True, cause="writes_missing")
+            wait(lacking.exists, "a gap")
+            fill()
+            assert lacking.exists(), "the replay left it out as well"
+            omitting.clear()
+            archived_to(localnet.call("getSlot") + 15)
+        wait(lambda: fill() or no_open_gaps(), "every gap filled")
+        name = sources.stream_name()
     is_localnets_chain(localnet)
-    filled = ArchiveGap.objects.exclude(closed_at__isnull=True)
-    assert {gap.closed_by for gap in filled} <= {"localnet", sources.stream_name(), "parent link"}
+    filled = ArchiveGap.objects.filter(cause="writes_missing")
+    assert {gap.closed_by for gap in filled} == {name}
 
 
 def test_what_no_stream_has_any_more_fills_the_ledger_and_stays_a_gap_of_the_archive(
@@ -98,6 +108,35 @@ def test_what_no_stream_has_any_more_fills_the_ledger_and_stays_a_gap_of_the_arc
         assert gap.tries > 0 and gap.next_try_at is not None
         tried = [event for event in gap.history if event["event"] == "tried"]
         assert "has slots from" in tried[-1]["result"]
+
+
+def test_what_every_source_says_to_have_no_more_cannot_be_had(
+    localnet: Localnet, settings: Any
+) -> None:
+    """By the third try, and by proof alone: a stream that does not answer proves nothing."""
+    localnet.call("setFaults", {"replaySlots": 5})
+    localnet.wait_for_slot(200)
+    oldest = first_available(localnet.geyser_url)
+    assert oldest is not None and oldest > 60
+    listed = localnet.call("getBlocks", 40, 60, {"commitment": "finalized"})
+    slot = listed[0]
+    open_gaps(slot, slot, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
+    silent = f"http://127.0.0.1:{free_ports(1)[0]}"
+    settings.UPSTREAM_GEYSER_URL = f"{localnet.geyser_url},{silent}"
+    for _ in range(4):
+        fill()
+    (gap,) = ArchiveGap.objects.all()
+    assert (gap.state, gap.tries) == ("open", 4)
+    settings.UPSTREAM_GEYSER_URL = f"{localnet.geyser_url},{localnet.geyser_url}/"
+    fill()
+    (gap,) = ArchiveGap.objects.all()
+    assert (gap.state, gap.cannot_be_had_by, gap.next_try_at) == ("cannot_be_had", "proof", None)
+    assert gap.history[-1]["result"].count("has slots from") == 2
+    tries = gap.tries
+    filling.fill_due_gaps(now=timezone.now)
+    assert ArchiveGap.objects.get().tries == tries
+    # The node has the block, so that the ledger's gap is closed.
+    assert LedgerGap.objects.get().closed_by == sources.nodes()[0].name
 
 
 def test_unknown_slots_are_told_by_a_nodes_list_alone(localnet: Localnet) -> None:

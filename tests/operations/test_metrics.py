@@ -15,7 +15,7 @@ from ingest.follower_state import FollowerState, publish
 from operations.metrics import METRICS, page
 from operations.models import Alarm, Sample
 from operations.services import watching
-from rewind.services.gaps import open_gap
+from rewind.services.gaps import give_up, open_gap, open_gaps
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -84,6 +84,8 @@ def test_it_tells_the_chain_the_queues_and_who_lives(client: Any) -> None:
     now = timezone.now()
     publish(FollowerState("a", 1.0, heard_at=time.time(), head_slot=9, finalized_slot=7))
     open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now)
+    open_gap(12, 13, status=GapStatus.MISSING, cause="stream_lost", now=now)
+    give_up([open_gaps(12, 13)[0].pk], by="somebody", now=now)
     heartbeats.beat("worker")
     tallies.add({(tallies.ATTEMPTS, "leaders", "sent"): 4, (tallies.SLOTS, "ledger"): 2})
     Alarm.objects.create(name="gaps_open", severity="warning", began_at=now, opened_at=now)
@@ -93,6 +95,7 @@ def test_it_tells_the_chain_the_queues_and_who_lives(client: Any) -> None:
         ("tidemark_following",): 1,
         ("tidemark_head_slot",): 9,
         ("tidemark_gap_slots", "archive", "stream_lost"): 3,
+        ("tidemark_gap_slots_given_up", "archive"): 2,
         ("tidemark_attempts_total", "leaders", "sent"): 4,
         ("tidemark_slots_stored_total", "ledger"): 2,
         ("tidemark_up", "worker"): 1,

@@ -15,7 +15,7 @@ from operations.readings.present import read
 from operations.readings.processes import ProcessReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
-from rewind.services.gaps import open_gap
+from rewind.services.gaps import give_up, open_gap, open_gaps
 from tests.operations.reading import changed, well
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
@@ -157,6 +157,27 @@ def test_a_gap_that_nobody_fills_opens_one_alarm_and_its_end_closes_it() -> None
     assert alarm.text == "1 gap is not filled, about 3 slots (stream_lost)."
     alarms.evaluate(well(now), now=now)
     assert alarms.open_alarms(), "the gap is still there"
+
+
+def test_a_gap_that_cannot_be_had_raises_no_alarm() -> None:
+    now = timezone.now()
+    open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now - timedelta(minutes=3))
+    give_up([gap.pk for gap in open_gaps()], by="somebody", now=now)
+    chain = read(now).chain
+    alarms.evaluate(changed(well(now), chain=chain), now=now)
+    assert not alarms.open_alarms()
+    assert chain.given_up == {"archive": 3, "ledger": 0}
+
+
+def test_one_of_several_streams_that_is_lost_is_told() -> None:
+    now = timezone.now()
+    chain = changed(read(now).chain, stream="following", streams_lacking=1, problem="refused")
+    for after in (0, 30, 61):
+        at = now + timedelta(seconds=after)
+        alarms.evaluate(changed(well(at), chain=chain), now=at)
+    (alarm,) = alarms.open_alarms()
+    assert (alarm.name, alarm.severity) == ("streams_lacking", "warning")
+    assert alarm.text == "1 of the streams is not connected: refused"
 
 
 def test_dead_processes_are_missed_one_by_one_and_what_is_not_known_changes_nothing() -> None:

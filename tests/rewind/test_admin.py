@@ -109,6 +109,34 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     assert "Try again now" not in page
 
 
+@pytest.mark.parametrize(
+    ("path", "services", "model"),
+    [(f"{ADMIN}/gap/", gaps, Gap), ("/admin/historical/gap/", ledger_gaps, LedgerGap)],
+)
+def test_staff_decide_that_a_gap_cannot_be_had(admin_client, empty_ledger, path, services, model):
+    services.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
+    services.open_gap(30, 30, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
+    low, high = services.open_gaps()
+    assert admin_client.get(f"{path}{low.pk}/give-up/").status_code == 405
+    answer = admin_client.post(f"{path}{low.pk}/give-up/", follow=True)
+    assert "1 gap is tried no more" in answer.content.decode()
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.verb, entry.subject_id) == ("decided that it cannot be had", str(low.pk))
+    page = text_of(admin_client, f"{path}{low.pk}/change/")
+    assert "give-up/" not in page and "Try again now" in page
+    listed = text_of(admin_client, path, state="cannot_be_had").partition("<body")[2]
+    assert "10 to 20" in listed
+    assert "10 to 20" not in text_of(admin_client, path, state="open").partition("<body")[2]
+    assert services.due_gaps(now=NOW, limit=9) == [high]
+    order = {"action": "give_up", "_selected_action": [low.pk, high.pk]}
+    assert "1 gap is tried" in admin_client.post(path, order, follow=True).content.decode()
+    assert services.due_gaps(now=NOW, limit=9) == []
+    admin_client.post(f"{path}{high.pk}/retry/")
+    assert [gap.state for gap in services.open_gaps()] == ["cannot_be_had", "open"]
+    assert services.close_range(10, 20, closed_by="a stream", now=NOW) == 11
+    assert model.objects.get(pk=low.pk).state == "closed"
+
+
 def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
     from django.contrib.auth.models import Permission
 
@@ -123,6 +151,7 @@ def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
     gap = gaps.open_gaps()[0]
     assert "Try again now" not in text_of(client, f"{ADMIN}/gap/{gap.pk}/change/")
     assert client.post(f"{ADMIN}/gap/{gap.pk}/retry/").status_code == 403
+    assert client.post(f"{ADMIN}/gap/{gap.pk}/give-up/").status_code == 403
     client.post(f"{ADMIN}/gap/", {"action": "try_again_now", "_selected_action": [gap.pk]})
     assert gaps.open_gaps()[0].next_try_at is None
     assert client.get(f"{ADMIN}/owner/").status_code == 403

@@ -25,6 +25,7 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "latestSlot": None,
         "slotRange": None,
         "missingSlotCount": 0,
+        "cannotBeHadSlotCount": 0,
         "skippedSlotCount": 0,
         "gapPercent": None,
         "gaps": [],

@@ -7,6 +7,8 @@ from threading import Barrier
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from chain.slot_ranges import SlotRange
+from columns import gap_life
 from columns.gaps import GapStatus
 from historical.models import Gap as LedgerGap
 from rewind.errors import SlotConflict
@@ -196,3 +198,34 @@ def test_racing_gaps_and_slots_agree_on_what_is_there(committed):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(run, range(4)))
     assert told() in ([], [(25, 27, MISSING)])
+
+
+def test_what_cannot_be_had_is_carved_out_and_is_no_longer_waited_for(record, rpc):
+    record(block(10), block(30, parent=29))
+    assert resume_slot() == 10
+    window = SlotRange(11, 24)
+    assert gap_life.give_up(Gap, window, by=gap_life.PROOF, why="begins at 25", now=NOW) == 14
+    assert gap_life.give_up(Gap, window, by=gap_life.PROOF, why="begins at 25", now=NOW) == 0
+    states = [(gap.from_slot, gap.to_slot, gap.state) for gap in gaps.open_gaps()]
+    assert states == [(11, 24, "cannot_be_had"), (25, 28, "open"), (29, 29, "open")]
+    event = gaps.open_gaps()[0].history[-1]
+    assert (event["event"], event["result"]) == ("cannot be had", "begins at 25")
+    assert resume_slot() == 24
+    assert [gap.from_slot for gap in gaps.due_gaps(now=NOW, limit=9)] == [29, 25]
+    result = rpc("/rewind", "getRewindCoverage", {"fromSlot": 20})["result"]
+    assert (result["missingSlotCount"], result["cannotBeHadSlotCount"]) == (10, 5)
+    assert result["gaps"] == [
+        {"fromSlot": 20, "toSlot": 24, "status": "unknown", "state": "cannot_be_had"},
+        {"fromSlot": 25, "toSlot": 28, "status": "unknown"},
+        {"fromSlot": 29, "toSlot": 29, "status": "missing"},
+    ]
+
+
+def test_what_cannot_be_had_and_comes_all_the_same_closes(record):
+    record(block(10), block(13, parent=12))
+    gaps.give_up([gap.pk for gap in gaps.open_gaps()], by="somebody", now=NOW)
+    opened(9, 12)  # told again
+    assert {gap.state for gap in gaps.open_gaps(10, 12)} == {"cannot_be_had"}
+    assert gaps.open_gaps(9, 9)[0].state == "open"
+    record(block(12, parent=10))
+    assert told() == [(9, 9, UNKNOWN)]

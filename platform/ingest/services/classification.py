@@ -87,7 +87,9 @@ def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
 
 
 def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:
-    found = model._default_manager.filter(closed_at__isnull=True, status=GapStatus.UNKNOWN)
+    found = model._default_manager.filter(
+        closed_at__isnull=True, cannot_be_had_at__isnull=True, status=GapStatus.UNKNOWN
+    )
     return list(found.order_by("-from_slot")[:_MOST_GAPS])
 
 

@@ -19,8 +19,8 @@ from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
 from ingest.services import classification
 from ingest.services.slots import store_records
-from ingest.services.stream_replay import NoReplay, replay
-from ingest.sources import nodes
+from ingest.services.stream_replay import replay
+from ingest.sources import nodes, streams
 from rewind.errors import BadSlot
 from rewind.models import Gap as ArchiveGap
 from upstream.node import Node, NodeError, NodeUnreachable, SlotNotAvailable
@@ -39,6 +39,9 @@ _GRACE = timedelta(seconds=3)
 _MOST_GAPS = 10
 # Either area's share of a run, but for its last try: together they end before the task must.
 _SECONDS = 45.0
+# What no source has any more is given up at the third try, half a minute after the first: one
+# answer alone may come from a server of several behind an address that began later than others.
+_TRIES_BEFORE_END = 3
 # Blocks of one gap that are asked of a node in one try.
 _MOST_BLOCKS = 200
 _REFUSALS = (BlockConflict, BadLedgerBlock, BadSlot)
@@ -72,6 +75,7 @@ def _claim(model: type[G], now: datetime) -> G | None:
     due = model._default_manager.filter(
         Q(next_try_at__lte=now) | Q(next_try_at__isnull=True, opened_at__lte=now - _GRACE),
         closed_at__isnull=True,
+        cannot_be_had_at__isnull=True,
     )
     gap = due.order_by("-from_slot").select_for_update(skip_locked=True).first()
     if gap is not None:
@@ -83,32 +87,31 @@ def _claim(model: type[G], now: datetime) -> G | None:
 def _try_archive(gap: ArchiveGap, now: Clock) -> None:
     window = SlotRange(gap.from_slot, gap.to_slot)
     results = [_prove_skipped(window, now)]
-    source = "stream"
+    source, gone_below = "stream", 0
     if gap_life.open_gaps(ArchiveGap, window):
-        try:
-            source, filled = replay(window, now=now)
-            results.append(f"{filled} slots of {window.size} came")
-        except NoReplay as error:
-            results.append(str(error))
-    _note(ArchiveGap, gap, source, results, now)
+        found = replay(window, now=now)
+        source, gone_below = found.source, found.gone_below
+        results += found.results
+    _note(ArchiveGap, gap, source, results, gone_below, now)
 
 
 def _try_ledger(gap: LedgerGap, now: Clock) -> None:
     window = SlotRange(gap.from_slot, gap.to_slot)
     results = [_prove_skipped(window, now)]
-    if gap_life.open_gaps(LedgerGap, window):
-        try:
-            _, filled = replay(window, now=now)
-            results.append(f"stream: {filled} slots of {window.size} came")
-        except NoReplay as error:
-            results.append(str(error))
+    gone_below = []
+    if gap_life.open_gaps(LedgerGap, window) and streams():
+        found = replay(window, now=now)
+        gone_below.append(found.gone_below)
+        results += found.results
     source = "stream"
     for node in nodes():
         if not gap_life.open_gaps(LedgerGap, window):
             break
         source = node.name
-        results.append(_fetch(node, window, now))
-    _note(LedgerGap, gap, source, results, now)
+        told, oldest = _fetch(node, window, now)
+        results.append(told)
+        gone_below.append(oldest)
+    _note(LedgerGap, gap, source, results, min(gone_below, default=0), now)
 
 
 def _prove_skipped(window: SlotRange, now: Clock) -> str:
@@ -124,8 +127,16 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
     return ""
 
 
-def _fetch(node: Node, window: SlotRange, now: Clock) -> str:
-    """Blocks of the window that the ledger lacks, from the node, newest first."""
+def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
+    """Blocks of the window that the ledger lacks, from the node, newest first: what came, in words,
+    and the lowest slot whose block the node still has; 0 where it does not say.
+    """
+    try:
+        oldest = int(node.first_available_block())
+    except NodeError as error:
+        return f"{node.name}: {error}", 0
+    if oldest > window.last:
+        return f"{node.name} has blocks from {oldest} on alone", oldest
     lacking = (
         slot
         for gap in reversed(gap_life.open_gaps(LedgerGap, window))
@@ -146,11 +157,15 @@ def _fetch(node: Node, window: SlotRange, now: Clock) -> str:
         except (NodeError, *_REFUSALS) as error:
             problem = f"slot {slot}: {error}"
     told = f"{node.name}: {filled} of {len(wanted)} slots came"
-    return f"{told}; {problem}" if problem else told
+    return (f"{told}; {problem}" if problem else told), oldest
 
 
-def _note(model: type[G], gap: G, source: str, results: list[str], now: Clock) -> None:
-    """The try stands in the history of what is left of the gap."""
+def _note(
+    model: type[G], gap: G, source: str, results: list[str], gone_below: int, now: Clock
+) -> None:
+    """The try stands in the history of what is left of the gap. What lies below `gone_below`, where
+    every source said that it begins later, cannot be had any more.
+    """
     result = "; ".join(filter(None, results))
     pause = min(_FIRST_PAUSE * 2 ** min(gap.tries, 12), _LONGEST_PAUSE)
     for left in gap_life.open_gaps(model, SlotRange(gap.from_slot, gap.to_slot)):
@@ -163,3 +178,6 @@ def _note(model: type[G], gap: G, source: str, results: list[str], now: Clock) -
                 now=now(),
                 next_try_at=now() + pause,
             )
+    gone = SlotRange(gap.from_slot, min(gap.to_slot, gone_below - 1))
+    if gone.size > 0 and gap.tries + 1 >= _TRIES_BEFORE_END:
+        gap_life.give_up(model, gone, by=gap_life.PROOF, why=result[:500], now=now())

@@ -18,8 +18,8 @@ from historical.store import checking as ledger_store
 from ingest.services import classification, ledger_links, tip_ledger
 from ingest.services.order_steps import Asked, Step
 from ingest.services.slots import store_records
-from ingest.services.stream_replay import NoReplay, closed_slots
-from ingest.sources import stream_name
+from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
+from ingest.sources import Stream, streams
 from rewind.errors import BadSlot, SlotConflict
 from rewind.services import slots as archive
 from rewind.services.recording import record_slots
@@ -97,28 +97,33 @@ def _replace(record: SlotRecord, source: str, now: datetime) -> None:
 
 
 def _from_stream(asked: Asked, window: SlotRange, step: Step) -> None:
-    source, came = stream_name(), set[int]()
-    try:
-        for record in _records(window, step):
-            came.add(record.slot)
-            try:
-                _take_from_stream(record, source, asked, step)
-            except _REFUSALS as error:
-                faults = step.archive_faults if asked.archive else step.ledger_faults
-                faults.append(Fault(record.slot, "refused", str(error)[:300]))
-    except NoReplay as error:
-        faults = step.archive_faults if asked.archive else step.ledger_faults
-        faults.append(Fault(window.first, "source_lacks", str(error)[:300]))
+    faults = step.archive_faults if asked.archive else step.ledger_faults
+    came, refusals = set[int](), list[str]()
+    for stream in streams():
+        try:
+            for record in _records(stream, window, step):
+                if record.slot in came:
+                    continue
+                came.add(record.slot)
+                try:
+                    _take_from_stream(record, stream.name, asked, step)
+                except _REFUSALS as error:
+                    faults.append(Fault(record.slot, "refused", str(error)[:300]))
+        except NoReplay as error:
+            refusals.append(str(error))
+            continue
+        break  # the next one is for what this one has no more
+    else:
+        told = "; ".join(refusals) or NO_STREAM
+        faults.append(Fault(window.first, "source_lacks", told[:300]))
         return
     held = {header.slot for header in ledger_store.headers_between(*window)}
     held |= {each.slot for each in archive_store.archived_between(*window)}
-    lacking = sorted(held - came)
-    faults = step.archive_faults if asked.archive else step.ledger_faults
-    faults += [Fault(slot, "source_lacks", source) for slot in lacking]
+    faults += [Fault(slot, "source_lacks", stream.name) for slot in sorted(held - came)]
 
 
-def _records(window: SlotRange, step: Step) -> Iterator[SlotRecord]:
-    for closed in closed_slots(window):
+def _records(stream: Stream, window: SlotRange, step: Step) -> Iterator[SlotRecord]:
+    for closed in closed_slots(stream, window):
         try:
             record = slot_record(closed)
         except Unreadable as error:

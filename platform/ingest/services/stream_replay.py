@@ -1,113 +1,136 @@
-"""A second, short stream: slots that the stream's server still has."""
+"""Slots that the streams' servers still have, stored after the fact."""
 
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
-
-from django.conf import settings
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from historical.errors import BadBlock, BlockConflict
 from ingest.services.slots import store_records
-from ingest.sources import stream_name, upstream_node, validator_stores_untouched
+from ingest.sources import Stream, streams, upstream_node, validator_stores_untouched
 from rewind.errors import BadSlot
+from rewind.services import slots as archive
 from upstream.archives.errors import Unreadable
-from upstream.geyser.assembly import Assembler
-from upstream.geyser.client import GeyserStream, first_available
+from upstream.geyser.client import first_available
 from upstream.geyser.closed_slots import ClosedSlot, slot_record
-from upstream.geyser.errors import StreamError
-from upstream.geyser.events import Event, SlotClosed, SlotIncomplete
-from upstream.head_bound import HeadBound, clock
+from upstream.geyser.errors import FromSlotTooOld, StreamError
+from upstream.geyser.events import SlotClosed
+from upstream.geyser.replays import replayed
 from upstream.node import NodeError
 
 log = logging.getLogger(__name__)
 
-# A replay is as fast as the server; one that takes longer than this is at its own head already.
-_MOST_SECONDS = 30.0
+NO_STREAM = "no stream is followed, and only a stream has account writes"
 _LIMIT_BYTES = 256 * 1_048_576
+# No server's oldest slot is so far above the newest one that is stored: a wrong number proves
+# nothing.
+_MOST_AHEAD_SLOTS = 1_000_000
 
 
 class NoReplay(Exception):
-    """The stream's server cannot give the slots; the text says why."""
-
-
-def replay(window: SlotRange, *, now: Callable[[], datetime]) -> tuple[str, int]:
-    """Slots of the window that the stream's server still has, stored: the source's name, and how
-    many came. Raises NoReplay.
+    """The stream's server cannot give the slots; the text says why. `gone_below` is the slot below
+    which its replay has nothing any more, where the server said so.
     """
-    source = stream_name()
-    return source, _stored(closed_slots(window), source, now)
+
+    def __init__(self, text: str, gone_below: int | None = None) -> None:
+        super().__init__(text)
+        self.gone_below = gone_below
 
 
-def closed_slots(window: SlotRange) -> Iterator[ClosedSlot]:
+@dataclass(slots=True)
+class Replayed:
+    """What the streams' replays brought of some slots. No stream has anything below `gone_below`
+    any more: 0 unless each of them said so.
+    """
+
+    filled: int = 0
+    source: str = "stream"
+    results: list[str] = field(default_factory=list)
+    gone_below: int = 0
+
+
+def replay(window: SlotRange, *, now: Callable[[], datetime]) -> Replayed:
+    """Slots of the window that the streams' servers still have, stored: asked of one stream after
+    the other, until the archive has all.
+    """
+    result, gone = Replayed(), list[int]()
+    asked = streams()
+    bounds = archive.bounds()
+    believed = max(window.last, bounds[1] if bounds else 0) + _MOST_AHEAD_SLOTS
+    if not asked:
+        result.results.append(NO_STREAM)
+    for stream in asked:
+        result.source = stream.name
+        came = 0
+        try:
+            oldest = _oldest(stream, window)
+            gone.append(oldest)
+            for closed in _closed_slots(stream, window, oldest):
+                came += _store(closed, stream.name, now)
+        except NoReplay as error:
+            result.results.append(str(error))
+            if error.gone_below is not None and error.gone_below <= believed:
+                gone.append(error.gone_below)
+        else:
+            result.results.append(f"{stream.name}: {came} slots of {window.size} came")
+        result.filled += came
+        if len(archive.archived_between(*window)) == window.size:
+            break
+    if asked and len(gone) == len(asked):
+        result.gone_below = min(gone)
+    return result
+
+
+def closed_slots(stream: Stream, window: SlotRange) -> Iterator[ClosedSlot]:
     """Slots of the window that the stream's server still has, one after the other as they close.
     Raises NoReplay.
     """
-    if not settings.UPSTREAM_GEYSER_URL:
-        raise NoReplay("no stream is followed, and only a stream has account writes")
-    source = stream_name()
+    yield from _closed_slots(stream, window, _oldest(stream, window))
+
+
+def _oldest(stream: Stream, window: SlotRange) -> int:
+    """Where the server's replay begins; 0 where it does not say. Raises NoReplay where that is
+    above the window.
+    """
     try:
-        oldest = first_available(settings.UPSTREAM_GEYSER_URL, token=settings.UPSTREAM_GEYSER_TOKEN)
-        if oldest is None:
-            raise NoReplay(f"{source} keeps no slots")
-        if oldest > window.last:
-            raise NoReplay(f"{source} has slots from {oldest} on alone")
-        begin = Slot(max(oldest, window.first))
-        yield from _received(begin, Slot(window.last))
+        oldest = first_available(stream.url, token=stream.token)
+    except StreamError as error:
+        raise NoReplay(f"{stream.name}: {error}") from None
+    if oldest is not None and oldest > window.last:
+        raise NoReplay(f"{stream.name} has slots from {oldest} on alone", oldest)
+    return oldest or 0
+
+
+def _closed_slots(stream: Stream, window: SlotRange, oldest: int) -> Iterator[ClosedSlot]:
+    begin = Slot(max(oldest, window.first))
+    try:
+        strict = validator_stores_untouched(upstream_node())
+        for event in replayed(
+            stream.url,
+            stream.token,
+            begin,
+            Slot(window.last),
+            stores_untouched=strict,
+            limit_bytes=_LIMIT_BYTES,
+        ):
+            if isinstance(event, SlotClosed):
+                yield event.closed
+            else:
+                log.debug("slot %d came again without all of it", event.slot)
+    except FromSlotTooOld as error:
+        gone_below = window.last + 1 if error.keeps_none else error.first_available or begin + 1
+        raise NoReplay(f"{stream.name}: {error}", gone_below) from None
     except (StreamError, NodeError) as error:
-        raise NoReplay(f"{source}: {error}") from None
+        raise NoReplay(f"{stream.name}: {error}") from None
 
 
-def _received(begin: Slot, last: Slot) -> Iterator[ClosedSlot]:
-    """The slots as they close: together they may be more than memory holds."""
-    strict = validator_stores_untouched(upstream_node())
-    bound = HeadBound()
-    bound.expect(last, clock())
-    assembler = Assembler(
-        begin=begin, limit_bytes=_LIMIT_BYTES, stores_untouched=strict, bound=bound
-    )
-    came = False
-    with GeyserStream(
-        settings.UPSTREAM_GEYSER_URL, token=settings.UPSTREAM_GEYSER_TOKEN, from_slot=begin
-    ) as stream:
-        timer = threading.Timer(_MOST_SECONDS, stream.close)
-        timer.daemon = True
-        timer.start()
-        try:
-            for update in stream:
-                events = assembler.feed(update)
-                for closed in _within(events, last):
-                    came = True
-                    yield closed
-                if events and assembler.is_decided_to(last):
-                    break
-        except StreamError:
-            if timer.is_alive() and not came:
-                raise  # the server's word, and not our own end
-        finally:
-            timer.cancel()
-    yield from _within(assembler.give_up_before(Slot(last + 1), "messages_lost"), last)
-
-
-def _within(events: list[Event], last: Slot) -> list[ClosedSlot]:
-    for event in events:
-        if isinstance(event, SlotIncomplete) and event.slot <= last:
-            log.debug("slot %d came again without all of it", event.slot)
-    return [
-        event.closed
-        for event in events
-        if isinstance(event, SlotClosed) and event.closed.slot <= last
-    ]
-
-
-def _stored(closed: Iterable[ClosedSlot], source: str, now: Callable[[], datetime]) -> int:
-    stored = 0
-    for each in closed:
-        try:
-            store_records([slot_record(each)], source=source, now=now())
-            stored += each.account_writes is not None
-        except (Unreadable, BadSlot, BadBlock, BlockConflict) as error:
-            log.warning("slot %d came again and is refused: %s", each.slot, error)
-    return stored
+def _store(closed: ClosedSlot, source: str, now: Callable[[], datetime]) -> bool:
+    """Whether the slot was stored with its account writes."""
+    try:
+        store_records([slot_record(closed)], source=source, now=now())
+    except (Unreadable, BadSlot, BadBlock, BlockConflict) as error:
+        log.warning("slot %d came again and is refused: %s", closed.slot, error)
+        return False
+    return closed.account_writes is not None

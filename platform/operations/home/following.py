@@ -88,6 +88,8 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
         )
         for store in ("archive", "ledger")
     ]
+    if given_up := sum(found.given_up.values()):
+        rows.append(("Slots that no source has any more", words.grouped(given_up)))
     rows.append(("Replays as the chain says", _replays()))
     rows.append(("Open divergences", number_word(found.divergences, bad="bad")))
     state = ("none", "good", "")
@@ -104,7 +106,7 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
         "Gaps",
         _lacking(slots, total),
         state,
-        "Slots that ought to be stored and are not; they are asked of nodes again and again.",
+        "Slots that ought to be stored and are not; streams and nodes are asked for them.",
         rows,
         link,
         "Gaps",

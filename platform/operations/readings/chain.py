@@ -18,13 +18,19 @@ NOT_FOLLOWED = "not followed"
 _GAPS = """
 SELECT %s, cause, count(*), sum(to_slot - from_slot + 1),
        count(*) FILTER (WHERE opened_at < %s), min(opened_at)
-FROM {table} WHERE closed_at IS NULL GROUP BY cause
+FROM {table} WHERE closed_at IS NULL AND cannot_be_had_at IS NULL GROUP BY cause
+"""
+_GIVEN_UP = """
+SELECT %s, coalesce(sum(to_slot - from_slot + 1), 0)
+FROM {table} WHERE closed_at IS NULL AND cannot_be_had_at IS NOT NULL
 """
 _TABLES = (("ledger", "historical_gap"), ("archive", "rewind_gap"))
 
 
 class GapCount(msgspec.Struct, frozen=True):
-    """Open gaps of one store with one cause; `old` ones are open for longer than the patience."""
+    """Open gaps of one store with one cause; `old` ones are open for longer than the patience.
+    Those that no source can fill are not among them.
+    """
 
     store: str
     cause: str
@@ -35,7 +41,10 @@ class GapCount(msgspec.Struct, frozen=True):
 
 
 class ChainReading(msgspec.Struct, frozen=True):
-    """`stream` is a StreamState, or NOT_FOLLOWED; `behind` is None while nobody can know it."""
+    """`stream` is a StreamState, or NOT_FOLLOWED; `behind` is None while nobody can know it.
+    `given_up` is how many slots of each store no source has any more, and `streams_lacking` how
+    many of several streams are not connected.
+    """
 
     stream: str
     source: str
@@ -49,6 +58,8 @@ class ChainReading(msgspec.Struct, frozen=True):
     waiting_bytes: int
     gaps: list[GapCount]
     divergences: int
+    given_up: dict[str, int] = {}
+    streams_lacking: int = 0
 
     def open_gaps(self, store: str | None = None) -> int:
         return sum(each.gaps for each in self.gaps if store in (None, each.store))
@@ -59,7 +70,7 @@ class ChainReading(msgspec.Struct, frozen=True):
 
 def read_chain(now: datetime) -> ChainReading:
     newest = newest_slot_or_none()
-    gaps = _gaps(now)
+    gaps, given_up = _gaps(now), _given_up()
     divergences = Divergence.objects.filter(resolved_at__isnull=True).count()
     try:
         state = published()
@@ -79,6 +90,7 @@ def read_chain(now: datetime) -> ChainReading:
             waiting_bytes=0,
             gaps=gaps,
             divergences=divergences,
+            given_up=given_up,
         )
     stream = str(state.stream(now.timestamp()))
     behind = None
@@ -97,6 +109,8 @@ def read_chain(now: datetime) -> ChainReading:
         waiting_bytes=state.waiting_bytes,
         gaps=gaps,
         divergences=divergences,
+        given_up=given_up,
+        streams_lacking=state.streams - state.streams_connected if state.streams > 1 else 0,
     )
 
 
@@ -109,3 +123,10 @@ def _gaps(now: datetime) -> list[GapCount]:
             GapCount(store, cause, gaps, int(slots), old, oldest_at)
             for store, cause, gaps, slots, old, oldest_at in cursor.fetchall()
         ]
+
+
+def _given_up() -> dict[str, int]:
+    parts = " UNION ALL ".join(_GIVEN_UP.format(table=table) for _, table in _TABLES)
+    with connection.cursor() as cursor:
+        cursor.execute(parts, [store for store, _ in _TABLES])
+        return {store: int(slots) for store, slots in cursor.fetchall()}

@@ -104,6 +104,10 @@ class Assembler:
         replay_from = self.replay_from
         return replay_from is not None and replay_from > slot
 
+    def is_blockhash(self, value: bytes) -> bool:
+        """Whether one of the latest blocks has the hash."""
+        return value in self._blockhashes
+
     @property
     def size(self) -> int:
         """Bytes of messages that wait for their slots to close."""
@@ -342,10 +346,13 @@ class Assembler:
             self._forget_between(self._broken.pop(slot), slot)
         if best is None or wholeness < Wholeness.LEDGER:
             overflowed = pending is not None and pending.overflowed
-            yield SlotIncomplete(slot, "buffer_full" if overflowed else last_chance)
+            buffers = () if pending is None else pending.buffers
+            yield SlotIncomplete(slot, "buffer_full" if overflowed else last_chance, buffers)
         else:
+            assert pending is not None
             reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
-            yield SlotClosed(closed_slot(slot, best, wholeness), reason)
+            closed = closed_slot(slot, best, wholeness)
+            yield SlotClosed(closed, reason, wholeness, pending.buffers)
 
     def _forget(self, slot: Slot) -> bool:
         pending = self._pending.pop(slot, None)

@@ -137,7 +137,7 @@ def stream_error(status: transport.GrpcStatus) -> StreamError:
         case transport.INTERNAL if "lagged" in text.lower():
             return Lagged(told)
         case transport.INTERNAL if "from_slot" in text:
-            return FromSlotTooOld(told, None)
+            return FromSlotTooOld(told, None, keeps_none=True)
         case transport.RESOURCE_EXHAUSTED | transport.DATA_LOSS:
             return Lagged(told)
         case (

@@ -17,12 +17,15 @@ class Lagged(StreamError):
 
 class FromSlotTooOld(StreamError):
     """The server no longer has the slot that the stream was to begin with; `first_available` is
-    the oldest it has, None where it keeps none.
+    the oldest it has, None where it does not say, or `keeps_none`.
     """
 
-    def __init__(self, text: str, first_available: Slot | None) -> None:
+    def __init__(
+        self, text: str, first_available: Slot | None, *, keeps_none: bool = False
+    ) -> None:
         super().__init__(text)
         self.first_available = first_available
+        self.keeps_none = keeps_none
 
 
 class StreamRefused(StreamError):

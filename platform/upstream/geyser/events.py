@@ -1,18 +1,23 @@
 """What a stream's messages prove, as the Assembler tells it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chain.units import Slot
 from upstream.geyser.closed_slots import ClosedSlot
+from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 
 
 @dataclass(frozen=True, slots=True)
 class SlotClosed:
-    """A slot is final and its ledger part proved whole; `reason` says why its writes are not."""
+    """A slot is final and its ledger part proved whole; `reason` says why its writes are not.
+    `buffers` are the messages it was made of, one buffer for each connection.
+    """
 
     closed: ClosedSlot
     reason: str = ""
+    wholeness: Wholeness = field(default=Wholeness.LEDGER, compare=False)
+    buffers: tuple[SlotBuffer, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +29,13 @@ class SlotDead:
 
 @dataclass(frozen=True, slots=True)
 class SlotIncomplete:
-    """A block was made and finalized here and not all of it came; `reason` is a cause's word."""
+    """A block was made and finalized here and not all of it came; `reason` is a cause's word.
+    `buffers` are the messages that did.
+    """
 
     slot: Slot
     reason: str
+    buffers: tuple[SlotBuffer, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

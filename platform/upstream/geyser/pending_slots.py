@@ -21,6 +21,11 @@ class PendingSlot:
     def size(self) -> int:
         return self.buffer.size + sum(each.size for each in self.earlier)
 
+    @property
+    def buffers(self) -> tuple[SlotBuffer, ...]:
+        """What came, one buffer for each connection, the earliest first."""
+        return tuple(each for each in (*self.earlier, self.buffer) if each.size)
+
     def set_aside(self) -> None:
         self.earlier = [*self.earlier[-1:], self.buffer]
         self.buffer = SlotBuffer()
@@ -59,7 +64,7 @@ def closed_slot(slot: Slot, buffer: SlotBuffer, wholeness: Wholeness) -> ClosedS
         slot=slot,
         parent_slot=meta.parent_slot,
         blockhash=meta.blockhash,
-        granularity=(Granularity.WRITE if wholeness is Wholeness.EVERY_WRITE else Granularity.SLOT),
+        granularity=(Granularity.WRITE if wholeness >= Wholeness.EVERY_WRITE else Granularity.SLOT),
         meta=meta.packed,
         transactions=[
             buffer.transactions[index].packed for index in range(len(buffer.transactions))

@@ -26,7 +26,8 @@ class Wholeness(IntEnum):
     PARTIAL = 0
     LEDGER = 1  # the block and all its transactions
     LAST_WRITES = 2  # ... and at least the last write of each account
-    EVERY_WRITE = 3
+    EVERY_WRITE = 3  # ... and every write, if a live connection lost nothing in its middle
+    PROVED = 4  # ... and a write of each account that a transaction could write
 
 
 @dataclass(slots=True)
@@ -133,7 +134,9 @@ class SlotBuffer:
         for pubkey in unsigned:
             last.pop(pubkey, None)
             every = every and (pubkey, _UNSIGNED) in present
-        if every and (untouched or (self.live and not stores_untouched)):
+        if every and untouched:
+            return Wholeness.PROVED
+        if every and self.live and not stores_untouched:
             return Wholeness.EVERY_WRITE
         newest = self._newest_writes()
         if all((pubkey, _UNSIGNED) in present for pubkey in unsigned) and all(

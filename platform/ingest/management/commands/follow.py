@@ -14,13 +14,13 @@ from django.utils import timezone
 from access import heartbeats
 from access.outages import AWAY
 from embedded.notify import allowed, progress
-from ingest.errors import WrongChain
-from ingest.follower import ChainBroken, Follower, Source
+from ingest.errors import ChainBroken, WrongChain
+from ingest.follower import Follower
 from ingest.follower_state import FollowerState, publish
 from ingest.node_follower import NodeFollower
 from ingest.outbox import Outbox
 from ingest.source_lock import SecondFollower, SourceLock
-from ingest.sources import stream_name, upstream_node
+from ingest.sources import stream_name, streams, upstream_node
 from ingest.teller import Teller
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _ASSEMBLER_BYTES = 1 << 30
 
 class Command(BaseCommand):
     help = (
-        "Follow the chain: the Geyser stream at UPSTREAM_GEYSER_URL into ledger and archive, or,"
+        "Follow the chain: the Geyser streams at UPSTREAM_GEYSER_URL into ledger and archive, or,"
         " without one, the blocks of the node at UPSTREAM_RPC_URL into the ledger. One process;"
         " a second one waits for the end of the first."
     )
@@ -103,14 +103,10 @@ def _follow_stream(lock: SourceLock, stopping: threading.Event) -> None:
         limit_bytes=settings.FOLLOW_BACKLOG_BYTES,
         now=timezone.now,
     )
-    source = Source(
-        name=stream_name(),
-        url=settings.UPSTREAM_GEYSER_URL,
-        token=settings.UPSTREAM_GEYSER_TOKEN,
-        node=upstream_node(),
-    )
     teller = Teller()
-    follower = Follower(source, outbox, teller, assembler_bytes=_ASSEMBLER_BYTES)
+    follower = Follower(
+        streams(), upstream_node(), outbox, teller, assembler_bytes=_ASSEMBLER_BYTES
+    )
     outbox.start()
     teller.start()
     try:

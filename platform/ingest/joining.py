@@ -1,0 +1,287 @@
+"""Joiner: the slots of one chain from several streams and their replays, each handed on once."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from chain.slot_ranges import SlotRange, subtract
+from chain.units import Slot
+from columns.gaps import GapStatus
+from ingest.errors import AnotherBlock
+from ingest.outbox import Lost
+from upstream.geyser.events import SlotClosed, SlotIncomplete
+from upstream.geyser.pending_slots import closed_slot
+from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+from upstream.geyser.united import best_of_all
+
+# A stream that is further behind than this is not waited for, where what is here has each write
+# that can be proved; where something is missing it is waited for as long as for a replay.
+LAG_SECONDS = 5.0
+SHORT_SECONDS = 45.0
+# Slots that were handed on and are remembered: two hours of mainnet, 3 MB.
+_REMEMBERED = 20_000
+# Receptions of one slot that are kept, of all streams and replays.
+_MOST_PARTS = 8
+
+Outcome: TypeAlias = SlotClosed | Lost
+
+
+class _Settled(NamedTuple):
+    blockhash: str
+    parent: int
+    wholeness: Wholeness
+
+
+@dataclass(slots=True)
+class _Part:
+    """What came of a slot from one stream's server, by one connection or several."""
+
+    stream: int
+    buffer: SlotBuffer
+
+
+@dataclass(slots=True)
+class _Held:
+    """A slot that is final, and not proved to be whole yet."""
+
+    since: float
+    reason: str
+    parts: list[_Part] = field(default_factory=list)
+    heard: set[int] = field(default_factory=set)
+    # Whether a replay may still add to it.
+    mending: bool = True
+    # Of all parts together.
+    best: SlotBuffer | None = None
+    wholeness: Wholeness = Wholeness.PARTIAL
+
+    @property
+    def size(self) -> int:
+        return sum(each.buffer.size for each in self.parts)
+
+    def add(self, stream: int, buffers: Sequence[SlotBuffer]) -> bool:
+        """Whether something came that was not there."""
+        before = self._known()
+        for buffer in buffers:
+            for part in self.parts:
+                # Versions of two servers cannot be compared.
+                together = part.buffer.joined(buffer) if part.stream == stream else None
+                if together is not None:
+                    part.buffer = together
+                    break
+            else:
+                self.parts.append(_Part(stream, buffer))
+        if len(self.parts) > _MOST_PARTS:
+            self.parts.sort(key=lambda each: -each.buffer.size)
+            del self.parts[_MOST_PARTS:]
+        return bool(self._known() - before)
+
+    def _known(self) -> set[object]:
+        found: set[object] = set()
+        for each in self.parts:
+            found |= {(write.pubkey, write.signature) for write in each.buffer.writes.values()}
+            found |= {transaction.signature for transaction in each.buffer.transactions.values()}
+            if each.buffer.meta is not None:
+                found.add(each.buffer.meta.blockhash)
+        return found
+
+
+@dataclass(slots=True)
+class _Stream:
+    """`decided` is the slot up to which the stream will send nothing more."""
+
+    is_there: bool = False
+    decided: int = -1
+
+
+class _Loss(NamedTuple):
+    slots: SlotRange
+    cause: str
+    at: float
+
+
+class Joiner:
+    """Takes what each stream's Assembler says of final slots. A slot goes on as soon as it has
+    every write, from one stream or from several together; one that does not is held while another
+    stream, or a replay, may have the rest: never longer than SHORT_SECONDS, nor in more than
+    `limit_bytes`. Times are seconds of one clock. Not thread-safe.
+    """
+
+    def __init__(
+        self, streams: int, *, limit_bytes: int, is_blockhash: Callable[[bytes], bool]
+    ) -> None:
+        self._streams = [_Stream() for _ in range(streams)]
+        self._limit = limit_bytes
+        self._is_blockhash = is_blockhash
+        # Whether the validators store what a transaction left untouched.
+        self.stores_untouched = True
+        self._held: dict[int, _Held] = {}
+        self._settled: dict[int, _Settled] = {}
+        self._losses: list[_Loss] = []
+
+    def blockhash(self, slot: int) -> str | None:
+        """Of a slot that was handed on lately."""
+        found = self._settled.get(slot)
+        return None if found is None else found.blockhash
+
+    def wanted(self) -> list[Slot]:
+        """Slots that a replay may add to, ascending."""
+        return [
+            Slot(slot)
+            for slot, held in sorted(self._held.items())
+            if held.mending and held.wholeness < Wholeness.EVERY_WRITE
+        ]
+
+    def is_there(self, stream: int, there: bool, *, now: float) -> Iterator[Outcome]:
+        """The stream is connected and of this chain, or no more."""
+        self._streams[stream].is_there = there
+        if not there:
+            yield from self._look_at_all(now)
+
+    def decided(self, stream: int, slot: Slot | None, *, now: float) -> Iterator[Outcome]:
+        """The stream says nothing more of the slot and those below it."""
+        if slot is not None and slot > self._streams[stream].decided:
+            self._streams[stream].decided = slot
+            if self._held or self._losses:
+                yield from self._look_at_all(now)
+
+    def closed(self, stream: int, event: SlotClosed, *, now: float) -> Iterator[Outcome]:
+        """Raises AnotherBlock."""
+        slot, closed = event.closed.slot, event.closed
+        known = self._settled.get(slot)
+        if known is not None:
+            if known.blockhash != closed.blockhash:
+                raise AnotherBlock(slot, closed.blockhash, known.blockhash)
+            if known.wholeness >= event.wholeness:
+                return
+        if slot not in self._held and (
+            event.wholeness is Wholeness.PROVED
+            or (event.wholeness is Wholeness.EVERY_WRITE and not self._others(stream, slot))
+        ):
+            self._remember(event)
+            yield event
+            return
+        yield from self._short(stream, slot, event.reason, event.buffers, now)
+
+    def incomplete(self, stream: int, event: SlotIncomplete, *, now: float) -> Iterator[Outcome]:
+        if event.slot not in self._settled:
+            yield from self._short(stream, event.slot, event.reason, event.buffers, now)
+
+    def lost(
+        self, stream: int, first: int, last: int, cause: str, *, now: float
+    ) -> Iterator[Outcome]:
+        """The stream will not send the slots; others may have them."""
+        self._losses.append(_Loss(SlotRange(first, last), cause, now))
+        of_it = self._streams[stream]
+        of_it.decided = max(of_it.decided, last)
+        yield from self._overdue(now)
+
+    def replayed(
+        self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer], *, now: float
+    ) -> tuple[list[Outcome], bool]:
+        """What a replay of the stream's server had of a slot; and whether that was news."""
+        held = self._held.get(slot)
+        if held is None:
+            return [], False
+        news = held.add(stream, buffers)
+        self._rate(held)
+        return list(self._look(slot, now)), news
+
+    def not_mended(self, slot: Slot, *, now: float) -> Iterator[Outcome]:
+        """No replay will add anything to the slot."""
+        held = self._held.get(slot)
+        if held is not None:
+            held.mending = False
+            yield from self._look(slot, now)
+
+    def turn(self, *, now: float) -> Iterator[Outcome]:
+        """To be called every second or so: what was waited for long enough goes on."""
+        if self._held or self._losses:
+            yield from self._look_at_all(now)
+
+    def _short(
+        self, stream: int, slot: int, reason: str, buffers: Sequence[SlotBuffer], now: float
+    ) -> Iterator[Outcome]:
+        held = self._held.get(slot)
+        is_new = held is None
+        if held is None:
+            held = self._held[slot] = _Held(now, reason)
+        held.heard.add(stream)
+        held.reason = held.reason or reason
+        held.add(stream, buffers)
+        self._rate(held)
+        if is_new and not any(each.live for each in buffers):
+            # It came by a replay alone: the same server has no more than last writes.
+            held.mending = held.wholeness < Wholeness.LAST_WRITES
+        yield from self._look(slot, now)
+        yield from self._within_limit()
+
+    def _rate(self, held: _Held) -> None:
+        held.best, held.wholeness = best_of_all(
+            [each.buffer for each in held.parts],
+            self._is_blockhash,
+            stores_untouched=self.stores_untouched,
+        )
+
+    def _others(self, but: int | None, slot: int, heard: Collection[int] = ()) -> bool:
+        """Whether another stream may still tell of the slot."""
+        return any(
+            each.is_there and each.decided < slot and number != but and number not in heard
+            for number, each in enumerate(self._streams)
+        )
+
+    def _look_at_all(self, now: float) -> Iterator[Outcome]:
+        for slot in sorted(self._held):
+            yield from self._look(slot, now)
+        yield from self._overdue(now)
+
+    def _look(self, slot: int, now: float) -> Iterator[Outcome]:
+        held = self._held[slot]
+        if held.wholeness < Wholeness.PROVED:
+            is_whole = held.wholeness is Wholeness.EVERY_WRITE
+            is_over = now - held.since >= (LAG_SECONDS if is_whole else SHORT_SECONDS)
+            is_mended = is_whole or not held.mending
+            if not is_over and (not is_mended or self._others(None, slot, held.heard)):
+                return
+        yield self._release(slot)
+
+    def _release(self, slot: int) -> Outcome:
+        held = self._held.pop(slot)
+        best, wholeness = held.best, held.wholeness
+        if best is None or wholeness < Wholeness.LEDGER:
+            return Lost(slot, slot, GapStatus.MISSING, held.reason or "messages_lost")
+        reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
+        event = SlotClosed(closed_slot(Slot(slot), best, wholeness), reason, wholeness)
+        self._remember(event)
+        return event
+
+    def _remember(self, event: SlotClosed) -> None:
+        closed = event.closed
+        self._settled[closed.slot] = _Settled(closed.blockhash, closed.parent_slot, event.wholeness)
+        if len(self._settled) > _REMEMBERED:
+            del self._settled[next(iter(self._settled))]
+
+    def _within_limit(self) -> Iterator[Outcome]:
+        """The oldest go first, with what they have."""
+        size = sum(each.size for each in self._held.values())
+        for slot in sorted(self._held):
+            if size <= self._limit:
+                return
+            size -= self._held[slot].size
+            yield self._release(slot)
+
+    def _overdue(self, now: float) -> Iterator[Outcome]:
+        """Lost slots that no other stream will bring."""
+        for loss in list(self._losses):
+            if now - loss.at < SHORT_SECONDS and self._others(None, loss.slots.last):
+                continue
+            self._losses.remove(loss)
+            for part in subtract([loss.slots], self._told_of(loss.slots)):
+                yield Lost(part.first, part.last, GapStatus.UNKNOWN, loss.cause)
+
+    def _told_of(self, slots: SlotRange) -> list[SlotRange]:
+        """Slots that went on, or that those prove skipped, or that are held."""
+        found = [SlotRange(slot, slot) for slot in self._held if slots.first <= slot <= slots.last]
+        for slot, settled in self._settled.items():
+            if settled.parent < slots.last and slot >= slots.first:
+                found.append(SlotRange(settled.parent + 1, slot))
+        return found

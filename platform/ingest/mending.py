@@ -1,0 +1,171 @@
+"""Mender: slots that came short are asked again of the streams' replays, beside the streams."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from chain.units import Slot
+from ingest.sources import Stream
+from upstream.geyser.client import GeyserStream, first_available
+from upstream.geyser.errors import FromSlotTooOld, StreamError
+from upstream.geyser.events import SlotClosed
+from upstream.geyser.replays import replayed
+from upstream.geyser.slot_buffers import SlotBuffer
+
+log = logging.getLogger(__name__)
+
+# A replay that brings nothing new says the same the next time, unless messages get lost on the way
+# at random: so many in a row, of each stream, and the slot is given up.
+_FRUITLESS = 6
+# Between two rounds; after fruitless ones twice as long each time.
+_PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 2.0
+
+
+class Slots(Protocol):
+    """The slots that are held (joining.Joiner), behind a lock; for any thread."""
+
+    def wanted(self) -> list[Slot]:
+        """Slots that a replay may add to, ascending."""
+
+    def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
+        """What a replay of the stream's server had of a slot; whether that was news."""
+
+    def not_mended(self, slot: Slot) -> None:
+        """No replay will add anything to the slot."""
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What was tried for a slot: streams that have it no more, and rounds that brought nothing."""
+
+    gone: set[int] = field(default_factory=set)
+    fruitless: int = 0
+
+
+class Mender:
+    """A thread that asks one replay at a time, of one stream after the other, until the slots are
+    whole or no stream has them any more. `wake` it when a slot came short.
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        slots: Slots,
+        *,
+        stores_untouched: Callable[[], bool],
+        limit_bytes: int,
+    ) -> None:
+        self._streams = streams
+        self._slots = slots
+        self._stores_untouched = stores_untouched
+        self._limit = limit_bytes
+        self._tried: dict[Slot, _Tried] = {}
+        self._round = 0
+        self._something = threading.Event()
+        self._stopping = threading.Event()
+        self._reading: GeyserStream | None = None
+        self._thread = threading.Thread(target=self._run, name="mender", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        self._something.set()
+
+    def stop(self) -> None:
+        """Ends it, also in the middle of a replay."""
+        self._stopping.set()
+        self._something.set()
+        reading = self._reading
+        if reading is not None:
+            reading.close()
+        self._thread.join(timeout=15.0)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._something.wait()
+            self._something.clear()
+            pause = _PAUSE_SECONDS
+            while not self._stopping.is_set() and (wanted := self._slots.wanted()):
+                try:
+                    news = self._ask(wanted)
+                except Exception:
+                    log.exception("slots could not be asked for again")
+                    news = False
+                    self._count_fruitless(wanted)
+                self._give_up(wanted)
+                pause = _PAUSE_SECONDS if news else min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                self._stopping.wait(pause)
+            self._tried.clear()
+
+    def _ask(self, wanted: Sequence[Slot]) -> bool:
+        """One round: what the next stream's replay has of the slots; whether anything was new."""
+        number = self._round % len(self._streams)
+        self._round += 1
+        stream = self._streams[number]
+        try:
+            oldest = first_available(stream.url, token=stream.token)
+            self._are_gone(
+                number, [slot for slot in wanted if oldest is not None and slot < oldest]
+            )
+            left = [slot for slot in wanted if number not in self._of(slot).gone]
+            return bool(left) and self._replay(number, stream, left)
+        except FromSlotTooOld as error:
+            oldest = error.first_available
+            gone = [slot for slot in wanted if oldest is None or slot < oldest]
+            self._are_gone(number, gone)
+            self._count_fruitless([slot for slot in wanted if slot not in gone])
+        except StreamError as error:
+            log.info("the %s cannot be asked again: %s", stream.name, error)
+            self._count_fruitless(wanted)
+        return False
+
+    def _replay(self, number: int, stream: Stream, wanted: Sequence[Slot]) -> bool:
+        log.info("slots %d to %d are asked again of the %s", wanted[0], wanted[-1], stream.name)
+        news: set[Slot] = set()
+        for event in replayed(
+            stream.url,
+            stream.token,
+            wanted[0],
+            wanted[-1],
+            stores_untouched=self._stores_untouched(),
+            limit_bytes=self._limit,
+            opened=self._opened,
+        ):
+            slot = Slot(event.closed.slot) if isinstance(event, SlotClosed) else event.slot
+            if slot in wanted and self._slots.replayed(number, slot, event.buffers):
+                news.add(slot)
+            if self._stopping.is_set():
+                break
+        for slot in wanted:
+            tried = self._of(slot)
+            tried.fruitless = 0 if slot in news else tried.fruitless + 1
+        return bool(news)
+
+    def _opened(self, stream: GeyserStream) -> None:
+        self._reading = stream
+        if self._stopping.is_set():
+            stream.close()
+
+    def _give_up(self, wanted: Sequence[Slot]) -> None:
+        for slot in wanted:
+            tried = self._of(slot)
+            is_gone = len(tried.gone) == len(self._streams)
+            if is_gone or tried.fruitless >= _FRUITLESS * len(self._streams):
+                why = "no stream has it any more" if is_gone else "its replays bring nothing new"
+                log.info("slot %d is not mended: %s", slot, why)
+                self._slots.not_mended(slot)
+
+    def _are_gone(self, number: int, slots: Sequence[Slot]) -> None:
+        for slot in slots:
+            self._of(slot).gone.add(number)
+
+    def _count_fruitless(self, slots: Sequence[Slot]) -> None:
+        for slot in slots:
+            self._of(slot).fruitless += 1
+
+    def _of(self, slot: Slot) -> _Tried:
+        return self._tried.setdefault(slot, _Tried())

@@ -1,0 +1,373 @@
+"""StreamReader: one stream, assembled to final slots, whatever becomes of its connection."""
+
+import contextlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Iterator
+from statistics import median_low
+
+from django.db import connection
+
+from access.outages import AWAY
+from chain.units import Slot
+from ingest import chain_identity
+from ingest.chain_identity import SameChain
+from ingest.errors import ChainBroken
+from ingest.sources import Stream, validator_stores_untouched
+from ingest.stream_sink import Sink
+from rewind.services import slots as archive
+from upstream.geyser.assembly import Assembler
+from upstream.geyser.client import GeyserStream, first_available, newest_slot
+from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
+from upstream.geyser.events import (
+    ChainChanged,
+    Event,
+    HeadMoved,
+    SlotClosed,
+    SlotIncomplete,
+    TooFarAhead,
+)
+from upstream.geyser.updates import AccountUpdate, SlotUpdate
+from upstream.head_bound import MOST_SLOT, HeadBound, clock
+from upstream.node import Node, NodeError, NodeUnreachable
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE_SECONDS = 0.25
+# What comes before the stream: calls to the node and queries, each with a deadline of its own.
+_BEGIN_SECONDS = 120.0
+_WAIT_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 15.0
+# A reader turns at least every second; on a busy machine it may be late.
+_TURN_SECONDS = 5.0
+# A stream that lived this long was healthy: its end is a new story.
+_HEALTHY_SECONDS = 10.0
+# localnet comes up beside its follower: that it does not answer yet is no news.
+_QUIET_SECONDS = 10.0
+# A server forgets its oldest slot while we ask for it: the next time we ask for so many slots
+# later, then for four times as many, and at last for none.
+_SAFETY_SLOTS = 2
+_MOST_SAFETY_SLOTS = 32
+# The slot in the making when a stream begins has a number above the newest processed one, by as
+# many as were skipped between.
+_LIVE_MARGIN_SLOTS = 8
+# A guess at how far a chain has come while nothing was heard: one voice of three, which need not be
+# exact.
+_SLOTS_PER_SECOND = 2.5
+# Slots of a stream whose chain is not known yet: more than come while a node is asked.
+_KEPT_UNPROVED = 63
+
+
+class StreamReader:
+    """`run` until `stop`, in a thread of its own. With `is_one_of_several` a stream's slots count
+    once its blocks are known to be of the chain that is followed.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        stream: Stream,
+        node: Node | None,
+        sink: Sink,
+        same_chain: SameChain,
+        *,
+        is_one_of_several: bool,
+        assembler_bytes: int,
+    ) -> None:
+        self.name = stream.name
+        self.problem = ""
+        # Times of the monotonic clock but for `connected_since`, in Unix seconds; 0 for never.
+        self.connected_since = 0.0
+        self.heard_at = 0.0
+        self.leads = number == 0
+        self.stores_untouched = True
+        self._number = number
+        self._source = stream
+        self._node = node
+        self._sink = sink
+        self._same_chain = same_chain
+        self._is_one_of_several = is_one_of_several
+        self._is_proved = False
+        # Slots that came before it was known which chain they are of.
+        self._unproved: list[SlotClosed | SlotIncomplete] = []
+        self._assembler_bytes = assembler_bytes
+        self._assembler: Assembler | None = None
+        self._bound = HeadBound(gives_way=False)
+        self._chain_heard_at = 0.0
+        self._turned_at = time.monotonic()
+        self._allowed_until = 0.0
+        self._stream: GeyserStream | None = None
+        self._stopping = threading.Event()
+        # The first slot that no stream will give, from when on a new one begins somewhere later.
+        self._lost_from: Slot | None = None
+        self._safety = _SAFETY_SLOTS
+        # The server told where to begin: it waits for nothing, and forgets more meanwhile.
+        self._at_once = False
+
+    def stop(self) -> None:
+        """From whatever thread."""
+        self._stopping.set()
+        stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def goes_on(self) -> bool:
+        """Whether it turned lately, or does what may take longer."""
+        now = time.monotonic()
+        return now - self._turned_at < _TURN_SECONDS or now < self._allowed_until
+
+    def is_blockhash(self, value: bytes) -> bool:
+        """Whether one of the stream's latest blocks has the hash."""
+        assembler = self._assembler
+        return assembler is not None and assembler.is_blockhash(value)
+
+    def run(self) -> None:
+        """Follows until `stop`. Raises what no new connection can mend."""
+        pause = _FIRST_PAUSE_SECONDS
+        said = ""
+        quiet_until = time.monotonic() + _QUIET_SECONDS
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._follow_once()
+            except StreamRefused as error:
+                said = self._say(said, f"the {self.name} refuses us: {error}")
+                pause = _LONGEST_PAUSE_SECONDS
+            except (StreamError, NodeError) as error:
+                text = f"the {self.name}: {error}"
+                early = time.monotonic() < quiet_until
+                if early and isinstance(error, (Unreachable, NodeUnreachable)):
+                    self._say(text, text)  # and it is news when it lasts
+                else:
+                    said = self._say(said, text)
+            except AWAY as error:
+                connection.close()
+                said = self._say(said, f"waiting for the database or Redis: {str(error).strip()}")
+            self._sink.check()
+            if self._at_once:
+                self._at_once = False
+                continue
+            self.connected_since = 0.0
+            self._is_proved = False
+            self._sink.there(self._number, False)
+            if time.monotonic() - began > _HEALTHY_SECONDS:
+                pause, said = _FIRST_PAUSE_SECONDS, ""
+            # Jitter: after a server's restart not all its clients come in the same instant.
+            self._wait(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+    def _turn(self) -> None:
+        self._turned_at = time.monotonic()
+
+    @contextlib.contextmanager
+    def _allowed(self, seconds: float) -> Iterator[None]:
+        """What is done inside may take so long."""
+        self._allowed_until = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._turn()
+            self._allowed_until = 0.0
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            self._turn()
+            if self._stopping.wait(min(left, _WAIT_SECONDS)):
+                return
+
+    def _say(self, said: str, text: str) -> str:
+        if not self._stopping.is_set():
+            self.problem = text
+            log.log(logging.DEBUG if text == said else logging.WARNING, "%s", text)
+        return text
+
+    def _follow_once(self) -> None:
+        with self._allowed(_BEGIN_SECONDS):
+            if self._node is not None:
+                chain_identity.check(self._node)
+            self.stores_untouched = validator_stores_untouched(self._node)
+            if self._assembler is None:
+                self._assembler = self._begin()
+            self._assembler.reconnect(stores_untouched=self.stores_untouched)
+            from_slot = None if self._lost_from is not None else self._assembler.replay_from
+            stream = GeyserStream(
+                self._source.url,
+                token=self._source.token,
+                from_slot=from_slot,
+                on_turn=self._turn,
+            )
+        self._stream = stream
+        with stream:
+            if self._stopping.is_set():
+                return
+            try:
+                self._read(stream, from_slot)
+            except FromSlotTooOld as error:
+                if from_slot is None:
+                    raise  # it was asked for no slot
+                log.warning("the %s forgot: %s", self.name, error)
+                with self._allowed(_BEGIN_SECONDS):
+                    self._begin_later(error.first_available)
+                self._at_once = True
+
+    def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
+        assert self._assembler is not None
+        feed, admits, hear = self._assembler.feed, self._assembler.admits, self._sink.hear
+        connected = False
+        for update in stream:
+            if not connected:
+                connected, self._safety = True, _SAFETY_SLOTS
+                self.connected_since, self.problem = time.time(), ""
+                self._is_there(not self._is_one_of_several)
+                begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
+                log.info("connected to the %s, from %s on", self.name, begins)
+                with self._allowed(_BEGIN_SECONDS):
+                    self._learn_where_the_head_is(self._assembler)
+            admitted = True
+            if not isinstance(update, AccountUpdate) or self._lost_from is not None:
+                admitted = admits(update.slot)
+                if admitted and self._lost_from is not None and not isinstance(update, SlotUpdate):
+                    # The slot at which it begins may have begun before.
+                    with self._allowed(_BEGIN_SECONDS):
+                        self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
+                    self._lost_from = None
+                if admitted and self.leads and not isinstance(update, AccountUpdate):
+                    hear(update)
+            events = feed(update)
+            for event in events:
+                self._take(event)
+            if events:
+                self._sink.check()
+                if self._assembler.is_astray:
+                    self._start_over()
+            if not admitted and self._bound.is_contradicted(clock()):
+                # Without a node to ask the next stream is believed.
+                self._chain_heard_at = self._chain_heard_at if self._node is not None else 0.0
+                raise Unreachable("it tells of nothing but slots that cannot have been reached")
+
+    def _is_there(self, is_proved: bool) -> None:
+        self._is_proved = is_proved
+        self._unproved.clear()
+        self._sink.there(self._number, is_proved)
+
+    def _learn_where_the_head_is(self, assembler: Assembler) -> None:
+        """Asked after the stream began: whatever it replays is not newer than what it calls its
+        newest slot. Where it does not say, all of it counts as replayed.
+
+        How far the chain can be is the middle of three words, or the lower of two: the stream's,
+        the node's, and what time has passed since the chain was heard.
+        """
+        now, told = clock(), []
+        with contextlib.suppress(StreamError):
+            newest = newest_slot(self._source.url, token=self._source.token)
+            if newest is not None:
+                told.append(newest)
+                assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
+        if self._node is not None:
+            with contextlib.suppress(NodeError):
+                told.append(self._node.slot("processed"))
+        if self._bound.slot is not None and self._chain_heard_at:
+            passed = now - self._chain_heard_at
+            told.append(Slot(self._bound.slot + int(_SLOTS_PER_SECOND * passed)))
+        if len(told) > 1 or not self._chain_heard_at:
+            self._bound.expect(median_low(told) if told else None, now)
+
+    def _start_over(self) -> None:
+        """The stream was believed what its chain has not come to: on from what is stored."""
+        state = self._sink.state
+        log.warning("the %s told of final slots that are none: begun again", self.name)
+        state.head_slot = state.finalized_slot = state.closed_slot = 0
+        self._assembler = None
+        raise Unreachable("the stream went back behind what it called final")
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case SlotClosed() | SlotIncomplete():
+                self._slot(event)
+            case HeadMoved(finalized=finalized):
+                self.heard_at = time.monotonic()
+                self._chain_heard_at = clock()
+                decided = None
+                if finalized is not None and self._is_proved and self._assembler is not None:
+                    replay_from = self._assembler.replay_from
+                    decided = None if replay_from is None else Slot(replay_from - 1)
+                self._sink.moved(self._number, event, decided, leads=self.leads)
+            case TooFarAhead(slot):
+                log.warning(
+                    "the %s tells of slot %d, which no chain can have reached by now: ignored",
+                    self.name,
+                    slot,
+                )
+            case ChainChanged(slot, parent, expected):
+                raise ChainBroken(
+                    f"block {slot} of the {self.name} has parent {parent}, which leaves"
+                    f" out slot {expected}, finalized before: this is another chain, or its node"
+                    " went back. What is stored was left as it is."
+                )
+
+    def _slot(self, event: SlotClosed | SlotIncomplete) -> None:
+        if not self._is_proved:
+            self._unproved = [*self._unproved[-_KEPT_UNPROVED:], event]
+            if isinstance(event, SlotIncomplete):
+                return
+            with self._allowed(_BEGIN_SECONDS):
+                if not self._same_chain.is_proved_by(self._number, event.closed):
+                    return
+            log.info("the %s is of the chain that is followed, by block %d",
+                     self.name, event.closed.slot)  # fmt: skip
+            unproved, self._is_proved = self._unproved, True
+            self._unproved = []
+            self._sink.there(self._number, True)
+        else:
+            unproved = [event]
+        for each in unproved:
+            if isinstance(each, SlotClosed):
+                self._sink.closed(self._number, each)
+            else:
+                self._sink.incomplete(self._number, each)
+
+    def _begin(self) -> Assembler:
+        """Where the last follower stopped; at first as far back as the server can go."""
+        resume = archive.resume_slot()
+        if resume is not None:
+            return self._assembler_from(
+                Slot(resume + 1), after_finalized=archive.is_archived(resume)
+            )
+        oldest = first_available(self._source.url, token=self._source.token)
+        if oldest is None or oldest > MOST_SLOT:
+            return Assembler(limit_bytes=self._assembler_bytes, bound=self._bound)
+        return self._assembler_from(oldest)
+
+    def _assembler_from(self, begin: Slot, *, after_finalized: bool = False) -> Assembler:
+        return Assembler(
+            begin=begin,
+            after_finalized=after_finalized,
+            limit_bytes=self._assembler_bytes,
+            bound=self._bound,
+        )
+
+    def _begin_later(self, oldest: Slot | None) -> None:
+        """The server no longer has the slot that we would go on with: what is lost is a gap."""
+        assembler = self._assembler
+        wanted = None if assembler is None else assembler.replay_from
+        if assembler is None or wanted is None:
+            return
+        if oldest is None or not assembler.admits(oldest) or self._safety > _MOST_SAFETY_SLOTS:
+            self._lost_from = wanted
+            return
+        self._give_up(assembler, wanted, Slot(oldest + self._safety))
+        self._safety *= 4
+
+    def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
+        """Everything below `begin` that the stream did not give is lost to it."""
+        # Before all else, for it may fail, and then all of this is to come again.
+        is_first = archive.bounds() is None and not self._sink.state.closed_slot
+        for event in assembler.give_up_before(begin, "stream_lost"):
+            self._take(event)
+        if is_first or begin <= wanted:
+            return  # nothing was followed before: this is where it begins
+        log.warning("slots %d to %d are lost to the %s", wanted, begin - 1, self.name)
+        self._sink.lost(self._number, wanted, Slot(begin - 1))

@@ -1,0 +1,195 @@
+"""The Joiner: what is held, for whom, how long, and what two validators' messages make together."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from chain.blocks import Granularity, SlotRecord
+from chain.units import Slot
+from ingest.errors import AnotherBlock
+from ingest.joining import LAG_SECONDS, SHORT_SECONDS, Joiner, Outcome
+from ingest.outbox import Lost
+from rewind.positions import END_OF_SLOT, START_OF_SLOT, first_signatures, placed
+from tests.ingest.handed import closed
+from tests.rewind.samples import block, key, signature, write
+from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.events import SlotClosed, SlotIncomplete
+from upstream.geyser.pending_slots import closed_slot
+from upstream.geyser.slot_buffers import EVERY_SLOT, SlotBuffer, Wholeness
+from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate, update_of
+
+LEADER = 77
+
+
+def made(slot: int, *, base: int = 1, step: int = 1, fork: int = 0) -> SlotRecord:
+    """A slot of four transactions as a validator tells it that counts writes from `base` on. By
+    place: sysvars 0 to 3, then the fee payer and account 5 for each transaction, the leader 12.
+    """
+    writes = [write(sysvar) for sysvar in EVERY_SLOT]
+    for index in range(4):
+        writes.append(write(index.to_bytes(32), signature(slot, index)))
+        writes.append(write(5, signature(slot, index), lamports=index + 1))
+    writes.append(write(LEADER))
+    numbered = [each._replace(write_version=base + step * n) for n, each in enumerate(writes)]
+    return block(slot, writes=numbered, fork=fork)
+
+
+def buffer_of(record: SlotRecord, *, lacks: Iterable[int] = (), live: bool = True) -> SlotBuffer:
+    """Its messages but for some of the writes, by their place."""
+    messages = closed(record)
+    lacking, buffer = set(lacks), SlotBuffer(live=live)
+    for place, packed in enumerate(messages.account_writes or ()):
+        update = update_of(packed)
+        assert isinstance(update, AccountUpdate)
+        if place not in lacking:
+            buffer.writes[update.pubkey, update.write_version] = update
+            buffer.size += len(packed)
+    for packed in messages.transactions:
+        update = update_of(packed)
+        assert isinstance(update, TransactionUpdate)
+        # Its fee payer is sure to be written; the other one may have been left untouched.
+        buffer.add_transaction(update._replace(untouched=(key(5),)))
+    meta = update_of(messages.meta)
+    assert isinstance(meta, BlockMetaUpdate)
+    buffer.add_meta(meta)
+    return buffer
+
+
+def closing(slot: int, buffer: SlotBuffer, *, stores_untouched: bool = True) -> SlotClosed:
+    """As an Assembler tells it."""
+    wholeness = buffer.wholeness(lambda _: True, stores_untouched=stores_untouched)
+    assert wholeness >= Wholeness.LEDGER
+    reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
+    return SlotClosed(closed_slot(Slot(slot), buffer, wholeness), reason, wholeness, (buffer,))
+
+
+def joiner(streams: int = 2, limit_bytes: int = 1 << 20) -> Joiner:
+    """All of its streams are there."""
+    result = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=lambda _: True)
+    for number in range(streams):
+        assert not list(result.is_there(number, True, now=0.0))
+    return result
+
+
+def told(outcomes: Iterable[Outcome]) -> list[tuple[int, str]]:
+    """(slot, granularity or reason)."""
+    found = []
+    for each in outcomes:
+        if isinstance(each, Lost):
+            found += [(slot, each.cause) for slot in range(each.first, each.last + 1)]
+        else:
+            fine = each.closed.granularity == Granularity.WRITE
+            found.append((each.closed.slot, each.reason or ("write" if fine else "slot")))
+    return found
+
+
+def test_what_is_whole_goes_on_at_once_and_once() -> None:
+    join = joiner()
+    event = closing(9, buffer_of(made(9)))
+    assert told(join.closed(0, event, now=0.0)) == [(9, "write")]
+    assert told(join.closed(1, event, now=0.0)) == []
+    assert join.blockhash(9) == event.closed.blockhash
+
+
+@pytest.mark.parametrize("base", [1, 5_000], ids=["ahead", "behind"])
+def test_two_validators_make_one_whole_slot_in_the_blocks_order(base: int) -> None:
+    join = joiner()
+    one = closing(9, buffer_of(made(9, base=1_000), lacks=[0, 5, 8]))
+    other = closing(9, buffer_of(made(9, base=base, step=3), lacks=[1, 6, 12]))
+    assert told(join.closed(0, one, now=0.0)) == []
+    assert join.wanted() == [9]
+    (outcome,) = join.closed(1, other, now=1.0)
+    assert told([outcome]) == [(9, "write")]
+    assert isinstance(outcome, SlotClosed)
+    record = slot_record(outcome.closed)
+    indexes = first_signatures(each.wire for each in record.transactions)
+    found = {
+        (pubkey, place): each.lamports
+        for (pubkey, place), each in placed(record.account_writes or (), indexes).items()
+    }
+    wanted = {
+        (pubkey, place): each.lamports
+        for (pubkey, place), each in placed(made(9).account_writes or (), indexes).items()
+    }
+    assert found == wanted
+    assert {place for _, place in found} == {START_OF_SLOT, 0, 1, 2, 3, END_OF_SLOT}
+
+
+def test_what_is_short_waits_for_a_replay_and_no_longer_than_a_bound() -> None:
+    join = joiner(1)
+    event = closing(9, buffer_of(made(9), lacks=[6, 8]))
+    assert told(join.closed(0, event, now=0.0)) == []
+    assert told(join.turn(now=SHORT_SECONDS - 1)) == []
+    outcomes, news = join.replayed(0, Slot(9), [buffer_of(made(9), lacks=[8, 10])], now=1.0)
+    assert (told(outcomes), news) == ([], True)
+    assert join.replayed(0, Slot(9), [buffer_of(made(9), lacks=[8, 10])], now=1.0) == ([], False)
+    assert told(join.turn(now=SHORT_SECONDS)) == [(9, "writes_missing")]
+    assert join.wanted() == []
+
+
+def test_what_a_replay_completes_goes_on() -> None:
+    join = joiner(1)
+    list(join.closed(0, closing(9, buffer_of(made(9), lacks=[6, 8])), now=0.0))
+    outcomes, _ = join.replayed(0, Slot(9), [buffer_of(made(9), lacks=[10])], now=1.0)
+    assert told(outcomes) == [(9, "write")]
+
+
+def test_what_no_replay_has_waits_for_the_other_stream_alone() -> None:
+    join = joiner()
+    incomplete = SlotIncomplete(Slot(9), "messages_lost", ())
+    assert told(join.incomplete(0, incomplete, now=0.0)) == []
+    assert told(join.not_mended(Slot(9), now=0.0)) == []
+    assert told(join.decided(1, Slot(8), now=0.0)) == []
+    assert told(join.decided(1, Slot(9), now=0.0)) == [(9, "messages_lost")]
+
+
+def test_a_stream_that_goes_is_not_waited_for() -> None:
+    join = joiner()
+    list(join.closed(0, closing(9, buffer_of(made(9), lacks=[6])), now=0.0))
+    list(join.not_mended(Slot(9), now=0.0))
+    assert told(join.is_there(1, False, now=0.0)) == [(9, "writes_missing")]
+
+
+def test_an_untouched_account_that_only_the_other_stream_has_is_stored() -> None:
+    """Nobody can tell it from one that was not written: both are heard, or the time is over."""
+    join = joiner()
+    join.stores_untouched = False
+    lacking = [7]
+    for slot in (9, 10):
+        event = closing(slot, buffer_of(made(slot), lacks=lacking), stores_untouched=False)
+        assert event.wholeness is Wholeness.EVERY_WRITE
+        assert told(join.closed(0, event, now=0.0)) == []
+    assert join.wanted() == [], "a replay proves no more"
+    (outcome,) = join.closed(1, closing(9, buffer_of(made(9, base=500))), now=1.0)
+    assert isinstance(outcome, SlotClosed)
+    assert len(outcome.closed.account_writes or ()) == len(made(9).account_writes or ())
+    assert told(join.turn(now=LAG_SECONDS)) == [(10, "write")]
+
+
+def test_no_more_is_held_than_the_limit() -> None:
+    size = buffer_of(made(9)).size
+    join = joiner(limit_bytes=3 * size)
+    outcomes: list[Outcome] = []
+    for slot in range(9, 29):
+        event = closing(slot, buffer_of(made(slot), lacks=[6]))
+        outcomes += join.closed(0, event, now=0.0)
+        assert len(join.wanted()) <= 3
+    assert [slot for slot, _ in told(outcomes)] == list(range(9, 26))
+
+
+def test_a_range_that_one_stream_lost_is_a_gap_only_where_no_other_brings_it() -> None:
+    join = joiner()
+    assert told(join.lost(0, 5, 12, "stream_lost", now=0.0)) == []
+    list(join.closed(1, closing(9, buffer_of(made(9))), now=0.0))
+    lost = [(slot, "stream_lost") for slot in range(5, 13) if slot != 9]
+    assert told(join.decided(1, Slot(12), now=0.0)) == lost
+    assert told(join.lost(0, 20, 21, "stream_lost", now=0.0)) == []
+    late = told(join.turn(now=SHORT_SECONDS))
+    assert late == [(20, "stream_lost"), (21, "stream_lost")]
+
+
+def test_another_block_of_a_slot_is_another_chain() -> None:
+    join = joiner()
+    list(join.closed(0, closing(9, buffer_of(made(9))), now=0.0))
+    with pytest.raises(AnotherBlock, match="another chain"):
+        list(join.closed(1, closing(9, buffer_of(made(9, fork=1))), now=0.0))
