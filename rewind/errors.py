@@ -288,6 +288,7 @@ class StateNotRecorded(SlotInArchiveGap):
 
     def __init__(self, slot: int, earliest: Slot, pubkeys: list[Pubkey]) -> None:
         self._pubkeys = pubkeys
+        self.pubkeys = frozenset(pubkeys)
         super().__init__(
             slot,
             Slot(0),
@@ -332,6 +333,10 @@ class BadSlot(Exception):
 
 class SlotConflict(BadSlot):
     """A slot that contradicts what is archived: another block, or a chain that leaves it out."""
+
+
+class BadBuild(Exception):
+    """A file that is no build of a program, or slots that another build has."""
 
 
 class BadBaseline(Exception):
