@@ -158,7 +158,7 @@ class TooManySnapshots(InvalidParams):
 
 
 class SnapshotsTooLarge(InvalidParams):
-    """The accounts to be shown hold more data than one answer may: ask for fewer of them."""
+    """The accounts that are asked for hold more data than one answer may: ask for fewer."""
 
     reason = "snapshots_too_large"
 

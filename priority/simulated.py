@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
@@ -27,6 +28,8 @@ class FlatAccount(Result, frozen=True, kw_only=True):
     data: its data as text in the encoding that was asked for; an object where it was parsed
     executable: whether it is a program
     rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
+    data_omitted: how many bytes of data it has, where `data` is empty because nobody asked for the
+        account and the answer has no room for it; left out elsewhere
     """
 
     lamports: int
@@ -34,6 +37,7 @@ class FlatAccount(Result, frozen=True, kw_only=True):
     data: str | ParsedData
     executable: bool
     rent_epoch: int
+    data_omitted: int | UnsetType = UNSET
 
 
 class ShownAccount(FlatAccount, frozen=True, kw_only=True):

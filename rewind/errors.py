@@ -47,6 +47,22 @@ class BadOverride(InvalidParams):
         super().__init__(f"Invalid params: {text}", at=at, **data)
 
 
+class OverrideWithoutEffect(InvalidParams):
+    """An override, or an entry of `overrideLoads`, that the simulation cannot take notice of; the
+    text says which and why.
+    """
+
+    reason = "override_without_effect"
+
+    def __init__(self, pubkey: Pubkey, why: str, at: str) -> None:
+        super().__init__(
+            f"Invalid params: the override of {pubkey} can have no effect: {why}",
+            at=f"{at}.{pubkey}",
+            pubkey=str(pubkey),
+        )
+        self.pubkey = pubkey
+
+
 class IndexOutOfRange(InvalidParams):
     """The slot's block has no transaction of that index."""
 
@@ -272,6 +288,7 @@ class StateNotRecorded(SlotInArchiveGap):
 
     def __init__(self, slot: int, earliest: Slot, pubkeys: list[Pubkey]) -> None:
         self._pubkeys = pubkeys
+        self.pubkeys = frozenset(pubkeys)
         super().__init__(
             slot,
             Slot(0),
@@ -316,6 +333,10 @@ class BadSlot(Exception):
 
 class SlotConflict(BadSlot):
     """A slot that contradicts what is archived: another block, or a chain that leaves it out."""
+
+
+class BadBuild(Exception):
+    """A file that is no build of a program, or slots that another build has."""
 
 
 class BadBaseline(Exception):

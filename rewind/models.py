@@ -153,6 +153,42 @@ class Baseline(models.Model):
         return f"baseline of slot {self.slot}"
 
 
+class ProgramBuild(models.Model):
+    """A build of a program and the slots in which it ran, given by the operator."""
+
+    class Loader(models.IntegerChoices):
+        DEPRECATED = 1, "BPFLoader1"
+        FINAL = 2, "BPFLoader2"
+        UPGRADEABLE = 3, "BPFLoaderUpgradeable"
+
+    program = PubkeyColumn(max_length=32)
+    code_key = PubkeyColumn(
+        max_length=32, help_text="Where an upgradeable program has its code; else the program"
+    )
+    loader = models.SmallIntegerField(choices=Loader.choices)
+    from_slot = SlotColumn(help_text="The first slot in which it was called")
+    to_slot = SlotColumn(null=True, help_text="The last one; none: it still is")
+    size = models.IntegerField()
+    digest = HashColumn(max_length=32, help_text="SHA-256 of the ELF file")
+    code = PackedDataColumn()
+    source = models.TextField()
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["program", "-from_slot"]
+        indexes = [models.Index(fields=["code_key"], name="rewind_builds_by_code")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(to_slot__isnull=True) | Q(to_slot__gte=models.F("from_slot")),
+                name="a_build_ends_after_it_began",
+            ),
+            models.UniqueConstraint(fields=["program", "from_slot"], name="one_build_at_a_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"build of {self.program} from slot {self.from_slot}"
+
+
 class ArchiveState(models.Model):
     """The one row of what the archive as a whole remembers."""
 

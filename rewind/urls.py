@@ -11,5 +11,10 @@ from rewind.methods.table import methods
 __all__ = ["accounts", "changes", "coverage", "jobs", "simulation", "urlpatterns"]
 
 urlpatterns = [
-    path("rewind", RpcEndpoint.as_view(methods=methods, terms=Terms("rewind", ARCHIVE))),
+    path(
+        "rewind",
+        RpcEndpoint.as_view(
+            methods=methods, terms=Terms("rewind", ARCHIVE, large_scope="simulate")
+        ),
+    ),
 ]

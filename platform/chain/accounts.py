@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+# The most data that an account of the chain has.
+MOST_ACCOUNT_BYTES = 10 * 1024 * 1024
+
 
 class AccountWrite(NamedTuple):
     """One account as a write left it: pubkey and owner of 32 bytes, lamports, rent_epoch a u64.

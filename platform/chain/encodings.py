@@ -1,8 +1,9 @@
-"""Bytes as text: base58 and base64, both ways."""
+"""Bytes as text: base58 and base64, both ways; and zstd frames unpacked."""
 
 import binascii
 from functools import lru_cache
 
+import zstandard
 from solders.signature import Signature
 
 # 58**86 < 2**504, so any 86 base58 digits fit a 64-byte signature, whose text form solders makes
@@ -13,6 +14,9 @@ _LEAF: int = 58**_LEAF_DIGITS
 _LEAF_FILL = 2 * _LEAF
 _LEAF_FILL_DIGIT = "3"
 _PADDING = bytes(64)
+# Four bytes of zstd can stand for 128 KiB: what is read at once bounds what comes out of it.
+_ZSTD_STEP = 256
+_MOST_ZSTD_WINDOW = 1 << 27
 
 
 def b58encode(data: bytes) -> str:
@@ -49,6 +53,29 @@ def b64decode(text: str) -> bytes:
     if b64encode(data) != text:
         raise ValueError("not canonical base64")
     return data
+
+
+def unzstd(packed: bytes, *, most: int) -> bytes:
+    """What one zstd frame unpacks to; ValueError where it is none, is cut off, is followed by
+    other bytes, or unpacks to more than `most` bytes.
+    """
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_MOST_ZSTD_WINDOW).decompressobj()
+    pieces, size = [], 0
+    try:
+        for at in range(0, len(packed), _ZSTD_STEP):
+            if unpacker.eof:
+                break
+            pieces.append(unpacker.decompress(packed[at : at + _ZSTD_STEP]))
+            size += len(pieces[-1])
+            if size > most:
+                raise ValueError(f"it unpacks to more than {most} bytes")
+    except zstandard.ZstdError:
+        raise ValueError("not zstd") from None
+    if not unpacker.eof:
+        raise ValueError("the zstd frame is cut off")
+    if unpacker.unused_data or at + _ZSTD_STEP < len(packed):
+        raise ValueError("more than one zstd frame")
+    return b"".join(pieces)
 
 
 def _digits(value: int, leaves: int) -> str:

@@ -35,6 +35,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Archived slots", "rewind", "archivedslot", "inventory_2"),
             _list("Imports", "historical", "import", "file_open"),
             _list("Baselines", "rewind", "baseline", "photo_camera"),
+            _list("Program builds", "rewind", "programbuild", "memory"),
             _list("Filtered owners", "rewind", "owner", "filter_alt"),
             _list("Filtered accounts", "rewind", "filteredpubkey", "filter_list"),
             _list("Simulation jobs", "rewind", "simulationjob", "science"),

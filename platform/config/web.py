@@ -36,14 +36,16 @@ def worker(
     workers: int, progress: Callable[[], None] | None = None, load: Load | None = None
 ) -> Worker:
     """One process's worker."""
+    lanes = edge.Lanes()
     return Worker(
         application,
-        lane_of=edge.Lanes().of,
+        lane_of=lanes.of,
         limits=limits(workers),
         refuse=edge.refuse,
         at_once=edge.at_once(application),
         on_progress=progress,
         load=load,
+        large=edge.large_bodies(lanes),
     )
 
 

@@ -3,10 +3,23 @@
 from django.conf import settings
 from django.http import HttpRequest
 
+from access.callers import Caller
 from gateway.refusals import BodyTooLarge, BodyUnreadable, ContentTypeUnsupported
+from gateway.terms import Terms
 
 
-def read_body(request: HttpRequest) -> bytes:
+def may_send_large(caller: Caller, terms: Terms) -> bool:
+    """Whether the caller's key may send the endpoint a body above MAX_BODY."""
+    wanted = {terms.scope, terms.large_scope}
+    return bool(terms.large_scope) and caller.key_id is not None and wanted <= caller.scopes
+
+
+def larger_of(terms: Terms) -> tuple[str, int] | None:
+    """The scope that a body above MAX_BODY takes, and how large it may be; None where none may."""
+    return (terms.large_scope, settings.MAX_LARGE_BODY) if terms.large_scope else None
+
+
+def read_body(request: HttpRequest, caller: Caller, terms: Terms) -> bytes:
     """The bytes. Raises ContentTypeUnsupported, BodyTooLarge (before reading, where the length is
     announced) and BodyUnreadable.
     """
@@ -19,13 +32,16 @@ def read_body(request: HttpRequest) -> bytes:
         raise ContentTypeUnsupported(f"{content_type}, encoded as {coding}")
     length: str = meta.get("CONTENT_LENGTH") or ""
     maximum: int = settings.MAX_BODY
+    larger = larger_of(terms)
+    if may_send_large(caller, terms):
+        maximum, larger = max(maximum, settings.MAX_LARGE_BODY), None
     try:
         if length:
             if not length.isdecimal():
                 raise BodyUnreadable
             announced = int(length[:20])
             if announced > maximum:
-                raise BodyTooLarge(maximum, announced)
+                raise BodyTooLarge(maximum, announced, larger)
             body: bytes = meta["wsgi.input"].read(announced)
             if len(body) < announced:
                 raise BodyUnreadable
@@ -37,7 +53,7 @@ def read_body(request: HttpRequest) -> bytes:
     except OSError:
         raise BodyUnreadable from None
     if len(body) > maximum:
-        raise BodyTooLarge(maximum, None)
+        raise BodyTooLarge(maximum, None, larger)
     return body
 
 

@@ -4,16 +4,22 @@ threads answer a request, and what is answered whatever the threads do.
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
-from django.db import connections
+from django.db import close_old_connections, connections
 
+from access.errors import KeyRefused
 from gateway.addresses import client_address
 from gateway.answers import Answer
+from gateway.authentication import caller_of
+from gateway.bodies import larger_of, may_send_large
+from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
+from gateway.permissions import require_standing, right_missing
 from gateway.refusals import (
     BodyTooLarge,
     ContentTypeUnsupported,
@@ -32,7 +38,9 @@ from gateway.refusals import (
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
 from gateway.terms import Face
+from gateway.wsgi import close_lost_connection
 from webserver.lanes import Lane
+from webserver.large_bodies import LargeBodies
 from webserver.requests import Request
 from webserver.responses import Headers, Refused, Response
 
@@ -48,7 +56,6 @@ _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
     Refused.HOST_REQUIRED: HostRequired,
     Refused.HEAD_TIMEOUT: RequestTimedOut,
     Refused.BODY_TIMEOUT: RequestTimedOut,
-    Refused.BODY_TOO_LARGE: lambda: BodyTooLarge(settings.MAX_BODY, None),
     Refused.MULTIPART: lambda: ContentTypeUnsupported("multipart"),
     Refused.HEAD_TOO_LARGE: HeadTooLarge,
     Refused.TOO_MANY_CONNECTIONS: TooManyConnections,
@@ -60,7 +67,10 @@ _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
 
 def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
     """A refusal in the form of every other: a JSON-RPC error for a POST, else `{"error": …}`."""
-    error = _REFUSALS[why]()
+    if why is Refused.BODY_TOO_LARGE:
+        error: Refusal = _too_large(request)
+    else:
+        error = _REFUSALS[why]()
     is_post = request is not None and request.method == "POST"
     content_type, body = body_of(error, Face.JSON_RPC if is_post else Face.WORD)
     told = None if request is None else request.header(b"x-request-id")
@@ -72,6 +82,23 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
         headers=headers_of(error),
     )
     return error.status, list(answer.headers.items()), body
+
+
+def _too_large(request: Request | None) -> BodyTooLarge:
+    view = None if request is None else _view_of(request)
+    larger = None if view is None else larger_of(view.terms)
+    found = None if request is None or request.length < 0 else request.length
+    return BodyTooLarge(settings.MAX_BODY, found, larger)
+
+
+def _view_of(request: Request) -> Any:
+    """The endpoint that the request's path leads to, None where there is none."""
+    match = endpoint_at(_decoded(request.path))
+    return None if match is None else match.func
+
+
+def _decoded(path: str) -> str:
+    return unquote_to_bytes(path).decode("latin-1") if "%" in path else path
 
 
 def at_once(application: Any) -> Callable[[Request], Response | None]:
@@ -125,20 +152,58 @@ class Lanes:
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and who is asking, by key or address."""
-        path = request.path
-        if "%" in path:
-            path = unquote_to_bytes(path).decode("latin-1")
+        path = _decoded(request.path)
         match = endpoint_at(path)
         if match is None or is_page(match.func, request.method):
             return self.pages, b""
         if request.method != "POST":
             return self.quick, b""
+        if len(request.body) > settings.MAX_BODY:
+            # Only dear methods take it, and looking through all of it would hold up the loop.
+            return self.dear, _holder(request, address)
         dear, asking = _patterns()
         if path == "/" or asking.search(request.body):
             return self.node, _holder(request, address)
         if dear.search(request.body):
             return self.dear, _holder(request, address)
         return self.quick, b""
+
+
+def large_bodies(lanes: Lanes) -> LargeBodies:
+    """The bodies above MAX_BODY of keys that may send them: two at a time of one key, four of all
+    keys, and a call that takes one needs some eight times its bytes while it runs.
+    """
+    return LargeBodies(
+        maximum=settings.MAX_LARGE_BODY,
+        of_holder=2 * settings.MAX_LARGE_BODY,
+        of_all=4 * settings.MAX_LARGE_BODY,
+        lane=lanes.quick,
+        serves=_takes_large,
+        holder_of=_sender_of_large,
+    )
+
+
+def _takes_large(request: Request) -> bool:
+    view = _view_of(request)
+    return request.method == "POST" and view is not None and bool(view.terms.large_scope)
+
+
+def _sender_of_large(request: Request, address: str) -> bytes | None:
+    """In a thread: the key that sends the body, None where there is none that may."""
+    close_lost_connection()
+    try:
+        meta = request.environ((address, 0), _ADDRESS)
+        caller = caller_of(meta, now=datetime.now(UTC))
+        view = _view_of(request)
+        require_standing(ALL_IN_ONE, caller, view.terms, client_address(meta))
+        methods = [method.name for method in view.methods if method.takes_large]
+        refusals = [right_missing(caller, view.terms, name) for name in methods]
+    except (KeyRefused, Refusal):
+        return None
+    finally:
+        close_old_connections()
+    may = may_send_large(caller, view.terms) and None in refusals
+    return b"%d" % caller.key_id if may and caller.key_id is not None else None
 
 
 def _holder(request: Request, address: str) -> bytes:

@@ -24,7 +24,7 @@ from gateway.hosts import ALL_IN_ONE, Host
 from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
-from gateway.refusals import NotAllowed, Refusal, body_of, headers_of, status_of
+from gateway.refusals import BodyTooLarge, NotAllowed, Refusal, body_of, headers_of, status_of
 from gateway.routes import is_page
 from gateway.terms import Face, Terms
 from gateway.throttles import refusal_of, take, take_each
@@ -121,7 +121,7 @@ class RpcEndpoint(Endpoint):
         """
         self._caller = caller
         if self._calls is None:
-            self._calls = self._read()
+            self._calls = self._read(caller)
         if is_narrow(caller, self.terms):
             self._calls = _with_rights(self._calls, caller, self.terms)
 
@@ -151,13 +151,17 @@ class RpcEndpoint(Endpoint):
             return caller.key_id
         return getattr(self.refusal, "key_id", None)
 
-    def _read(self) -> "rpc.Requests | RpcError":
-        body = read_body(self.request)
+    def _read(self, caller: Caller) -> "rpc.Requests | RpcError":
+        body = read_body(self.request, caller, self.terms)
         try:
             calls = rpc.read(body, max_batch=settings.MAX_BATCH)
         except RpcError as error:
             return error
         self._method = "batch" if calls.batch else calls.items[0].method
+        if len(body) > settings.MAX_BODY:
+            method = None if calls.batch else self.methods.get(self._method)
+            if method is None or not method.takes_large:
+                raise BodyTooLarge(settings.MAX_BODY, len(body))
         return calls
 
     def _price(self, request: rpc.Request) -> int:

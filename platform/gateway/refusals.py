@@ -61,14 +61,24 @@ class NotAllowed(Refusal):
 
 
 class BodyTooLarge(Refusal):
-    """The body is above the maximum."""
+    """The body is above the maximum. Where a path takes larger ones, `largerScope` is the scope
+    that a key needs for that, and `largerMaximum` what it may send.
+    """
 
     status = 413
     reason = "body_too_large"
 
-    def __init__(self, maximum: int, found: int | None) -> None:
-        data = {"maximum": maximum} if found is None else {"maximum": maximum, "found": found}
-        super().__init__(f"Body too large: the maximum is {maximum} bytes", data=data)
+    def __init__(
+        self, maximum: int, found: int | None, larger: tuple[str, int] | None = None
+    ) -> None:
+        data: dict[str, Any] = {"maximum": maximum}
+        text = f"Body too large: the maximum is {maximum} bytes"
+        if found is not None:
+            data["found"] = found
+        if larger is not None:
+            data["largerMaximum"], data["largerScope"] = larger[1], larger[0]
+            text += f", and {larger[1]} for a call with overrides and a key of scope `{larger[0]}`"
+        super().__init__(text, data=data)
 
 
 class BodyUnreadable(Refusal):

@@ -22,7 +22,8 @@ class Terms:
     """`scope` is the key's right that the endpoint asks for (empty: none), `hosts` the tier hosts
     that serve it (gateway.hosts has the sets), `quota` the bucket that a call takes from beside
     `requests`. `scopes` and `quotas` name the methods that ask for another right, and that take
-    from another bucket: {method: scope}, {method: quota}.
+    from another bucket: {method: scope}, {method: quota}. With `large_scope` a key that has this
+    right too may send bodies above MAX_BODY to the methods that take them.
     """
 
     scope: str
@@ -32,3 +33,4 @@ class Terms:
     face: Face = Face.JSON_RPC
     scopes: Mapping[str, str] = field(default_factory=dict)
     quotas: Mapping[str, str] = field(default_factory=dict)
+    large_scope: str = ""

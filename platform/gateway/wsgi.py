@@ -31,7 +31,7 @@ class EndpointsFirst(WSGIHandler):
         self._first = HostMiddleware(self.get_response)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        _close_lost_connection()
+        close_lost_connection()
         if not environ.get("SCRIPT_NAME"):
             match = endpoint_at(environ.get("PATH_INFO", ""))
             if match is not None and not is_page(match.func, environ["REQUEST_METHOD"]):
@@ -54,7 +54,7 @@ class EndpointsFirst(WSGIHandler):
         raise TypeError(f"an endpoint answered {type(response).__name__}")
 
 
-def _close_lost_connection() -> None:
+def close_lost_connection() -> None:
     """Closes the thread's database connection when the server has, so that a query opens another.
 
     An idle connection has something to read only when the server ended it: after a restart every

@@ -17,7 +17,8 @@ class Method:
     """One RPC method: its wire name, its function (call first, then the params) and its reader.
     `result` is the annotation that the reference shows, `errors` what it can give beside what any
     call can. One that `is_dear` reads or computes much: few run at once, and a batch pays more for
-    it. One that `asks_node` waits for the node that is followed, which may hang.
+    it. One that `asks_node` waits for the node that is followed, which may hang. One that
+    `takes_large` may come in a body above the maximum, alone.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Method:
     errors: tuple[type[RpcError], ...] = ()
     is_dear: bool = False
     asks_node: bool = False
+    takes_large: bool = False
 
 
 class Elsewhere(Protocol):
@@ -57,6 +59,7 @@ class MethodTable:
         errors: Sequence[type[RpcError]] = (),
         dear: bool = False,
         asks_node: bool = False,
+        takes_large: bool = False,
     ) -> Callable[[F], F]:
         """`result` where the function's own annotation says less than its answer has."""
 
@@ -66,7 +69,7 @@ class MethodTable:
             shown = told if result is None else result
             reader = ParamsReader(function)
             self._methods[name] = Method(
-                name, function, reader, shown, tuple(errors), dear, asks_node
+                name, function, reader, shown, tuple(errors), dear, asks_node, takes_large
             )
             return function
 

@@ -103,6 +103,7 @@ def limits_page(request: HttpRequest) -> HttpResponse:
         "scopes": SCOPES,
         "max_batch": settings.MAX_BATCH,
         "max_body": settings.MAX_BODY // 1024,
+        "max_large_body": settings.MAX_LARGE_BODY // 1024,
     }
     return _page(request, "limits", found)
 

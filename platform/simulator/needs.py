@@ -40,6 +40,18 @@ def needed_keys(
     return [key for key in needed if key not in _NEVER_NEEDED]
 
 
+def read_keys(
+    transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
+) -> set[Pubkey]:
+    """The accounts whose state the transactions can depend on: those that they load, their lookup
+    tables, and the code of programs. Sysvars that programs read without naming them are left out.
+    """
+    found = {key for transaction in transactions for key in _keys(transaction, accounts)}
+    held = [account for key in found if (account := accounts.get(key)) is not None]
+    code = {code_key(account) for account in held if account.owner == LOADER_3}
+    return found | {key for key in code if key is not None}
+
+
 def native_keys(
     transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
 ) -> set[Pubkey]:

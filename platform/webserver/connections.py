@@ -10,7 +10,7 @@ import httptools
 
 from webserver.heads import body_head, judge
 from webserver.requests import Request
-from webserver.responses import Refused, Response, has_body, head_of
+from webserver.responses import Refused, Response, head_of, write
 from webserver.streams import Stream
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # connection in place of its refusal.
 _LINGER_SECONDS = 3.0
 _LINGER_BYTES = 1_048_576
-# Below this a response is one write, above it its chunks are handed on as they are.
-_JOINED = 65_536
 # Requests that may have been read ahead of the one that is being answered.
 _MOST_AHEAD = 16
 
@@ -38,31 +36,10 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_ahead",
-        "_ahead_bytes",
-        "_current",
-        "_discarded",
-        "_error",
-        "_head_bytes",
-        "_is_closing",
-        "_is_last",
-        "_lingers",
-        "_owes_continue",
-        "_parser",
-        "_pieces",
-        "_reading",
-        "_resumed",
-        "_resumes",
-        "_size",
-        "_stream",
-        "_took",
-        "_unfinished",
-        "_worker",
-        "deadline",
-        "is_lost",
-        "is_paused",
-        "peer",
-        "phase",
+        *("_ahead", "_ahead_bytes", "_current", "_discarded", "_error", "_head_bytes"),
+        *("_is_asking", "_is_closing", "_is_last", "_lingers", "_most", "_owes_continue"),
+        *("_parser", "_pieces", "_reading", "_resumed", "_resumes", "_size", "_stream", "_took"),
+        *("_unfinished", "_worker", "deadline", "is_lost", "is_paused", "peer", "phase"),
         "transport",
     )
 
@@ -80,6 +57,7 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._unfinished = 0
         self._error: Refused | None = None
+        self._most, self._is_asking = 0, False
         self._resumed = b""
         self._resumes = False
         self._took = False
@@ -102,7 +80,7 @@ class Connection(asyncio.Protocol):
         self.is_lost = True
         self._worker.admission.remove(self)
         self._ahead.clear()
-        self._pieces = []
+        self._pieces, self._reading = [], None  # with the room that a large body has
         if self._stream is not None:
             self._stream.end()
 
@@ -130,7 +108,7 @@ class Connection(asyncio.Protocol):
         while not self.is_lost:
             if self._error is not None or self._is_last or self._stream is not None:
                 self._discarded += len(rest)
-                if self._discarded > _LINGER_BYTES:
+                if self._discarded > _LINGER_BYTES + self._worker.large_maximum:
                     self.abort()
                 return
             self._took = False
@@ -175,6 +153,7 @@ class Connection(asyncio.Protocol):
         self._reading = Request()
         self._pieces = []
         self._size = self._head_bytes = self._unfinished = 0
+        self._most = self._worker.limits.body
         self.phase = Refused.HEAD_TIMEOUT
         if self._current is None:
             self.deadline = _monotonic() + self._worker.limits.head_seconds
@@ -210,9 +189,12 @@ class Connection(asyncio.Protocol):
         request.keeps = parser.should_keep_alive()
         if self._error is None:
             why, self._owes_continue = judge(request, self._worker.limits.body)
+            if why is Refused.BODY_TOO_LARGE and not parser.should_upgrade():
+                why = self._ask(request)
+            is_busy = self._current is not None or self._ahead or self._is_asking
             if why is not None:
                 self._refuse(why)
-            elif self._owes_continue and self._current is None and not self._ahead:
+            elif self._owes_continue and not is_busy:
                 self._continue()
             if parser.should_upgrade() and why is None:
                 self._resumed = body_head(request)
@@ -227,11 +209,12 @@ class Connection(asyncio.Protocol):
         if self._error is not None:
             return
         self._size += len(piece)
-        if self._size > self._worker.limits.body:
+        if self._size > self._most:
             self._refuse(Refused.BODY_TOO_LARGE)
             return
         self._pieces.append(piece)
-        self._worker.admission.receives(self, len(piece))
+        if self._most == self._worker.limits.body:  # room for a larger one is taken beforehand
+            self._worker.admission.receives(self, len(piece))
 
     def on_message_complete(self) -> None:
         if self._resumed:
@@ -245,6 +228,26 @@ class Connection(asyncio.Protocol):
         self._is_last = not request.keeps
         self._worker.admission.is_busy(self)
         self._put(request)
+
+    def _ask(self, request: Request) -> Refused | None:
+        """Leaves a large body unread until `may_send` is called; or says why it is refused."""
+        why = self._worker.ask_for_large(self, request)
+        if why is None:
+            self._is_asking, self._most = True, request.length
+            self.transport.pause_reading()
+        return why
+
+    def may_send(self, request: Request, why: Refused | None) -> None:
+        """The request's large body may be sent, or is refused."""
+        self._is_asking = False
+        if self.is_lost:
+            return
+        if request is self._reading and self._error is None and why is not None:
+            self._refuse(why)
+        elif self._current is None and self._error is None:
+            if request is self._reading:
+                self._wait_for_more()
+            self.transport.resume_reading()
 
     def _continue(self) -> None:
         """Asks the client for the body that it holds back."""
@@ -273,7 +276,8 @@ class Connection(asyncio.Protocol):
                 self.transport.close()
                 return
             self._wait_for_more()
-            self.transport.resume_reading()
+            if not self._is_asking:
+                self.transport.resume_reading()
             return
         item = self._ahead.popleft()
         if isinstance(item, Refused):
@@ -292,8 +296,8 @@ class Connection(asyncio.Protocol):
         elif self.phase is Refused.HEAD_TIMEOUT:
             self.deadline = now + limits.head_seconds
         else:
-            self.deadline = now + limits.body_seconds
-            if self._owes_continue:
+            self.deadline = now + limits.seconds_for(self._most)
+            if self._owes_continue and not self._is_asking:
                 self._continue()
 
     def _refuse(self, why: Refused) -> None:
@@ -307,7 +311,8 @@ class Connection(asyncio.Protocol):
         request = self._reading
         status, headers, body = self._worker.refuse(why, request)
         response = Response(status, headers, [body])
-        self._write(head_of(response, None, keeps=False, chunked=False), response, request)
+        head = head_of(response, None, keeps=False, chunked=False)
+        write(self.transport, head, response, request)
         self._linger()
 
     def _linger(self) -> None:
@@ -331,7 +336,8 @@ class Connection(asyncio.Protocol):
         if response.proceed is not None:
             self._begin_stream(request, response)
             return
-        self._write(head_of(response, request, keeps=keeps, chunked=False), response, request)
+        head = head_of(response, request, keeps=keeps, chunked=False)
+        write(self.transport, head, response, request)
         if response.sent is not None:
             worker.on_drained(self, response.sent)
         self._end_response(keeps)
@@ -340,13 +346,6 @@ class Connection(asyncio.Protocol):
         """Refuses a whole request for which there is no thread, and keeps the connection."""
         status, headers, body = self._worker.refuse(why, request)
         self.respond(request, Response(status, headers, [body]))
-
-    def _write(self, head: bytes, response: Response, request: Request | None) -> None:
-        chunks = response.chunks if has_body(response, request) else []
-        if response.size < _JOINED:
-            self.transport.write(b"".join([head, *chunks]))
-        else:
-            self.transport.writelines([head, *chunks])
 
     def _end_response(self, keeps: bool) -> None:
         self._current = None

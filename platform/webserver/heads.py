@@ -9,7 +9,8 @@ _MOST_DIGITS = 15
 
 def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
     """Why the request is refused, None if it is not; and whether its client waits for a
-    `100 Continue`. Splits the target into path and query. A body may have `most` bytes.
+    `100 Continue`. Splits the target into path and query, and reads the body's announced length. A
+    body may have `most` bytes.
 
     The parser refuses a body that is announced in two ways; this refuses what it lets through and
     another server, a proxy in front of this one, could read differently.
@@ -46,9 +47,9 @@ def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
         target = found
     target = target.partition("#")[0]
     request.path, _, request.query = target.partition("?")
-    if length > most:
-        return Refused.BODY_TOO_LARGE, False
-    return None, expects and request.version == "1.1" and (length > 0 or codings > 0)
+    request.length = length
+    waits = expects and request.version == "1.1" and (length > 0 or codings > 0)
+    return Refused.BODY_TOO_LARGE if length > most else None, waits
 
 
 def body_head(request: Request) -> bytes:

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# A body above the maximum may take so many times the seconds of another.
+_LARGE_TAKES = 4
+
 
 def _nobody(_address: str) -> bool:
     return False
@@ -33,3 +36,7 @@ class Limits:
     bodies: int = 33_554_432
     answers: int = 268_435_456
     is_proxy: Callable[[str], bool] = _nobody
+
+    def seconds_for(self, size: int) -> float:
+        """How long a body that may have so many bytes may take."""
+        return self.body_seconds if size <= self.body else _LARGE_TAKES * self.body_seconds

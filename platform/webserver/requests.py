@@ -35,7 +35,10 @@ WORKER = "webserver.worker"
 
 @dataclass(slots=True)
 class Request:
-    """One request. `path` and `query` are the two parts of the target, as they came."""
+    """One request. `path` and `query` are the two parts of the target, as they came. `length` is
+    the body's as it was announced, -1 where it was not. `held` is the room of a large body: it is
+    given back with the request.
+    """
 
     method: str = ""
     path: str = ""
@@ -44,6 +47,8 @@ class Request:
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytes = b""
     keeps: bool = True
+    length: int = -1
+    held: object = None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of that lower-case name."""

@@ -1,5 +1,6 @@
 """A response's head as bytes, and what a request is refused with before any application sees it."""
 
+import asyncio
 import enum
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ Headers = Sequence[tuple[str, str]]
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _BODYLESS = {204, 304}
+# Below this a response is one write, above it its chunks are handed on as they are.
+_JOINED = 65_536
 
 
 class Refused(enum.Enum):
@@ -120,3 +123,14 @@ def head_of(response: Response, request: Request | None, *, keeps: bool, chunked
 def has_body(response: Response, request: Request | None) -> bool:
     """Whether bytes follow the head at all."""
     return response.status not in _BODYLESS and (request is None or request.method != "HEAD")
+
+
+def write(
+    transport: asyncio.WriteTransport, head: bytes, response: Response, request: Request | None
+) -> None:
+    """Hands the response to the transport; without its body where the request wants none."""
+    chunks = response.chunks if has_body(response, request) else []
+    if response.size < _JOINED:
+        transport.write(b"".join([head, *chunks]))
+    else:
+        transport.writelines([head, *chunks])

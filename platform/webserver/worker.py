@@ -16,6 +16,7 @@ import uvloop
 from webserver.admission import Admission
 from webserver.connections import Connection
 from webserver.lanes import Lane
+from webserver.large_bodies import LargeBodies
 from webserver.limits import Limits
 from webserver.load import Load
 from webserver.pipes import Pipe, begun
@@ -59,6 +60,7 @@ class Worker:
         at_once: AtOnce = _nothing_at_once,
         on_progress: Callable[[], None] | None = None,
         load: Load | None = None,
+        large: LargeBodies | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.refuse = refuse
@@ -74,6 +76,8 @@ class Worker:
         self._at_once = at_once
         self._on_progress = on_progress
         self._load = load
+        self._large = large
+        self.large_maximum = 0 if large is None else large.maximum
         self._yields = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: list[tuple[Connection, Callable[[], None]]] = []
@@ -101,6 +105,19 @@ class Worker:
             connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
         else:
             lane.submit(lambda: self._answer(connection, request, lane, holder), holder)
+
+    def ask_for_large(self, connection: Connection, request: Request) -> Refused | None:
+        """Finds out in a thread whether the request's body may be above the maximum, and tells the
+        connection; or says at once that it may not.
+        """
+        if self._large is None or self._loop is None:
+            return Refused.BODY_TOO_LARGE
+        self.lanes.add(self._large.lane)
+
+        def tell(why: Refused | None) -> None:
+            connection.may_send(request, why)
+
+        return self._large.ask(request, connection.peer[0], self._loop, tell)
 
     def _answer(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
         """In a thread: runs the application, and hands what it answers to the loop."""

@@ -21,10 +21,13 @@ _ABSENT = Account(0, b"", Pubkey.default(), False, 0)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Accounts to be shown of one transaction."""
+    """Accounts to be shown of one transaction. Those that nobody asked for are shown without their
+    data where it does not fit.
+    """
 
     addresses: Sequence[Pubkey]
     encoding: AccountEncoding = AccountEncoding.BASE64
+    is_asked: bool = True
 
 
 # For each transaction: None for no accounts.
@@ -35,33 +38,39 @@ Shown = list[list[dict[str, Any] | None]]
 def snapshots(
     tried: Tried, before: Wishes, after: Wishes, *, is_flat: bool, most_bytes: int
 ) -> tuple[Shown, Shown]:
-    """The accounts before and after each transaction that ran; raises SnapshotsTooLarge.
+    """The accounts before and after each transaction that ran. Raises SnapshotsTooLarge where those
+    that are asked for have more data than `most_bytes`.
 
     Flat, data is a text alone and an absent account is null; else it is written as the block
     engine's client reads it, which knows no null: an account without lamports.
     """
-    pre: Shown = []
-    post: Shown = []
-    size = 0
-    for place, (_, state, changed) in enumerate(tried.states()):
-        now = {**state, **changed}
-        for wanted, accounts, told in (
-            (before[place], state, pre),
-            (after[place], now, post),
-        ):
-            addresses = () if wanted is None else wanted.addresses
-            size += sum(_size(accounts.get(key)) for key in addresses)
-            if size > most_bytes:
-                raise SnapshotsTooLarge(size, most_bytes)
-            encoding = AccountEncoding.BASE64 if wanted is None else wanted.encoding
-            told.append([_shown(key, accounts, encoding, is_flat) for key in addresses])
-    return pre, post
+    states = [(dict(state), {**state, **changed}) for _, state, changed in tried.states()]
+    pairs = [
+        each
+        for (state, now), first, second in zip(states, before, after, strict=False)
+        for each in ((first, state), (second, now))
+    ]
+    asked = sum(_sizes(wanted, state) for wanted, state in pairs if wanted and wanted.is_asked)
+    if asked > most_bytes:
+        raise SnapshotsTooLarge(asked, most_bytes)
+    room = most_bytes - asked
+    shown: Shown = []
+    for wanted, accounts in pairs:
+        told: list[dict[str, Any] | None] = []
+        for key in () if wanted is None else wanted.addresses:
+            assert wanted is not None
+            size = 0 if wanted.is_asked else _size(accounts.get(key))
+            fits = size <= room
+            room -= size if fits else 0
+            told.append(_shown(key, accounts, wanted.encoding, is_flat, with_data=fits))
+        shown.append(told)
+    return shown[::2], shown[1::2]
 
 
 def writable_accounts(transactions: Sequence[VersionedTransaction], tried: Tried) -> list[Wanted]:
     """What each transaction may write; of those that did not run, nothing."""
     written = [
-        Wanted(list(_writable(transaction, outcome)))
+        Wanted(list(_writable(transaction, outcome)), is_asked=False)
         for transaction, outcome in zip(transactions, tried.outcomes, strict=False)
     ]
     return written + [Wanted(())] * (len(transactions) - len(written))
@@ -79,6 +88,10 @@ def _writable(transaction: VersionedTransaction, outcome: Outcome) -> Iterator[P
             yield key
 
 
+def _sizes(wanted: Wanted, accounts: Mapping[Pubkey, Account | None]) -> int:
+    return sum(_size(accounts.get(key)) for key in wanted.addresses)
+
+
 def _size(account: Account | None) -> int:
     return 0 if account is None else len(account.data)
 
@@ -88,13 +101,23 @@ def _shown(
     accounts: Mapping[Pubkey, Account | None],
     encoding: AccountEncoding,
     is_flat: bool,
+    *,
+    with_data: bool,
 ) -> dict[str, Any] | None:
     account = accounts.get(key)
     if account is None and is_flat:
         return None
+    omitted = 0
+    if account is not None and not with_data:
+        omitted = len(account.data)
+        account = Account(
+            account.lamports, b"", account.owner, account.executable, account.rent_epoch
+        )
     told = account_json(account or _ABSENT, encoding, load=accounts.get, pubkey=key)
     if is_flat:
         del told["space"]
         if not isinstance(told["data"], dict):
             told["data"] = told["data"][0]
+    if omitted:
+        told["dataOmitted"] = omitted
     return told

@@ -1,3 +1,4 @@
 """The admin's pages on the archive."""
 
-from rewind.admin import audit, coverage, filters, jobs, slots  # noqa: F401  (each registers its own)
+# Each registers its own.
+from rewind.admin import audit, builds, coverage, filters, jobs, slots  # noqa: F401

@@ -30,6 +30,7 @@ from rewind.errors import (
     BadLimit,
     BadOverride,
     EmptyRange,
+    OverrideWithoutEffect,
     PreStateTooNew,
     TooManyAccounts,
     UnknownSignature,
@@ -137,6 +138,7 @@ class ResultsConfig(Config, frozen=True, kw_only=True):
         TransactionTooLarge,
         UnsupportedVersion,
         BadOverride,
+        OverrideWithoutEffect,
         TooManyAccounts,
     ),
 )
@@ -237,7 +239,8 @@ def simulate(request: JobRequest, item: Item) -> SimulatedTransaction:
         transaction = found.transaction
     position = asked(config.slot, config.transaction_index, config.anchor)
     return simulate_historical(
-        asking(transaction, position, config), timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS
+        asking(transaction, position, config, is_shared=True),
+        timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS,
     )
 
 

@@ -7,7 +7,8 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from chain.encodings import b58decode, b64decode
+from chain.accounts import MOST_ACCOUNT_BYTES
+from chain.encodings import b58decode, b64decode, unzstd
 from gateway.endpoint import Call
 from gateway.transactions import (
     TransactionText,
@@ -23,6 +24,7 @@ from rewind.errors import (
     BadOverride,
     EngineFailed,
     FilteredAccountStale,
+    OverrideWithoutEffect,
     PreStateTooNew,
     SimulationTimedOut,
     SlotInArchiveGap,
@@ -35,11 +37,13 @@ from rewind.methods.table import methods
 from rewind.positions import Asked
 from rewind.results.accounts import Context
 from rewind.results.simulation import Simulation
-from rewind.services.overrides import Override
+from rewind.services.overrides import Override, check_effects
 from rewind.services.simulation import Asking, simulate_historical
 
 # Reading base58 takes time that grows with the square of its length.
 _LONGEST_BASE58 = 1_700
+# Of all overrides of a call together: packed, they may come in a small body.
+_MOST_OVERRIDE_BYTES = 33_554_432
 _Member = TypeVar("_Member")
 
 
@@ -61,8 +65,8 @@ class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     lamports: its balance
     owner: the program that it belongs to
-    data: its data in base64, or a pair of text and encoding
-    executable: whether it is a program
+    data: its data in base64, or a pair of text and encoding: `base64`, `base58` or `base64+zstd`
+    executable: whether it is a program; alone it has no effect, code is called by its owner
     rent_epoch: taken and without effect
     space: taken and without effect
     rewind_slot: taken and without effect
@@ -70,7 +74,7 @@ class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     lamports: U64 | None = None
     owner: Pubkey | None = None
-    data: str | tuple[str, Literal["base64", "base58"]] | None = None
+    data: str | tuple[str, Literal["base64", "base58", "base64+zstd"]] | None = None
     executable: bool | None = None
     rent_epoch: U64 | None = None
     space: U64 | None = None
@@ -108,6 +112,7 @@ SIMULATION_ERRORS = (
     TransactionTooLarge,
     UnsupportedVersion,
     BadOverride,
+    OverrideWithoutEffect,
     TooManyAccounts,
     AccountsTooLarge,
     SlotInArchiveGap,
@@ -119,7 +124,7 @@ SIMULATION_ERRORS = (
 )
 
 
-@methods.add("simulateHistoricalTransaction", errors=SIMULATION_ERRORS, dear=True)
+@methods.add("simulateHistoricalTransaction", errors=SIMULATION_ERRORS, dear=True, takes_large=True)
 def simulate_historical_transaction(
     call: Call, transaction: str, config: SimulationConfig
 ) -> Simulation:
@@ -143,8 +148,32 @@ def asking_of(text: str, config: SimulationConfig) -> Asking:
     return asking(transaction, position, config)
 
 
-def asking(transaction: VersionedTransaction, position: Asked, config: SimulationConfig) -> Asking:
-    """The same with the transaction and the position told already."""
+def asking(
+    transaction: VersionedTransaction,
+    position: Asked,
+    config: SimulationConfig,
+    *,
+    is_shared: bool = False,
+) -> Asking:
+    """The same with the transaction and the position told already. A config that `is_shared` by
+    several transactions may alter accounts that this one does not read.
+    """
+    overrides = {
+        _pubkey(key, "overrides"): _override(key, override)
+        for key, override in _few(config.overrides).items()
+    }
+    size = sum(len(each.data) for each in overrides.values() if each.data is not None)
+    if size > _MOST_OVERRIDE_BYTES:
+        raise BadOverride(
+            f"the overrides have {size} bytes of data; at most {_MOST_OVERRIDE_BYTES} are taken",
+            at="[1].overrides",
+            found=size,
+            maximum=_MOST_OVERRIDE_BYTES,
+        )
+    loads = {
+        _pubkey(key, "overrideLoads"): slot for key, slot in _few(config.override_loads).items()
+    }
+    check_effects(overrides, loads)
     return Asking(
         transaction=transaction,
         asked=position,
@@ -152,13 +181,9 @@ def asking(transaction: VersionedTransaction, position: Asked, config: Simulatio
         inner_instructions=config.inner_instructions is True,
         accounts=None if config.accounts is None else _addresses(config.accounts),
         tolerate_gaps=config.tolerate_gaps is True,
-        overrides={
-            _pubkey(key, "overrides"): _override(key, override)
-            for key, override in _few(config.overrides).items()
-        },
-        override_loads={
-            _pubkey(key, "overrideLoads"): slot for key, slot in _few(config.override_loads).items()
-        },
+        overrides=overrides,
+        override_loads=loads,
+        is_shared=is_shared,
     )
 
 
@@ -196,6 +221,18 @@ def _data(told: str | tuple[str, str], at: str) -> bytes:
     if encoding == "base58" and len(text) > _LONGEST_BASE58:
         raise BadOverride("too long for base58", at=at, found=len(text), maximum=_LONGEST_BASE58)
     try:
-        return b58decode(text) if encoding == "base58" else b64decode(text)
+        if encoding == "base58":
+            return b58decode(text)
+        data = b64decode(text)
+        if encoding == "base64+zstd":
+            data = unzstd(data, most=MOST_ACCOUNT_BYTES)
     except (ValueError, binascii.Error) as fault:
         raise BadOverride(f"invalid {encoding} encoding: {fault}", at=at) from None
+    if len(data) > MOST_ACCOUNT_BYTES:
+        raise BadOverride(
+            f"an account has at most {MOST_ACCOUNT_BYTES} bytes of data",
+            at=at,
+            found=len(data),
+            maximum=MOST_ACCOUNT_BYTES,
+        )
+    return data

@@ -45,7 +45,8 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
     fidelity: whether the same transaction, replayed where it stands in the ledger, ends as the
         chain says (`verified`), does not (`diverged`), or that cannot be told (`unverified`)
     fidelity_fields: where it diverged, the fields that differ
-    fidelity_reason: where it is unverified, a word for why; else null
+    fidelity_reason: where it is unverified, or why it diverged is known, a word for why, such as
+        `program_build_unknown`; else null
     """
 
     err: TransactionError

@@ -17,11 +17,31 @@ _CUT = "Log truncated"
 
 def empty_before(transaction: VersionedTransaction, meta: Meta) -> Iterator[Pubkey]:
     """The accounts that the transaction named and that were not there: what has no lamports."""
+    balances = balances_before(transaction, meta)
+    return (key for key, lamports in balances.items() if lamports == 0)
+
+
+def balances_before(transaction: VersionedTransaction, meta: Meta) -> dict[Pubkey, int]:
+    """The lamports of the accounts that the transaction named."""
+    keys = _named(transaction, meta)
+    return dict(zip(keys, meta.get("preBalances") or (), strict=False))
+
+
+def called_programs(transaction: VersionedTransaction, meta: Meta) -> set[Pubkey]:
+    """The programs that it called, and those that these called, as far as the metadata tell."""
+    keys = _named(transaction, meta)
+    inner = [
+        each for group in meta.get("innerInstructions") or () for each in group["instructions"]
+    ]
+    indexes = {each.program_id_index for each in transaction.message.instructions}
+    indexes |= {each["programIdIndex"] for each in inner}
+    return {keys[index] for index in indexes if index < len(keys)}
+
+
+def _named(transaction: VersionedTransaction, meta: Meta) -> list[Pubkey]:
     loaded = meta.get("loadedAddresses") or {}
     looked_up = [*loaded.get("writable", ()), *loaded.get("readonly", ())]
-    keys = [*transaction.message.account_keys, *map(Pubkey.from_string, looked_up)]
-    balances = meta.get("preBalances") or ()
-    return (key for key, lamports in zip(keys, balances, strict=False) if lamports == 0)
+    return [*transaction.message.account_keys, *map(Pubkey.from_string, looked_up)]
 
 
 def meta_differences(recorded: Meta, found: Meta) -> list[Differing]:

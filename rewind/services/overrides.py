@@ -1,12 +1,13 @@
 """Accounts as a caller wants them to have been, instead of what they were."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.units import U64_MAX
+from rewind.errors import OverrideWithoutEffect
 from rewind.positions import Asked
 from rewind.services.loading import accounts_at
 from rewind.services.past import Past
@@ -26,11 +27,58 @@ class Override:
     executable: bool | None = None
 
     @property
+    def has_data(self) -> bool:
+        """Whether it says which data the account has; none is an answer too."""
+        return self.data is not None or self.lamports == 0
+
+    @property
     def is_whole(self) -> bool:
         """Whether nothing of the account itself is left to look up."""
         if self.lamports == 0:
             return True
         return None not in (self.lamports, self.owner, self.data)
+
+
+# Builtins and precompiles are the engine's own code, and the Instructions sysvar is made of the
+# message: the engine stages nothing of these accounts (simulator/machine.py).
+_OF_THE_ENGINE = addresses.BUILTINS | {addresses.INSTRUCTIONS}
+_AT = "[1].overrides"
+_AT_LOADS = "[1].overrideLoads"
+_UNREAD = "the transaction does not load the account"
+
+
+def check_effects(overrides: Mapping[Pubkey, Override], loads: Mapping[Pubkey, int]) -> None:
+    """Raises OverrideWithoutEffect for what no transaction can take notice of."""
+    for keys, at in ((overrides, _AT), (loads, _AT_LOADS)):
+        for key in keys:
+            if key in _OF_THE_ENGINE:
+                raise OverrideWithoutEffect(key, _why_native(key), at)
+    for key, override in overrides.items():
+        if (override.lamports, override.owner, override.data) == (None, None, None):
+            why = "none of `lamports`, `owner` and `data` is given"
+            raise OverrideWithoutEffect(key, why, _AT)
+
+
+def without_effect_on(
+    read: Set[Pubkey], overrides: Mapping[Pubkey, Override], loads: Mapping[Pubkey, int]
+) -> Iterator[OverrideWithoutEffect]:
+    """The refusal of each that a transaction which reads these accounts cannot take notice of."""
+    for key, override in overrides.items():
+        if key in read or (key in CACHED_SYSVARS and (override.has_data or key in loads)):
+            continue
+        why = _UNREAD
+        if key in CACHED_SYSVARS:
+            why += ", and programs read no more than `data` of a sysvar that it does not load"
+        yield OverrideWithoutEffect(key, why, _AT)
+    for key in loads:
+        if key not in read and key not in CACHED_SYSVARS:
+            yield OverrideWithoutEffect(key, _UNREAD, _AT_LOADS)
+
+
+def _why_native(key: Pubkey) -> str:
+    if key == addresses.INSTRUCTIONS:
+        return "the sysvar is made of the transaction's own instructions"
+    return "it is native code of the engine, which reads nothing of its account"
 
 
 def given_accounts(

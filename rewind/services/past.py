@@ -1,7 +1,7 @@
 """The chain as it was at a position: its accounts, and the moment that a transaction runs in."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from solders.account import Account
@@ -12,6 +12,7 @@ from chain.units import SLOTS_PER_EPOCH, Slot
 from historical.services import recorded
 from rewind.errors import FilteredAccountStale, PreStateTooNew, StateNotRecorded
 from rewind.positions import Asked, Position
+from rewind.services import builds
 from rewind.services.features import features_at
 from rewind.services.loading import accounts_at, recorded_accounts
 from rewind.services.placing import Placed, place
@@ -26,7 +27,8 @@ class Past:
     """A position, resolved and checked. `slot` is the one that a transaction runs in, `load_slot`
     that of the accounts it finds. `sysvars` are those of the slot's beginning, None where the
     archive has none or (`stale_sysvars`) none of that time. `empty` are accounts that are known
-    not to be there.
+    not to be there, `balances` lamports that are known of accounts. Where the archive has no build
+    of a program of that time, the operator's shelf has the word (rewind/services/builds.py).
     """
 
     slot: Slot
@@ -38,12 +40,22 @@ class Past:
     query: Placed
     tolerate_gaps: bool
     empty: frozenset[Pubkey] = frozenset()
+    balances: Mapping[Pubkey, int] = field(default_factory=dict)
 
     def load(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         """Accounts as a transaction finds them here; raises WritesIncomplete, StateNotRecorded,
         FilteredAccountStale.
         """
-        return self._at(self.placed, keys)
+        known = builds.shelved(keys, self.placed, self.balances)
+        try:
+            found = self._at(self.placed, [key for key in keys if key not in known])
+        except StateNotRecorded as refusal:
+            later = builds.deployed_before(refusal.pubkeys, self.placed)
+            if not later:
+                raise
+            known.update(later)
+            found = self._at(self.placed, [key for key in keys if key not in known])
+        return {**found, **known}
 
     def load_tables(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         """The same of lookup tables, which are always those of the slot it runs in."""

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from chain.units import Slot
 from historical.services.recorded import RecordedTransaction
 from jsonrpc.errors import RpcError
-from rewind.errors import FilteredAccountStale
+from rewind.errors import FilteredAccountStale, StateNotRecorded
 from rewind.positions import Asked, Position
-from rewind.services import absence, comparing, seeding
+from rewind.services import absence, builds, comparing, seeding
 from rewind.services.filters import MAINNET_GENESIS_HASH
 from rewind.services.loading import account_of
 from rewind.services.past import Past, past
@@ -26,6 +26,7 @@ Status = Literal["verified", "diverged", "unverified"]
 # Mainnet's first slot whose rules the engine still has, all of them (docs/decisions/replay.md).
 FAITHFUL_FROM = 381_888_000
 OLDER_RULES = "engine_older_rules"
+PROGRAM_BUILD_UNKNOWN = "program_build_unknown"
 BEHIND_A_GAP = "behind_a_gap"
 _LONGEST_TEXT = 600
 _MOST_VERIFIED = 10_000
@@ -72,8 +73,9 @@ def replay(
         return _unverified("no_meta")
     try:
         there = there or past(Asked(slot=recorded.slot, index=recorded.index, after=False))
-        empty = comparing.empty_before(recorded.transaction, recorded.meta)
-        there = replace(there, empty=frozenset(empty), tolerate_gaps=False)
+        balances = comparing.balances_before(recorded.transaction, recorded.meta)
+        empty = frozenset(key for key, lamports in balances.items() if lamports == 0)
+        there = replace(there, empty=empty, balances=balances, tolerate_gaps=False)
         outcome, accounts, found = _compared(recorded, there, timeout_seconds)
         old = _behind_a_gap(there, accounts) if found else []
         if old and seeding.seed(old, there.placed):
@@ -81,6 +83,10 @@ def replay(
             there = _with_new_rows(there)
             outcome, accounts, found = _compared(recorded, there, timeout_seconds)
             old = _behind_a_gap(there, accounts) if found else []
+    except StateNotRecorded as refusal:
+        called = comparing.called_programs(recorded.transaction, recorded.meta)
+        is_build = refusal.pubkeys <= builds.with_code(called)
+        return _unverified(PROGRAM_BUILD_UNKNOWN if is_build else refusal.reason)
     except RpcError as refusal:
         return _unverified(refusal.reason)
     except EngineTimeout:
@@ -94,7 +100,7 @@ def replay(
         verdict = Verdict("unverified", reason=FilteredAccountStale.reason)
         return Replayed(verdict, outcome, accounts)
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
-    reason = OLDER_RULES if differences and is_before_faithful_slots(recorded.slot) else None
+    reason = _why_it_may_differ(recorded, there) if differences else None
     verdict = Verdict("diverged" if differences else "verified", differences, reason)
     return Replayed(verdict, outcome, accounts)
 
@@ -119,6 +125,14 @@ def verdict_of(
 def is_before_faithful_slots(slot: Slot) -> bool:
     """Whether the engine has not all of the slot's rules: a matter of mainnet's history."""
     return slot < FAITHFUL_FROM and store.chain_of_filters() == MAINNET_GENESIS_HASH
+
+
+def _why_it_may_differ(recorded: RecordedTransaction, there: Past) -> str | None:
+    """What is known to be amiss in mainnet's older slots: a program's build, else the rules."""
+    if not is_before_faithful_slots(recorded.slot):
+        return None
+    called = comparing.called_programs(recorded.transaction, recorded.meta or {})
+    return PROGRAM_BUILD_UNKNOWN if builds.unknown_among(called, there.placed) else OLDER_RULES
 
 
 def _lacks_a_mint(accounts: Accounts) -> bool:
@@ -150,7 +164,9 @@ def _behind_a_gap(there: Past, accounts: Accounts) -> list[bytes]:
     if gap is None:
         return []
     placed = there.placed
-    keys = [bytes(key) for key in accounts if key not in there.sysvars and key not in there.empty]
+    shelved = builds.shelved(accounts.keys(), placed, there.balances)
+    known = there.sysvars.keys() | there.empty | shelved.keys()
+    keys = [bytes(key) for key in accounts if key not in known]
     states = newest_states(keys, placed.position, placed.layout)
     return [key for key in keys if (state := states.get(key)) is None or state.slot <= gap]
 

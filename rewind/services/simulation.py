@@ -1,7 +1,7 @@
 """simulateHistoricalTransaction: what a transaction would have done, and how far that is proved."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from solders.account import Account
 from solders.pubkey import Pubkey
@@ -12,7 +12,7 @@ from historical.services.recorded import RecordedTransaction, recorded
 from rewind.errors import AccountsTooLarge, BadOverride, EngineFailed, SimulationTimedOut
 from rewind.positions import Asked, Position
 from rewind.results.simulation import AccountAfter, SimulatedTransaction
-from rewind.services.overrides import Override, given_accounts
+from rewind.services.overrides import Override, given_accounts, without_effect_on
 from rewind.services.past import Past, past
 from rewind.services.replay import (
     OLDER_RULES,
@@ -23,6 +23,7 @@ from rewind.services.replay import (
 )
 from rewind.services.running import Accounts, run_on
 from simulator.errors import BadSysvar, EngineFault, EngineTimeout
+from simulator.needs import read_keys
 from simulator.outcome import Outcome
 
 # As much as a transaction may load; only who names an account twice asks for more.
@@ -32,7 +33,8 @@ _MOST_BYTES = 64 * 1_048_576
 @dataclass(frozen=True, slots=True)
 class Asking:
     """A simulation as a caller asks for it. `accounts` are those whose state afterwards is told;
-    `override_loads` name slots at whose end an account is taken instead.
+    `override_loads` name slots at whose end an account is taken instead. What is altered must be
+    something that the transaction reads, unless it `is_shared` with other transactions.
     """
 
     transaction: VersionedTransaction
@@ -43,6 +45,7 @@ class Asking:
     tolerate_gaps: bool = False
     overrides: Mapping[Pubkey, Override] = field(default_factory=dict)
     override_loads: Mapping[Pubkey, int] = field(default_factory=dict)
+    is_shared: bool = False
 
     @property
     def is_altered(self) -> bool:
@@ -51,7 +54,7 @@ class Asking:
 
 def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> SimulatedTransaction:
     """Raises what a position can be refused for (rewind/services/past.py), BadOverride,
-    EngineFailed and SimulationTimedOut.
+    OverrideWithoutEffect, EngineFailed and SimulationTimedOut.
     """
     there = past(
         asking.asked, tolerate_gaps=asking.tolerate_gaps, pre_state_slot=asking.pre_state_slot
@@ -66,6 +69,7 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         if replayed.outcome is not None:
             return _answer(asking, there, replayed.outcome, replayed.accounts, verdict)
     outcome, accounts = _run(asking, there, timeout_seconds)
+    asking = _noticed(asking, accounts)
     if verdict is None:
         verdict = _verdict(there, same, timeout_seconds)
     return _answer(asking, there, outcome, accounts, verdict)
@@ -86,6 +90,24 @@ def _run(asking: Asking, there: Past, timeout_seconds: float) -> tuple[Outcome, 
     except EngineFault as fault:
         raise EngineFailed(str(fault)) from None
     return outcomes[0], accounts
+
+
+def _noticed(asking: Asking, accounts: Accounts) -> Asking:
+    """The same without what the transaction took no notice of, which is refused unless the
+    overrides are meant for others too. Raises OverrideWithoutEffect.
+    """
+    read = read_keys([asking.transaction], accounts)
+    idle = list(without_effect_on(read, asking.overrides, asking.override_loads))
+    if not idle:
+        return asking
+    if not asking.is_shared:
+        raise idle[0]
+    keys = {refusal.pubkey for refusal in idle}
+    return replace(
+        asking,
+        overrides={key: each for key, each in asking.overrides.items() if key not in keys},
+        override_loads={key: at for key, at in asking.override_loads.items() if key not in keys},
+    )
 
 
 def _same_in_ledger(transaction: VersionedTransaction) -> RecordedTransaction | None:

@@ -43,12 +43,33 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
         None, "changed", key, changes={"tier": ["basic", "ultra"], "name": ["a", "n" * 80]}
     )
     _operations(now)
+    _builds(now)
     return {
         "pk": key.pk,
         "webhook": _alerts(customer, now),
         "signature": str(Submission.objects.filter(key=key, state="landed")[0].signature),
         "bundle_id": Bundle.objects.filter(key=key)[0].bundle_id,
     }
+
+
+def _builds(now: datetime) -> None:
+    """Two builds of a program, the second of which still runs."""
+    from solders.pubkey import Pubkey
+
+    from rewind.services.builds import add_build
+    from tests.simulator.elf import LOGS, SUCCEEDS
+
+    program = Pubkey(bytes([200]) * 32)
+    for code, first, last in ((LOGS, 300_000_000, 300_009_999), (SUCCEEDS, 300_010_000, None)):
+        add_build(
+            program,
+            code,
+            loader=3,
+            from_slot=first,
+            to_slot=last,
+            source="a-program-whose-file-has-a-long-name-mainnet-3.5.0.so",
+            now=now,
+        )
 
 
 def _operations(now: datetime) -> None:

@@ -17,6 +17,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import CreateAccountParams, create_account
 from solders.transaction import VersionedTransaction
 
+from chain.encodings import b64decode
 from simulator import addresses
 from simulator.client import engine_processes
 from simulator.defaults import rent_minimum
@@ -138,10 +139,33 @@ def test_accounts_as_large_as_there_are_are_simulated(
     told = flat(post, bundle, **{name: [None, None] for name in names})
     assert told["err"] == "MaxLoadedAccountsDataSizeExceeded"
     assert told["logs"] and told["postExecutionAccounts"] == []
-    error = answer(post, asking(bundle[:1]))["error"]
+    wanted = [{"addresses": [str(key) for key in LARGE[:2]]}]
+    error = answer(post, asking(bundle[:1], postExecutionAccountsConfigs=wanted))["error"]
     assert error["data"]["reason"] == "snapshots_too_large"
     assert error["data"]["found"] > error["data"]["maximum"]
     works(furnished, payer, post)
+
+
+def test_large_accounts_that_nobody_asks_for_are_no_reason_to_refuse(
+    furnished: Localnet, payer: Keypair, post: Post
+) -> None:
+    """They are shown as far as they fit, and say how much of them was left out."""
+    bundle = [one(furnished, payer, call(HARMLESS, b"", [writable(LARGE[0])]))]
+    told = flat(post, bundle)
+    assert told["err"] is None
+    before, after = told["preExecutionAccounts"][-1], told["postExecutionAccounts"][-1]
+    assert len(b64decode(before["data"])) == TEN_MB and "dataOmitted" not in before
+    assert (after["data"], after["dataOmitted"]) == ("", TEN_MB)
+    assert after["lamports"] == before["lamports"] and after["owner"] == before["owner"]
+    # What is asked for comes first.
+    post_wanted = [{"addresses": [str(LARGE[0])]}]
+    told = flat(post, bundle, postExecutionAccountsConfigs=post_wanted)
+    before, after = told["preExecutionAccounts"][-1], told["postExecutionAccounts"][-1]
+    assert len(b64decode(after["data"])) == TEN_MB and "dataOmitted" not in after
+    assert (before["data"], before["dataOmitted"]) == ("", TEN_MB)
+    touch = call(HARMLESS, b"", [writable(key) for key in LARGE])
+    every = flat(post, [one(furnished, payer, touch)])
+    assert sum("dataOmitted" in (each or {}) for each in every["preExecutionAccounts"]) > 0
 
 
 def test_accounts_as_large_as_can_be_made_leave_nothing_behind(

@@ -2,6 +2,7 @@
 accounts and on the program builds of their time.
 """
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 from solders.account import Account
@@ -37,11 +39,17 @@ _UNTOLD = {"62wXJ8a2jp", "Bz2zLHgEJN", "33L1Mi3fLF", "2Smm8pWaix", "2jKKWhzwX8"}
 
 
 @pytest.mark.usefixtures("empty_ledger")
-def test_transactions_of_mainnet_end_as_they_did(rpc: Rpc, fixtures: Path) -> None:
+@pytest.mark.parametrize("on_shelf", [False, True], ids=["archived", "imported"])
+def test_transactions_of_mainnet_end_as_they_did(
+    rpc: Rpc, fixtures: Path, tmp_path: Path, on_shelf: bool
+) -> None:
+    """With the builds of their time as the archive's own rows, or on the shelf alone."""
     index = json.loads((fixtures / "blocks" / "replay-candidates.json").read_bytes())
     programs = programs_of(BEFORE_P_TOKEN)
     filters.apply_defaults(filters.MAINNET_GENESIS_HASH)
     verified, diverged = 0, {}
+    if on_shelf:
+        _import(programs, tmp_path)
     for listed in index["blocks"]:
         block = _block(fixtures / "blocks" / listed["block_file"], Slot(listed["slot"]))
         record_blocks([block], now=timezone.now())
@@ -56,6 +64,8 @@ def test_transactions_of_mainnet_end_as_they_did(rpc: Rpc, fixtures: Path) -> No
                 has_mint_authority=case.get("mint_authority_present", False),
                 has_freeze_authority=case.get("freeze_authority_present", False),
             )
+            if on_shelf:
+                accounts = {key: held for key, held in accounts.items() if key not in programs}
             value = _replayed(rpc, block, number, sent, accounts)
             if value["fidelity"] == "verified":
                 assert value["unitsConsumed"] == meta["computeUnitsConsumed"]
@@ -63,10 +73,22 @@ def test_transactions_of_mainnet_end_as_they_did(rpc: Rpc, fixtures: Path) -> No
                 verified += 1
             else:
                 diverged[str(sent.signatures[0])[:10]] = value["fidelityFields"]
+                # The shelf's word counts: then it is not the build that is unknown.
+                reason = "engine_older_rules" if on_shelf else "program_build_unknown"
+                assert value["fidelityReason"] == reason
     assert diverged.keys() == _UNTOLD, diverged
     assert verified == 41
     for fields in diverged.values():
         assert set(fields) <= {"computeUnitsConsumed", "logs", "postTokenBalances"}
+
+
+def _import(programs: dict[Pubkey, Account], folder: Path) -> None:
+    loaders = {addresses.LOADER_1: "deprecated", addresses.LOADER_2: "final"}
+    for key, account in programs.items():
+        file = folder / f"{key}.so"
+        file.write_bytes(account.data)
+        where = ["--program", str(key), "--from-slot", "0", "--loader", loaders[account.owner]]
+        call_command("import_program", str(file), *where, stdout=io.StringIO())
 
 
 def _block(path: Path, slot: Slot) -> SlotRecord:

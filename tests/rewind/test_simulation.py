@@ -216,7 +216,7 @@ BAD: list[tuple[Any, str]] = [
     ({"slot": 1, "overrides": {SYSTEM: {"data": ["1" * 1_701, "base58"]}}}, "bad_override"),
     ({"slot": 1, "overrideLoads": {"x": 1}}, "bad_override"),
     ({"slot": 1, "overrideLoads": {SYSTEM: "1"}}, "invalid_params"),
-    ({"slot": 1, "overrideLoads": {SYSTEM: 6}}, "slot_too_new"),
+    ({"slot": 1, "overrideLoads": {str(OTHER): 6}}, "slot_too_new"),
 ]  # fmt: skip
 
 

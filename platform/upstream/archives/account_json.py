@@ -7,13 +7,13 @@ import msgspec
 import zstandard
 from solders.pubkey import Pubkey
 
-from chain.accounts import AccountWrite
+from chain.accounts import MOST_ACCOUNT_BYTES, AccountWrite
 from chain.encodings import b58decode, b64decode
 from chain.units import U64_MAX
 from upstream.archives.errors import BadSnapshot
 
 # The runtime's own limit on an account's data.
-LARGEST_ACCOUNT = 10 * 1024 * 1024
+LARGEST_ACCOUNT = MOST_ACCOUNT_BYTES
 _LARGEST_FILE = 64 * 1024 * 1024
 
 

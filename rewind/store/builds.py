@@ -1,0 +1,45 @@
+"""The shelf of program builds."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from django.db import connection
+
+from columns.raw_queries import fetch_all
+from rewind.models import ProgramBuild
+
+
+class Build(NamedTuple):
+    """A build without its code."""
+
+    id: int
+    program: bytes
+    code_key: bytes
+    loader: int
+    from_slot: int
+
+
+def builds_at(keys: Sequence[bytes], slot: int) -> list[Build]:
+    """The builds that ran in the slot of those of the keys that are programs, or have the code of
+    one.
+    """
+    rows = fetch_all(
+        "SELECT id, program, code_key, loader, from_slot FROM rewind_programbuild"
+        " WHERE (program = ANY($1) OR code_key = ANY($1))"
+        " AND from_slot <= $2 AND (to_slot IS NULL OR to_slot >= $2)",
+        *(list(keys), slot),
+    )
+    return [Build(*row) for row in rows]
+
+
+# A build never changes, and its number is not given again. Each is up to 10 MB.
+@lru_cache(maxsize=16)
+def code_of(number: int) -> bytes:
+    return bytes(ProgramBuild.objects.values_list("code", flat=True).get(pk=number))
+
+
+def lock() -> None:
+    """Until the end of the transaction nobody else puts a build on the shelf."""
+    with connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE rewind_programbuild IN SHARE ROW EXCLUSIVE MODE")
