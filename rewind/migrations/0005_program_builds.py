@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rewind", "0003_epochs"),
+        ("rewind", "0004_gaps_that_cannot_be_had"),
     ]
 
     operations = [
