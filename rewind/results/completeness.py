@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 from jsonrpc.wire import As, Result
 
 
-class Cause(Result, frozen=True, kw_only=True):
+class CompletenessCause(Result, frozen=True, kw_only=True):
     """Why an answer may differ from what the whole history would give.
 
     cause: `gap`: the archive lacks these slots, and something that the answer uses may have been
@@ -34,7 +34,7 @@ class Completeness(Result, frozen=True, kw_only=True):
     """
 
     status: Literal["whole", "incomplete"]
-    causes: list[Cause]
+    causes: list[CompletenessCause]
 
 
 WHOLE = Completeness(status="whole", causes=[])

@@ -7,7 +7,7 @@ from typing import Literal
 from solders.pubkey import Pubkey
 
 from rewind.positions import Position
-from rewind.results.completeness import WHOLE, Cause, Completeness
+from rewind.results.completeness import WHOLE, CompletenessCause, Completeness
 from rewind.results.coverage import GapEntry
 from rewind.services.placing import Placed
 from rewind.store.states import State
@@ -88,7 +88,7 @@ class Findings:
 
 def completeness(findings: Iterable[Findings]) -> Completeness:
     """What an answer rests on that uses all that was read."""
-    causes: dict[CauseName, Cause] = {}
+    causes: dict[CauseName, CompletenessCause] = {}
     for each in findings:
         gap = each.gap()
         if gap is not None:
@@ -106,7 +106,7 @@ def completeness(findings: Iterable[Findings]) -> Completeness:
 
 
 def _add(
-    causes: dict[CauseName, Cause],
+    causes: dict[CauseName, CompletenessCause],
     name: CauseName,
     slots: tuple[int, int] | None,
     pubkeys: Mapping[bytes, object],
@@ -122,4 +122,4 @@ def _add(
             else:
                 slots = min(slots[0], theirs[0]), max(slots[1], theirs[1])
     first, last = (None, None) if slots is None else slots
-    causes[name] = Cause(cause=name, from_slot=first, to_slot=last, accounts=accounts)
+    causes[name] = CompletenessCause(cause=name, from_slot=first, to_slot=last, accounts=accounts)

@@ -174,11 +174,13 @@ def test_a_verified_run_that_shows_an_old_account_is_not_called_so(
     from solders.instruction import AccountMeta
     from solders.system_program import TransferParams, transfer
 
-    made = LittleChain(tmp_path)
+    made = LittleChain(tmp_path, payers=3)
     made.block(made.payment(TARGET, SOL))
     made.block(made.payment(TARGET, SOL, payer=1))
     # It names TARGET, and reads nothing of it.
-    params = TransferParams(from_pubkey=made.payers[0].pubkey(), to_pubkey=OTHER, lamports=SOL)
+    params = TransferParams(
+        from_pubkey=made.payers[0].pubkey(), to_pubkey=made.payers[2].pubkey(), lamports=SOL
+    )
     paid = transfer(params)
     named = type(paid)(
         paid.program_id, bytes(paid.data), [*paid.accounts, AccountMeta(TARGET, False, False)]
@@ -192,7 +194,6 @@ def test_a_verified_run_that_shows_an_old_account_is_not_called_so(
     stored([*made.records[:2], told])
     sent = made.sent[2]
     place = {"anchor": own_place(sent)}
-    print(answer(rpc, sent, place))
     result = answer(rpc, sent, place)["result"]
     assert result["value"]["fidelity"] == "verified"
     accounts = {"encoding": "base64", "addresses": [str(TARGET)]}
