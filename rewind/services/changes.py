@@ -101,10 +101,11 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
     if page.waiting is not None:
         before = newest_state(key, Position(first, CARRIED - 1), layout)
         page.settle(before)
-        # Whether its data changed is told by what was there before the range.
-        findings.read(key, before, below)
-        if before is None and absence.absences([key], {}, below)[1]:
-            findings.not_recorded[key] = None
+        if page.next is None:
+            # Whether its data changed is told by what was there before the range.
+            findings.read(key, before, below)
+            if before is None and absence.absences([key], {}, below)[1]:
+                findings.not_recorded[key] = None
     elif page.before is not None and page.before.order == CARRIED:
         findings.found(key, below.unseen_since(page.before))
     _find_gap(findings, key, page, start, gaps)

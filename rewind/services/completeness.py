@@ -7,7 +7,7 @@ from typing import Literal
 from solders.pubkey import Pubkey
 
 from rewind.positions import Position
-from rewind.results.completeness import WHOLE, CompletenessCause, Completeness
+from rewind.results.completeness import WHOLE, Completeness, CompletenessCause
 from rewind.results.coverage import GapEntry
 from rewind.services.placing import Placed
 from rewind.store.states import State

@@ -126,7 +126,10 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
     if same is None or asking.is_altered or not _is_own_place(there, same):
         outcome, accounts = _run(asking, there, timeout_seconds)
         fidelity = _elsewhere(asking, there, same, timeout_seconds)
-        return _answer(asking, there, outcome, accounts, fidelity, there.findings)
+        # Sysvars are read whether they are overridden or not.
+        given = {bytes(key) for key, override in asking.overrides.items() if override.is_whole}
+        findings = there.findings.without(given) if given else there.findings
+        return _answer(asking, there, outcome, accounts, fidelity, findings)
     # What was let through with a gap proves nothing, so that replay asks anew.
     known = None if asking.tolerate_gaps else there
     replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
