@@ -16,6 +16,7 @@ from gateway.node_json import (
     TransactionError,
 )
 from jsonrpc.wire import As, Result
+from rewind.results.completeness import Completeness
 
 _Signature: TypeAlias = Annotated[str, As(Signature)]
 
@@ -78,10 +79,13 @@ class BundleContext(Result, frozen=True, kw_only=True):
 
     api_version: the version of the node that its state came from, or of the archive's interface
     slot: the slot of that state
+    completeness: in the past: whether the whole history would give the same answer; left out for
+        the newest state of a node
     """
 
     api_version: str
     slot: int
+    completeness: Completeness | UnsetType = UNSET
 
 
 class SimulatedBundle(Result, frozen=True, kw_only=True):

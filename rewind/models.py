@@ -198,6 +198,10 @@ class ArchiveState(models.Model):
         default=False,
         help_text="Every account that lived when the first kept slot began has a row",
     )
+    lost_first_slot = SlotColumn(
+        null=True, help_text="Of the newest run of slots that left the window while missing"
+    )
+    lost_last_slot = SlotColumn(null=True, help_text="The last slot of that run")
     layout = models.BigIntegerField(
         default=0, help_text="Another number whenever a partition comes or goes"
     )
@@ -370,7 +374,7 @@ class SimulationResult(models.Model):
     pk = models.CompositePrimaryKey("job_id", "number")
     job = models.ForeignKey(SimulationJob, models.CASCADE, db_index=False)
     number = models.IntegerField(help_text="From 0: the job's transactions, each at each position")
-    answer = PackedDataColumn(help_text="JSON: {value} or {error}")
+    answer = PackedDataColumn(help_text="JSON: {context, value} or {error}")
 
     def __str__(self) -> str:
         return f"result {self.number} of job {self.job_id}"

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from django.conf import settings
+from msgspec import UNSET
 from solders.pubkey import Pubkey
 
 from chain.account_json import AccountEncoding
@@ -174,7 +175,7 @@ def _flat(bundle: FlatBundle) -> SimulatedBundle:
     outcomes = tried.outcomes
     returned = [outcome.return_data for outcome in outcomes if outcome.return_data is not None]
     return SimulatedBundle(
-        context=BundleContext(api_version=version, slot=tried.slot),
+        context=_context(tried, version),
         err=outcomes[-1].err,
         logs=[line for outcome in outcomes for line in outcome.logs],
         pre_execution_accounts=[account for accounts in pre for account in accounts],
@@ -202,7 +203,7 @@ def _nested(texts: Sequence[str], config: BundleConfig) -> SimulatedTransactions
             "lastValidBlockHeight": tried.last_valid_block_height,
         }
     return SimulatedTransactions(
-        context=BundleContext(api_version=version, slot=tried.slot),
+        context=_context(tried, version),
         value=BundleValue(
             summary=_summary(read, tried),
             transaction_results=[
@@ -318,6 +319,13 @@ def _wishes(told: Sequence[Snapshots | None]) -> Wishes:
         )
         for each in told
     ]
+
+
+def _context(tried: Tried, version: str) -> BundleContext:
+    whole = tried.completeness
+    return BundleContext(
+        api_version=version, slot=tried.slot, completeness=UNSET if whole is None else whole
+    )
 
 
 def _summary(read: Bundle, tried: Tried) -> Any:

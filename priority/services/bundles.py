@@ -15,6 +15,8 @@ from priority.errors import HeadMoved
 from priority.services.head import mints_of, read_head, recent_blockhashes
 from rewind.errors import EngineFailed, SimulationTimedOut, StateNotRecorded
 from rewind.positions import Asked
+from rewind.results.completeness import Completeness
+from rewind.services.completeness import completeness
 from rewind.services.past import Past, past
 from rewind.services.running import run_on
 from simulator import addresses
@@ -42,7 +44,8 @@ class Bundle:
 @dataclass(frozen=True, slots=True)
 class Tried:
     """What came of a bundle: outcomes up to the first failure, and the accounts that it found.
-    `api_version` is the node's, None where it does not tell one or the past was asked.
+    `api_version` is the node's, None where it does not tell one or the past was asked;
+    `completeness` of the past is what its state rests on.
     """
 
     slot: Slot
@@ -51,6 +54,7 @@ class Tried:
     last_valid_block_height: int | None
     outcomes: list[Outcome]
     found: Accounts
+    completeness: Completeness | None = None
 
     def states(self) -> Iterator[tuple[Outcome, Mapping[Pubkey, Account | None], Accounts]]:
         """Each outcome with the accounts before it and those that it changed. What fails changes
@@ -142,6 +146,7 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
         last_valid_block_height=None,
         outcomes=outcomes,
         found=found,
+        completeness=completeness([then.findings, then.found_of_mints]),
     )
 
 

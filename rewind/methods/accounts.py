@@ -116,6 +116,7 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
         slot=seen.slot,
         reason=UNSET if seen.reason is None else seen.reason,
         gap=UNSET if seen.gap is None else seen.gap,
+        completeness=seen.completeness,
     )
     return AccountInfo(context=context, value=seen.value)
 
@@ -143,6 +144,7 @@ def get_multiple_accounts(
             slot=seen.slot,
             reason=seen.reasons,
             gap=UNSET if seen.gap is None else seen.gap,
+            completeness=seen.completeness,
         ),
         value=seen.values,
         truncated_by_bytes=seen.truncated,
@@ -169,6 +171,7 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
         api_version=settings.ARCHIVE_API_VERSION,
         reason=DiffReason(a=seen.reason_a, b=seen.reason_b) if told else UNSET,
         gap=DiffGap(a=seen.gap_a, b=seen.gap_b) if gapped else UNSET,
+        completeness=seen.completeness,
     )
     return AccountDiff(context=context, value=seen.value)
 

@@ -84,7 +84,12 @@ def get_account_changes(call: Call, pubkey: Pubkey, config: ChangesConfig) -> Ac
     )
     seen = changes.account_changes(pubkey, asking, most_bytes=settings.ARCHIVE_ANSWER_BYTES)
     reason = UNSET if seen.reason is None else seen.reason
-    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=config.to_slot, reason=reason)
+    context = Context(
+        api_version=settings.ARCHIVE_API_VERSION,
+        slot=config.to_slot,
+        reason=reason,
+        completeness=seen.completeness,
+    )
     return AccountChanges(context=context, value=seen.page)
 
 

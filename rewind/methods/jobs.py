@@ -46,14 +46,13 @@ from rewind.job_errors import (
     TooManySimulations,
 )
 from rewind.methods.positions import Anchor, asked
-from rewind.methods.simulation import SimulationConfig, asking
+from rewind.methods.simulation import SimulationConfig, asking, simulation_of
 from rewind.methods.table import methods
 from rewind.positions import Asked
 from rewind.results.jobs import Job, ResultPage, Submitted, submitted, told
-from rewind.results.simulation import SimulatedTransaction
+from rewind.results.simulation import Simulation
 from rewind.services.jobs import pages, submitting
 from rewind.services.jobs.requests import Item, JobRequest, Json
-from rewind.services.simulation import simulate_historical
 
 log = logging.getLogger(__name__)
 
@@ -220,8 +219,8 @@ def cancel_simulation_job(call: Call, job_id: str) -> Job:
     )
 
 
-def simulate(request: JobRequest, item: Item) -> SimulatedTransaction:
-    """One simulation of a job: what simulateHistoricalTransaction answers as its value."""
+def simulate(request: JobRequest, item: Item) -> Simulation:
+    """One simulation of a job: what simulateHistoricalTransaction answers."""
     config = msgspec.convert(
         {**request.config, **item.position}, SimulationConfig, dec_hook=read_noun
     )
@@ -238,10 +237,7 @@ def simulate(request: JobRequest, item: Item) -> SimulatedTransaction:
             raise UnknownSignature(signature)
         transaction = found.transaction
     position = asked(config.slot, config.transaction_index, config.anchor)
-    return simulate_historical(
-        asking(transaction, position, config, is_shared=True),
-        timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS,
-    )
+    return simulation_of(asking(transaction, position, config, is_shared=True))
 
 
 def _key_of(call: Call) -> int:

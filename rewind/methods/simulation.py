@@ -4,6 +4,7 @@ import binascii
 from typing import Literal, TypeVar
 
 from django.conf import settings
+from msgspec import UNSET
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
@@ -134,11 +135,19 @@ def simulate_historical_transaction(
     transaction: the transaction as text
     config: where in the past, on which accounts, and what is to be shown
     """
-    value = simulate_historical(
-        asking_of(transaction, config), timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS
+    return simulation_of(asking_of(transaction, config))
+
+
+def simulation_of(asking: Asking) -> Simulation:
+    """The answer, with what it is based on."""
+    done = simulate_historical(asking, timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS)
+    context = Context(
+        api_version=settings.ARCHIVE_API_VERSION,
+        slot=done.value.rewind_slot,
+        gap=UNSET if done.gap is None else done.gap,
+        completeness=done.completeness,
     )
-    context = Context(api_version=settings.ARCHIVE_API_VERSION, slot=value.rewind_slot)
-    return Simulation(context=context, value=value)
+    return Simulation(context=context, value=done.value)
 
 
 def asking_of(text: str, config: SimulationConfig) -> Asking:

@@ -7,6 +7,7 @@ from solders.pubkey import Pubkey
 
 from gateway.node_json import EncodedBytes, ParsedData
 from jsonrpc.wire import As, Encoded, Result
+from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
 
 
@@ -19,12 +20,14 @@ class Context(Result, frozen=True, kw_only=True):
         `filtered` where the archive does not, or did not, follow the account; else left out
     gap: the newest run of slots between the state and the position that the archive lacks: the
         account may have been written there; left out where there is none
+    completeness: whether the whole history would give the same answer
     """
 
     api_version: str
     slot: int
     reason: str | UnsetType = UNSET
     gap: GapEntry | UnsetType = UNSET
+    completeness: Completeness
 
 
 class SeveralContext(Result, frozen=True, kw_only=True):
@@ -36,12 +39,14 @@ class SeveralContext(Result, frozen=True, kw_only=True):
         `filtered`, `truncated`); null where there is nothing to say
     gap: the newest run of slots below the position that the archive lacks: it concerns the values
         that are older than it; left out where there is none
+    completeness: whether the whole history would give the same answer
     """
 
     api_version: str
     slot: int
     reason: list[str | None]
     gap: GapEntry | UnsetType = UNSET
+    completeness: Completeness
 
 
 class DiffReason(Result, frozen=True, kw_only=True):
@@ -72,11 +77,13 @@ class DiffContext(Result, frozen=True, kw_only=True):
     api_version: the version of the archive's interface
     reason: why a side is null, or what else there is to say of it; left out where there is nothing
     gap: runs of slots that the archive lacks; left out where there are none
+    completeness: whether the whole history would give the same answer
     """
 
     api_version: str
     reason: DiffReason | UnsetType = UNSET
     gap: DiffGap | UnsetType = UNSET
+    completeness: Completeness
 
 
 class AccountSnapshot(Result, frozen=True, kw_only=True):

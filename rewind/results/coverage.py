@@ -42,6 +42,9 @@ class Coverage(Result, frozen=True, kw_only=True):
     missing_slot_count: how many of them are not archived, and are not known to be skipped
     cannot_be_had_slot_count: how many of the missing ones no source has any more
     skipped_slot_count: how many of them are known to hold no block
+    whole_slot_count: how many of them are archived with every write
+    last_writes_only_slot_count: how many of them are archived with each account's last write, but
+        perhaps not every write
     gap_percent: the share of missing ones among those that are not skipped, in per cent; null where
         there are none of either
     gaps: the runs of missing slots, lowest first; null where none were asked for
@@ -57,6 +60,8 @@ class Coverage(Result, frozen=True, kw_only=True):
     missing_slot_count: int
     cannot_be_had_slot_count: int
     skipped_slot_count: int
+    whole_slot_count: int
+    last_writes_only_slot_count: int
     gap_percent: float | None
     gaps: list[GapEntry] | None
     truncated: bool

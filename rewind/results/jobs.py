@@ -8,6 +8,7 @@ from solders.signature import Signature
 
 from jsonrpc.wire import As, Encoded, Result
 from rewind.models import SimulationJob
+from rewind.results.accounts import Context
 from rewind.results.simulation import SimulatedTransaction
 
 State: TypeAlias = Annotated[str, As(Literal["queued", "running", "done", "cancelled", "failed"])]
@@ -71,12 +72,13 @@ class JobError(Result, frozen=True, kw_only=True):
 
 
 class JobResult(Result, frozen=True, kw_only=True):
-    """One simulation of a job: it has a `value` or an `error`.
+    """One simulation of a job: it has a `value` with its `context`, or an `error`.
 
     number: its place in the job, from 0
     transaction: the place of its transaction in the job, from 0
     signature: the transaction's signature
     position: the position, as simulateHistoricalTransaction takes one
+    context: what the value is based on
     value: what the transaction did
     error: why there is no value
     """
@@ -85,6 +87,7 @@ class JobResult(Result, frozen=True, kw_only=True):
     transaction: int
     signature: Annotated[str, As(Signature)]
     position: dict[str, Any]
+    context: Context | UnsetType
     value: SimulatedTransaction | UnsetType
     error: JobError | UnsetType
 

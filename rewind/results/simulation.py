@@ -28,6 +28,31 @@ class AccountAfter(Result, frozen=True, kw_only=True):
     space: int
 
 
+class Place(Result, frozen=True, kw_only=True):
+    """Where a transaction stands in the ledger.
+
+    slot: its slot
+    transaction_index: its place in the block
+    """
+
+    slot: int
+    transaction_index: int
+
+
+class OwnPlace(Result, frozen=True, kw_only=True):
+    """What a replay in the transaction's own place, without overrides, comes to.
+
+    fidelity: whether all of it is as the chain says (`verified`), is not (`diverged`), or that
+        cannot be told (`unverified`)
+    fidelity_fields: where it diverged, the fields that differ
+    fidelity_reason: where it is unverified, a word for why; else null
+    """
+
+    fidelity: Literal["verified", "diverged", "unverified"]
+    fidelity_fields: list[str]
+    fidelity_reason: str | None
+
+
 class SimulatedTransaction(Result, frozen=True, kw_only=True):
     """What the transaction did, or would have done.
 
@@ -42,11 +67,17 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
     rewind_load_slot: the slot of the accounts that it found
     rewind_overridden_accounts: the accounts that were overridden
     rewind_override_loads: the accounts that were taken from another slot, and from which
-    fidelity: whether the same transaction, replayed where it stands in the ledger, ends as the
-        chain says (`verified`), does not (`diverged`), or that cannot be told (`unverified`)
+    fidelity: of a transaction of the ledger that ran in its own place on its own state: whether all
+        of it is as the chain says (`verified`), is not (`diverged`), or that cannot be told
+        (`unverified`, also where the ledger does not have the transaction); `not_applicable` for
+        another position, or with overrides
     fidelity_fields: where it diverged, the fields that differ
     fidelity_reason: where it is unverified, or why it diverged is known, a word for why, such as
-        `program_build_unknown`; else null
+        `program_build_unknown`; `another_position` or `overrides` where it is not applicable; else
+        null
+    fidelity_at: the transaction's own place; null where the ledger does not have it
+    own_place: where `fidelity` is not applicable, what it is in the transaction's own place; null
+        where the ledger does not have it
     """
 
     err: TransactionError
@@ -59,9 +90,11 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
     rewind_load_slot: int
     rewind_overridden_accounts: Annotated[list[str], As(list[Pubkey])]
     rewind_override_loads: dict[str, int]
-    fidelity: Literal["verified", "diverged", "unverified"]
+    fidelity: Literal["verified", "diverged", "unverified", "not_applicable"]
     fidelity_fields: list[str]
     fidelity_reason: str | None
+    fidelity_at: Place | None
+    own_place: OwnPlace | None
 
 
 class Simulation(Result, frozen=True, kw_only=True):

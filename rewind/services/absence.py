@@ -13,7 +13,7 @@ from rewind.store.walking import newest_row
 
 class Absence(enum.StrEnum):
     """Why there is no account. `before_first_record` says no more than that no archived write tells
-    of it; `known_absent` says whether it may have lived all the same.
+    of it; whether it may have lived all the same is told beside it.
     """
 
     CLOSED = "closed"
@@ -24,27 +24,30 @@ class Absence(enum.StrEnum):
 
 def absences(
     pubkeys: Collection[bytes], states: Mapping[bytes, State], placed: Placed
-) -> dict[bytes, Absence]:
+) -> tuple[dict[bytes, Absence], list[bytes]]:
     """The reason for each of the pubkeys that has no living state among those that
-    rewind.store.states found at the position; the others are left out.
+    rewind.store.states found at the position; the others are left out. Beside it, those that may
+    have been there all the same.
     """
     lacking = _lacking(pubkeys, states)
     if not lacking:
-        return {}
+        return {}, []
     stale = stale_among(lacking, states, placed)
     found = dict.fromkeys(stale, Absence.FILTERED)
     rest = [pubkey for pubkey in lacking if pubkey not in stale]
     found.update((pubkey, Absence.CLOSED) for pubkey in rest if _was_closed(states.get(pubkey)))
     unread = [pubkey for pubkey in rest if pubkey not in found]
-    if unread:
-        whole = store.wholeness(placed.position).from_genesis
-        reason = Absence.NEVER_EXISTED if whole else Absence.BEFORE_FIRST_RECORD
-        # Where a base says that the account was gone, it may have lived before.
-        found.update(
-            (pubkey, Absence.BEFORE_FIRST_RECORD if pubkey in states else reason)
-            for pubkey in unread
-        )
-    return found
+    if not unread:
+        return found, []
+    whole = _wholeness(placed)
+    reason = Absence.NEVER_EXISTED if whole.from_genesis else Absence.BEFORE_FIRST_RECORD
+    # Where a base says that the account was gone, it may have lived before.
+    found.update(
+        (pubkey, Absence.BEFORE_FIRST_RECORD if pubkey in states else reason) for pubkey in unread
+    )
+    if whole.of_the_living:
+        return found, []
+    return found, [pubkey for pubkey in unread if pubkey not in states]
 
 
 def known_absent(
@@ -57,9 +60,18 @@ def known_absent(
     stale = stale_among(lacking, states, placed)
     found = {pubkey for pubkey in lacking if pubkey in states and pubkey not in stale}
     rest = [pubkey for pubkey in lacking if pubkey not in states and pubkey not in stale]
-    if rest and store.wholeness(placed.position).of_the_living:
+    if rest and _wholeness(placed).of_the_living:
         found.update(rest)
     return found
+
+
+def _wholeness(placed: Placed) -> store.Wholeness:
+    """As it was when the position was placed: what fills a gap after that was perhaps not read."""
+    whole = store.wholeness(placed.position)
+    gap = placed.gap
+    if gap is None or (whole.known_at is not None and whole.known_at >= gap.to_slot):
+        return whole
+    return whole._replace(from_genesis=False, of_the_living=False)
 
 
 def stale_among(

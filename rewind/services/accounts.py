@@ -13,8 +13,10 @@ from jsonrpc.wire import Encoded, encode
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
 from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.results.accounts import AccountSnapshot
+from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
 from rewind.services import absence, placing
+from rewind.services.completeness import Findings
 from rewind.services.placing import Placed
 from rewind.services.shapes import Shape, account_of, snapshot
 from rewind.store import first_look
@@ -33,12 +35,13 @@ _AROUND, _AROUND_EACH = 512, 32
 @dataclass(frozen=True, slots=True)
 class Held:
     """What there was of accounts at a position. `reasons` has a word for those that were not there
-    or that the archive does not follow.
+    or that the archive does not follow; `findings` say what is not known of what was read.
     """
 
     placed: Placed
     states: Mapping[bytes, State]
     reasons: Mapping[bytes, str]
+    findings: Findings
 
     def state(self, pubkey: Pubkey) -> State | None:
         """None for an account that was not there, or was closed."""
@@ -48,7 +51,9 @@ class Held:
     def gap(self, pubkey: Pubkey) -> GapEntry | None:
         """The newest gap in which the account may have been written since."""
         state = self.states.get(bytes(pubkey))
-        return self.placed.gap_since(None if state is None else state.slot)
+        return self.placed.gap_since(
+            None if state is None else Position(state.slot, state.position)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Seen:
     value: AccountSnapshot | None
     reason: str | None
     gap: GapEntry | None
+    completeness: Completeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +78,19 @@ class SeenTogether:
     reasons: list[str | None]
     truncated: bool
     gap: GapEntry | None
+    completeness: Completeness
 
 
 def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: bool) -> Seen:
     """Raises what `placing.place` does, WritesIncomplete and DataTooLong."""
     held = hold([pubkey], asked, tolerate_gaps=tolerate_gaps)
+    value = shown(pubkey, held, shape)
     return Seen(
         slot=held.placed.slot,
-        value=shown(pubkey, held, shape),
+        value=value,
         reason=held.reasons.get(bytes(pubkey)),
         gap=held.gap(pubkey),
+        completeness=held.findings.completeness(),
     )
 
 
@@ -118,12 +127,15 @@ def multiple_accounts(
         values.append(None if state is None else Encoded(text))
         reasons.append(held.reasons.get(bytes(pubkey)))
     lacking = len(pubkeys) - len(values)
+    left_out = {bytes(pubkey) for pubkey in pubkeys[len(values) :]}
+    left_out -= {bytes(pubkey) for pubkey in pubkeys[: len(values)]}
     return SeenTogether(
         slot=held.placed.slot,
         values=values + [None] * lacking,
         reasons=reasons + ["truncated"] * lacking,
         truncated=lacking > 0,
         gap=next(filter(None, map(held.gap, pubkeys)), None),
+        completeness=held.findings.without(left_out).completeness(),
     )
 
 
@@ -133,14 +145,22 @@ def hold(pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: 
     placed, states = _placed(keys, asked, tolerate_gaps=tolerate_gaps, side=side)
     if len(states) < len(keys):
         placing.require_kept(placed, side)
-    if placed.is_coarse and placed.position.order < END_OF_SLOT and not tolerate_gaps:
+    findings = Findings()
+    if placed.is_coarse and placed.position.order < END_OF_SLOT:
         for key in written_later_in_slot(keys, placed.position, placed.layout):
-            raise WritesIncomplete(placed.position.slot, Pubkey(key), side)
+            if not tolerate_gaps:
+                raise WritesIncomplete(placed.position.slot, Pubkey(key), side)
+            findings.coarse[key] = placed.position.slot, placed.position.slot
     living = [key for key in keys if key in states and states[key].lamports]
     reasons = dict.fromkeys(absence.stale_among(living, states, placed), absence.Absence.FILTERED)
+    unknown: list[bytes] = []
     if len(living) < len(keys):
-        reasons |= absence.absences(keys, states, placed)
-    return Held(placed, states, reasons)
+        absences, unknown = absence.absences(keys, states, placed)
+        reasons |= absences
+    findings.note(keys, states, unknown, placed)
+    stale = (key for key in keys if reasons.get(key) is absence.Absence.FILTERED)
+    findings.filtered.update(dict.fromkeys(stale))
+    return Held(placed, states, reasons, findings)
 
 
 def shown(pubkey: Pubkey, held: Held, shape: Shape) -> AccountSnapshot | None:
@@ -184,6 +204,10 @@ def _loader(held: Held, shape: Shape) -> Loader:
         if raw not in known:
             known[raw] = newest_state(raw, placed.position, placed.layout)
         state = known[raw]
+        if raw not in held.states:
+            told = {} if state is None else {raw: state}
+            unknown = absence.absences([raw], told, placed)[1] if state is None else []
+            held.findings.note([raw], told, unknown, placed)
         return None if state is None or state.lamports == 0 else account_of(state)
 
     return load

@@ -160,12 +160,16 @@ def with_code(programs: Collection[Pubkey]) -> set[Pubkey]:
 
 
 def _is_of_the_time(state: State | None, placed: Placed) -> bool:
-    if state is None or placed.gap_since(state.slot) is not None:
+    if state is None or placed.unseen_since(_place_of(state)) is not None:
         return False
     by_transaction = 0 <= state.position < END_OF_SLOT
     # What a chain begins with is no deployment.
     is_genesis = state.slot == 0
     return state.kind == _BASE or by_transaction or is_genesis or _deployed_in(state) == state.slot
+
+
+def _place_of(state: State) -> Position:
+    return Position(state.slot, state.position)
 
 
 def _deployed_in(state: State) -> int | None:

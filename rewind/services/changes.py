@@ -14,14 +14,17 @@ from chain.units import Slot
 from historical.services import recorded
 from jsonrpc.wire import Encoded, encode
 from rewind.errors import BadCursor, BadLimit, EmptyRange, TwoStarts
-from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
+from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Asked, Position
 from rewind.results.changes import AccountChange, ChangesPage
+from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
 from rewind.services import absence, placing
+from rewind.services.completeness import Findings
 from rewind.services.shapes import Shape, written_data
 from rewind.store.coverage import gaps_between
+from rewind.store.slots import is_coarse
 from rewind.store.states import State, newest_state
-from rewind.store.walking import Row, data_of, rows_below
+from rewind.store.walking import Row, data_of, rows_below, written_later_in_slot
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT, MAX_WITH_DATA = 1_000, 50
@@ -35,10 +38,11 @@ _HIGHEST_SLOT = 2**62
 
 @dataclass(frozen=True, slots=True)
 class SeenChanges:
-    """A page of changes, and the word that goes with it where some may lack."""
+    """A page of changes, and what goes with it where some may lack."""
 
     page: ChangesPage
     reason: str | None
+    completeness: Completeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +91,30 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
     start = _start(asking, cursor)
     # Before the rows: a gap that is filled meanwhile is told and its rows too, never neither.
     gaps = _gaps(first, last)
+    below = placing.placed_before(first)
     key = bytes(pubkey)
+    findings = Findings()
+    if start.slot >= first and _begins_amid_last_writes(key, start, layout):
+        findings.coarse[key] = start.slot, start.slot
     page = _Page(key, asking.shape, most, most_bytes - _AROUND - len(encode(gaps)))
     page.fill(rows_below(key, start, first, layout, at_once=min(most + 1, _ROWS_AT_ONCE)))
     if page.waiting is not None:
-        page.settle(newest_state(key, Position(first, CARRIED - 1), layout))
+        before = newest_state(key, Position(first, CARRIED - 1), layout)
+        page.settle(before)
+        if page.next is None:
+            # Whether its data changed is told by what was there before the range.
+            findings.read(key, before, below)
+            if before is None and absence.absences([key], {}, below)[1]:
+                findings.not_recorded[key] = None
+    elif page.before is not None and page.before.order == CARRIED:
+        findings.found(key, below.unseen_since(page.before))
+    _find_gap(findings, key, page, start, gaps)
+    if page.coarse:
+        slots = *page.coarse, *findings.coarse.get(key, ())
+        findings.coarse[key] = min(slots), max(slots)
     is_partial = absence.lacks_writes(key, first, last, layout=layout)
+    if is_partial:
+        findings.filtered[key] = None
     # What left the archive meanwhile was perhaps not read.
     placing.layout_of_range(first, last)
     return SeenChanges(
@@ -100,6 +122,7 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
             changes=page.entries, next=page.next, truncated_by_bytes=page.is_full, gaps=gaps
         ),
         absence.Absence.FILTERED if is_partial else None,
+        findings.completeness(),
     )
 
 
@@ -110,6 +133,29 @@ def _start(asking: Asking, cursor: Position | None) -> Position:
         slot, order = placing.place(asking.anchor, tolerate_gaps=True).position
         return min(start, Position(slot, order + 1))
     return start if cursor is None else min(start, cursor)
+
+
+def _find_gap(
+    findings: Findings, key: bytes, page: "_Page", start: Position, gaps: list[GapEntry]
+) -> None:
+    """The newest gap that the page reaches over: down to the write before its last entry where more
+    pages follow, else down to the range's beginning.
+    """
+    end = 0 if page.next is None or page.before is None else page.before.slot + 1
+    for gap in reversed(gaps):
+        if gap.from_slot <= start.slot and Position.start_of(gap.from_slot) < start:
+            if gap.to_slot >= end:
+                findings.gaps[key] = gap
+            return
+
+
+def _begins_amid_last_writes(key: bytes, start: Position, layout: int) -> bool:
+    """Whether the page begins in a slot of which the account's last write alone may be known, below
+    that write: what came before it there is perhaps lacking.
+    """
+    if start.order <= START_OF_SLOT or not is_coarse(start.slot):
+        return False
+    return bool(written_later_in_slot([key], Position(start.slot, start.order - 1), layout))
 
 
 def _gaps(first: int, last: int) -> list[GapEntry]:
@@ -140,6 +186,8 @@ class _Page:
     waiting: _Waiting | None = None
     hashed: int = 0
     placed: Position | None = None
+    before: Position | None = None
+    coarse: list[int] = field(default_factory=list)
 
     def fill(self, batches: Iterator[list[Row]]) -> None:
         """The entries of these rows; the last one waits for the state before them all."""
@@ -158,6 +206,7 @@ class _Page:
         data: bytes | None = None
         if self.waiting is not None:
             data = self._data(row)
+            self.before = Position(row.slot, row.position)
             if not self._place(_digest(data)):
                 return False
         if not row.is_write:
@@ -186,6 +235,8 @@ class _Page:
             return self._end(is_full=True)
         self.entries.append(Encoded(text))
         self.placed = Position(waiting.row.slot, waiting.row.position)
+        if waiting.row.is_coarse and waiting.row.position > START_OF_SLOT:
+            self.coarse.append(waiting.row.slot)
         return True
 
     def _end(self, *, is_full: bool) -> bool:

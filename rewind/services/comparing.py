@@ -13,6 +13,7 @@ Differing = tuple[str, Any, Any]
 
 TOKEN_BALANCES = frozenset({"preTokenBalances", "postTokenBalances"})
 _CUT = "Log truncated"
+_INNER = "innerInstructions"
 
 
 def empty_before(transaction: VersionedTransaction, meta: Meta) -> Iterator[Pubkey]:
@@ -56,6 +57,13 @@ def meta_differences(recorded: Meta, found: Meta) -> list[Differing]:
         if expected != got:
             differing.append((told_as, expected, got))
     return differing
+
+
+def is_full(recorded: Meta) -> bool:
+    """Whether all that a simulation answers can be held against the record."""
+    logs = recorded.get("logMessages")
+    told = (recorded.get(name) is not None for name in ("computeUnitsConsumed", _INNER))
+    return logs is not None and _CUT not in logs and all(told)
 
 
 def account_form(account: Account | None) -> dict[str, Any]:

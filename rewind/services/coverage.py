@@ -30,6 +30,7 @@ def coverage(
         gaps += [GapEntry.of(*part) for part in parts[:most]]
     slots = 0 if found is None else max(0, found.last - found.first + 1)
     archived, missing = (0, 0) if found is None else (found.archived, found.missing)
+    coarse = 0 if found is None else found.coarse
     skipped = max(0, slots - archived - missing)
     return Coverage(
         earliest_slot=None if found is None else found.earliest,
@@ -39,6 +40,8 @@ def coverage(
         # Asked after it, and gaps may have closed since.
         cannot_be_had_slot_count=min(missing, _given_up(found)),
         skipped_slot_count=skipped,
+        whole_slot_count=archived - coarse,
+        last_writes_only_slot_count=coarse,
         gap_percent=missing / (slots - skipped) * 100 if slots > skipped else None,
         gaps=gaps,
         truncated=truncated,

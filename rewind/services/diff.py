@@ -8,8 +8,10 @@ from jsonrpc.errors import InvalidParams, RpcError
 from rewind.errors import SlotInArchiveGap, SlotTooNew, SlotTooOld, UnknownSignature
 from rewind.positions import Asked
 from rewind.results.accounts import AccountPair, Diff
+from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
 from rewind.services.accounts import Held, hold, shown
+from rewind.services.completeness import completeness
 from rewind.services.shapes import Shape
 from rewind.store.states import State
 
@@ -28,6 +30,7 @@ class SeenTwice:
     reason_b: str | None
     gap_a: GapEntry | None
     gap_b: GapEntry | None
+    completeness: Completeness
 
 
 def account_diff(
@@ -46,6 +49,7 @@ def account_diff(
         reason_b=b.reasons.get(bytes(pubkey)),
         gap_a=a.gap(pubkey),
         gap_b=b.gap(pubkey),
+        completeness=completeness([a.findings, b.findings]),
     )
 
 

@@ -8,6 +8,7 @@ from solders.pubkey import Pubkey
 from rewind.errors import FilteredAccountStale, StateNotRecorded, WritesIncomplete
 from rewind.positions import END_OF_SLOT
 from rewind.services import absence, origins, seeding, shapes
+from rewind.services.completeness import Findings
 from rewind.services.placing import Placed
 from rewind.store.placing import ground
 from rewind.store.states import State, newest_states
@@ -20,9 +21,11 @@ def accounts_at(
     *,
     tolerate_gaps: bool = False,
     empty: Set[Pubkey] = frozenset(),
+    findings: Findings,
 ) -> dict[Pubkey, Account | None]:
     """Every account of the pubkeys, None for those that were not there. Raises, in this order,
     WritesIncomplete and StateNotRecorded (which `tolerate_gaps` lifts) and FilteredAccountStale.
+    What is not known of them goes to the findings.
 
     Of the `empty` ones it is known that they were not there: they need no record, but if the
     archive has one, that stands.
@@ -43,18 +46,25 @@ def accounts_at(
             raise StateNotRecorded(placed.position.slot, placed.earliest, told)
     if stale:
         raise FilteredAccountStale([keys[key] for key in checked if key in stale])
+    findings.note(checked, states, unknown, placed)
+    slot, order = placed.position
+    if tolerate_gaps and placed.is_coarse and order < END_OF_SLOT:
+        for key in written_later_in_slot(checked, placed.position, placed.layout):
+            findings.coarse[key] = slot, slot
     return {pubkey: account_of(states.get(key)) for key, pubkey in keys.items()}
 
 
 def recorded_accounts(
-    pubkeys: Collection[Pubkey], placed: Placed
+    pubkeys: Collection[Pubkey], placed: Placed, findings: Findings
 ) -> tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]:
     """The same of accounts that the engine has itself where the archive has nothing to say: None
     for those. Beside them, which are no longer followed.
     """
     keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
-    states, _ = states_at(list(keys), placed)
+    states, unknown = states_at(list(keys), placed)
     stale = absence.stale_among(keys, states, placed)
+    findings.note(keys, states, unknown, placed)
+    findings.filtered.update(dict.fromkeys(key for key in keys if key in stale))
     found = {pubkey: account_of(states.get(key)) for key, pubkey in keys.items()}
     return found, frozenset(keys[key] for key in stale)
 

@@ -93,7 +93,9 @@ def given_accounts(
         by_slot.setdefault(slot, []).append(key)
     for slot, keys in sorted(by_slot.items()):
         placed = place(Asked(slot=slot), tolerate_gaps=past.tolerate_gaps)
-        given.update(accounts_at(keys, placed, tolerate_gaps=past.tolerate_gaps))
+        given.update(
+            accounts_at(keys, placed, tolerate_gaps=past.tolerate_gaps, findings=past.findings)
+        )
     lacking = [
         key for key, override in overrides.items() if key not in given and not override.is_whole
     ]

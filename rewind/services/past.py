@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 from solders.account import Account
 from solders.hash import Hash
@@ -13,8 +14,10 @@ from historical.services import recorded
 from rewind.errors import FilteredAccountStale, PreStateTooNew, StateNotRecorded
 from rewind.positions import Asked, Position
 from rewind.services import builds
+from rewind.services.completeness import Findings
 from rewind.services.features import features_at
 from rewind.services.loading import accounts_at, recorded_accounts
+from rewind.services.natives import recorded_natives
 from rewind.services.placing import Placed, place
 from rewind.store import replaying as store
 from simulator import addresses
@@ -29,6 +32,8 @@ class Past:
     archive has none or (`stale_sysvars`) none of that time. `empty` are accounts that are known
     not to be there, `balances` lamports that are known of accounts. Where the archive has no build
     of a program of that time, the operator's shelf has the word (rewind/services/builds.py).
+    `findings` say what is not known of all that was read, but for mints, which only show in token
+    balances.
     """
 
     slot: Slot
@@ -39,8 +44,20 @@ class Past:
     placed: Placed
     query: Placed
     tolerate_gaps: bool
+    findings: Findings
+    found_of_sysvars: Findings
+    found_of_mints: Findings = field(default_factory=Findings)
     empty: frozenset[Pubkey] = frozenset()
     balances: Mapping[Pubkey, int] = field(default_factory=dict)
+
+    def anew(self, **changes: Any) -> "Past":
+        """The same with some parts changed, of which nothing but the sysvars was read yet."""
+        return replace(
+            self,
+            findings=self.found_of_sysvars.copy(),
+            found_of_mints=Findings(),
+            **changes,
+        )
 
     def load(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         """Accounts as a transaction finds them here; raises WritesIncomplete, StateNotRecorded,
@@ -65,7 +82,7 @@ class Past:
         """Mints that no transaction loads, for their decimals, which never change: as far as they
         are known.
         """
-        return recorded_accounts(keys, self.placed)[0]
+        return recorded_accounts(keys, self.placed, self.found_of_mints)[0]
 
     def load_natives(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         """Builtins and sysvars, None for those that the engine's own must stand in for; raises
@@ -76,13 +93,19 @@ class Past:
             raise FilteredAccountStale(stale)
         known = {key: self.sysvars[key] for key in keys if key in self.sysvars}
         lacking = [key for key in keys if key not in known]
-        found, unfollowed = recorded_accounts(lacking, _at_start(self.query))
+        found, unfollowed = recorded_natives(lacking, _at_start(self.query), self.findings)
         if unfollowed:
             raise FilteredAccountStale(list(unfollowed))
         return {**known, **found}
 
     def _at(self, placed: Placed, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
-        return accounts_at(keys, placed, tolerate_gaps=self.tolerate_gaps, empty=self.empty)
+        return accounts_at(
+            keys,
+            placed,
+            tolerate_gaps=self.tolerate_gaps,
+            empty=self.empty,
+            findings=self.findings,
+        )
 
 
 def past(asked: Asked, *, tolerate_gaps: bool = False, pre_state_slot: int | None = None) -> Past:
@@ -103,7 +126,8 @@ def past(asked: Asked, *, tolerate_gaps: bool = False, pre_state_slot: int | Non
         placed = place(Asked(slot=pre_state_slot), tolerate_gaps=tolerate_gaps)
         if not tolerate_gaps:
             place(asked)
-    sysvars, stale = _sysvars(query)
+    findings = Findings()
+    sysvars, stale = _sysvars(query, findings)
     clock = sysvars[addresses.CLOCK]
     if clock is None and not tolerate_gaps:
         raise StateNotRecorded(query.slot, query.earliest, [addresses.CLOCK])
@@ -120,6 +144,8 @@ def past(asked: Asked, *, tolerate_gaps: bool = False, pre_state_slot: int | Non
         placed=placed,
         query=query,
         tolerate_gaps=tolerate_gaps,
+        findings=findings,
+        found_of_sysvars=findings.copy(),
     )
 
 
@@ -127,19 +153,21 @@ def _at_start(placed: Placed) -> Placed:
     return replace(placed, position=Position.start_of(placed.slot))
 
 
-def _sysvars(query: Placed) -> tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]:
+def _sysvars(
+    query: Placed, findings: Findings
+) -> tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]:
     """What the slot's transactions see, wherever in the slot the position is: of all sysvars only
     the recent blockhashes change once they have begun to run.
     """
-    found, stale = recorded_accounts(CACHED_SYSVARS, _at_start(query))
+    found, stale = recorded_natives(CACHED_SYSVARS, _at_start(query), findings)
     at_end = [key for key in CACHED_SYSVARS if found[key] is None and key not in stale]
     if query.is_coarse:
         # Where no order was told, what the slot began with stands at its end.
         at_end += [key for key in CACHED_SYSVARS if key != addresses.RECENT_BLOCKHASHES]
     if at_end:
         # A snapshot of this very slot has them at its end too.
-        later, stale_later = recorded_accounts(
-            at_end, replace(query, position=Position.end_of(query.slot))
+        later, stale_later = recorded_natives(
+            at_end, replace(query, position=Position.end_of(query.slot)), findings
         )
         found.update({key: account for key, account in later.items() if account is not None})
         stale |= stale_later

@@ -12,7 +12,7 @@ from rewind.errors import (
     SlotTooOld,
     UnknownSignature,
 )
-from rewind.positions import END_OF_SLOT, Asked, Position
+from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
 from rewind.results.coverage import GapEntry
 from rewind.store import gaps as gap_store
 from rewind.store import placing as store
@@ -26,7 +26,9 @@ _HIGHEST_SLOT = 2**62
 class Placed:
     """A position of the archive. `slot` is the caller's (`context.slot`); `is_coarse` says that of
     that slot perhaps only each account's last write is known; `layout` goes to the store. `gap` is
-    the newest one that begins at or below the slot.
+    the newest one that begins at or below the slot. Below the archive's first slot `unseen_to` is
+    the last that was never followed, and `lost` the newest run that left the window while missing,
+    whose edge is `first_kept`.
     """
 
     slot: Slot
@@ -36,15 +38,37 @@ class Placed:
     is_coarse: bool
     layout: int
     gap: GapEntry | None = None
+    first_kept: int = 0
+    unseen_to: int | None = None
+    lost: GapEntry | None = None
 
-    def gap_since(self, slot: int | None) -> GapEntry | None:
-        """The newest gap between the slot that a state is of and the position: what was written in
-        it is not known. None says that nobody knows how old the state is.
+    def gap_since(self, state: Position | None) -> GapEntry | None:
+        """The newest open gap between the place that a state is of and the position: what was
+        written in it is not known. None for a state says that nobody knows how old it is.
         """
         gap = self.gap
-        if gap is None or (slot is not None and gap.to_slot <= slot):
+        if gap is None or (state is not None and gap.to_slot <= _known_to(state)):
             return None
         return gap
+
+    def unseen_since(self, state: Position | None) -> GapEntry | None:
+        """The same of all slots that the archive has not seen, those below its window too."""
+        gap = self.gap_since(state)
+        if gap is not None or state is None:
+            return gap
+        if self.unseen_to is not None and self.unseen_to > _known_to(state):
+            first = _known_to(state) + 1
+            return GapEntry(from_slot=first, to_slot=self.unseen_to, status="unknown")
+        if self.lost is None:
+            return None
+        # A row that retention carried over does not tell how old it is.
+        is_carried = state.order == CARRIED and state.slot <= self.first_kept
+        return self.lost if is_carried or self.lost.to_slot > _known_to(state) else None
+
+
+def _known_to(state: Position) -> int:
+    """The slot up to which nothing came after the state."""
+    return state.slot - 1 if state.order == CARRIED else state.slot
 
 
 def _ground(position: Position) -> Ground:
@@ -91,6 +115,9 @@ def place(
         is_coarse=bool(ground.granularity),
         layout=ground.layout,
         gap=gap,
+        first_kept=ground.first_kept,
+        unseen_to=ground.unseen_to,
+        lost=_lost_of(ground),
     )
 
 
@@ -106,6 +133,23 @@ def layout_of_range(from_slot: int, to_slot: int) -> int:
     return ground.layout
 
 
+def placed_before(slot: int) -> Placed:
+    """Right before anything happened in the slot, which lies in the archive's range."""
+    ground = store.ground(slot - 1)
+    return Placed(
+        slot=Slot(slot - 1),
+        position=Position.end_of(slot - 1),
+        earliest=Slot(ground.earliest or 0),
+        latest=Slot(ground.latest or 0),
+        is_coarse=False,
+        layout=ground.layout,
+        gap=_gap_of(ground),
+        first_kept=ground.first_kept,
+        unseen_to=ground.unseen_to,
+        lost=_lost_of(ground),
+    )
+
+
 def require_kept(placed: Placed, side: str = "") -> None:
     """For who found nothing: not because the slot left the archive meanwhile. Raises SlotTooOld."""
     earliest = store.ground(placed.slot).earliest
@@ -117,6 +161,12 @@ def _gap_of(ground: Ground) -> GapEntry | None:
     if ground.gap_first is None or ground.gap_last is None:
         return None
     return GapEntry.of(ground.gap_first, ground.gap_last, ground.gap_status)
+
+
+def _lost_of(ground: Ground) -> GapEntry | None:
+    if ground.lost_first is None or ground.lost_last is None:
+        return None
+    return GapEntry.of(ground.lost_first, ground.lost_last, "missing")
 
 
 def _position(slot: int, index: int | None, *, after: bool) -> Position:

@@ -10,6 +10,7 @@ from jsonrpc.errors import RpcError
 from rewind.errors import FilteredAccountStale, StateNotRecorded
 from rewind.positions import Asked, Position
 from rewind.services import absence, builds, comparing, seeding
+from rewind.services.completeness import Findings
 from rewind.services.filters import MAINNET_GENESIS_HASH
 from rewind.services.loading import account_of
 from rewind.services.past import Past, past
@@ -55,11 +56,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A verdict with the run that it is about; both are None where nothing ran."""
+    """A verdict with the run that it is about, None where nothing ran, and what is not known of the
+    state that it ran on.
+    """
 
     verdict: Verdict
     outcome: Outcome | None = None
     accounts: Accounts = field(default_factory=dict, repr=False)
+    findings: Findings = field(default_factory=Findings, repr=False)
 
 
 def replay(
@@ -75,14 +79,14 @@ def replay(
         there = there or past(Asked(slot=recorded.slot, index=recorded.index, after=False))
         balances = comparing.balances_before(recorded.transaction, recorded.meta)
         empty = frozenset(key for key, lamports in balances.items() if lamports == 0)
-        there = replace(there, empty=empty, balances=balances, tolerate_gaps=False)
+        there = there.anew(empty=empty, balances=balances, tolerate_gaps=False)
         outcome, accounts, found = _compared(recorded, there, timeout_seconds)
-        old = _behind_a_gap(there, accounts) if found else []
+        old = _behind_a_gap(there) if found else []
         if old and seeding.seed(old, there.placed):
             # What the node tells of them holds from behind the gap on.
             there = _with_new_rows(there)
             outcome, accounts, found = _compared(recorded, there, timeout_seconds)
-            old = _behind_a_gap(there, accounts) if found else []
+            old = _behind_a_gap(there) if found else []
     except StateNotRecorded as refusal:
         called = comparing.called_programs(recorded.transaction, recorded.meta)
         is_build = refusal.pubkeys <= builds.with_code(called)
@@ -94,15 +98,16 @@ def replay(
     except EngineFault:
         return _unverified("engine_fault")
     if old:
-        return Replayed(Verdict("unverified", reason=BEHIND_A_GAP), outcome, accounts)
+        verdict = Verdict("unverified", reason=BEHIND_A_GAP)
+        return Replayed(verdict, outcome, accounts, there.findings)
     if found and there.stale_sysvars:
         # A program may read a sysvar that its transaction does not name.
         verdict = Verdict("unverified", reason=FilteredAccountStale.reason)
-        return Replayed(verdict, outcome, accounts)
+        return Replayed(verdict, outcome, accounts, there.findings)
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
     reason = _why_it_may_differ(recorded, there) if differences else None
     verdict = Verdict("diverged" if differences else "verified", differences, reason)
-    return Replayed(verdict, outcome, accounts)
+    return Replayed(verdict, outcome, accounts, there.findings)
 
 
 def verdict_of(
@@ -156,26 +161,17 @@ def _compared(
     return outcome, accounts, found
 
 
-def _behind_a_gap(there: Past, accounts: Accounts) -> list[bytes]:
+def _behind_a_gap(there: Past) -> list[bytes]:
     """Accounts that were found and are older than slots that the archive lacks: they may have been
     others.
     """
-    gap = store.last_gap_below(there.slot)
-    if gap is None:
-        return []
-    placed = there.placed
-    shelved = builds.shelved(accounts.keys(), placed, there.balances)
-    known = there.sysvars.keys() | there.empty | shelved.keys()
-    keys = [bytes(key) for key in accounts if key not in known]
-    states = newest_states(keys, placed.position, placed.layout)
-    return [key for key in keys if (state := states.get(key)) is None or state.slot <= gap]
+    return [*there.findings.gaps, *there.found_of_mints.gaps]
 
 
 def _with_new_rows(there: Past) -> Past:
     """A row may have come in a partition of its own."""
     layout = ground(there.placed.slot).layout
-    return replace(
-        there,
+    return there.anew(
         placed=replace(there.placed, layout=layout),
         query=replace(there.query, layout=layout),
     )

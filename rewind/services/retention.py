@@ -4,10 +4,11 @@ from itertools import takewhile
 
 from django.db import transaction
 
+from chain.slot_ranges import SlotRange
 from columns import gap_life
 from rewind.models import Gap
 from rewind.positions import Position
-from rewind.store import absence, carrying, dropped, partitions, segments, writing
+from rewind.store import absence, carrying, dropped, partitions, placing, segments, writing
 from rewind.store import slots as store
 from rewind.store.layouts import segment_of
 
@@ -52,7 +53,18 @@ def _move_edge(first_kept: int) -> None:
             and bounds[1] >= first_kept - 1
             and absence.wholeness(Position.end_of(first_kept - 1)).of_the_living
         )
-        store.keep_from(first_kept, edge_is_whole=whole)
+        lost = _lost_below(first_kept)
+        store.keep_from(first_kept, edge_is_whole=whole, lost=lost)
+
+
+def _lost_below(first_kept: int) -> SlotRange | None:
+    """The newest run of slots that leaves the window without having been seen."""
+    ground = placing.ground(first_kept - 1)
+    if ground.gap_first is not None and ground.gap_last is not None:
+        return SlotRange(ground.gap_first, min(ground.gap_last, first_kept - 1))
+    if ground.unseen_to is not None and ground.unseen_to >= ground.first_kept:
+        return SlotRange(ground.first_kept, min(ground.unseen_to, first_kept - 1))
+    return None
 
 
 def _carry_over(edge: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from solders.account import Account
 from solders.pubkey import Pubkey
@@ -9,12 +10,25 @@ from solders.transaction import VersionedTransaction
 
 from chain.encodings import b64encode
 from historical.services.recorded import RecordedTransaction, recorded
-from rewind.errors import AccountsTooLarge, BadOverride, EngineFailed, SimulationTimedOut
+from rewind.errors import (
+    AccountsTooLarge,
+    BadOverride,
+    EngineFailed,
+    FilteredAccountStale,
+    SimulationTimedOut,
+    StateNotRecorded,
+    WritesIncomplete,
+)
 from rewind.positions import Asked, Position
-from rewind.results.simulation import AccountAfter, SimulatedTransaction
+from rewind.results.completeness import Completeness
+from rewind.results.coverage import GapEntry
+from rewind.results.simulation import AccountAfter, OwnPlace, Place, SimulatedTransaction
+from rewind.services import comparing
+from rewind.services.completeness import Findings
 from rewind.services.overrides import Override, given_accounts, without_effect_on
 from rewind.services.past import Past, past
 from rewind.services.replay import (
+    BEHIND_A_GAP,
     OLDER_RULES,
     Verdict,
     is_before_faithful_slots,
@@ -26,6 +40,14 @@ from simulator.errors import BadSysvar, EngineFault, EngineTimeout
 from simulator.needs import read_keys
 from simulator.outcome import Outcome
 
+Inapplicable = Literal["another_position", "overrides"]
+# Why a run that is as the record says is not proved all the same.
+_REASONS = {
+    "gap": BEHIND_A_GAP,
+    "last_writes_only": WritesIncomplete.reason,
+    "not_recorded": StateNotRecorded.reason,
+    "filtered": FilteredAccountStale.reason,
+}
 # As much as a transaction may load; only who names an account twice asks for more.
 _MOST_BYTES = 64 * 1_048_576
 
@@ -52,7 +74,51 @@ class Asking:
         return bool(self.overrides or self.override_loads)
 
 
-def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> SimulatedTransaction:
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What a transaction did, the slot it ran in, and what the answer rests on."""
+
+    value: SimulatedTransaction
+    gap: GapEntry | None
+    completeness: Completeness
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """A verdict on a run, or `why` there is none: `verdict` is then that of its own place. `same`
+    is the transaction as the ledger has it.
+    """
+
+    verdict: Verdict | None
+    same: RecordedTransaction | None = None
+    why: Inapplicable | None = None
+
+    def members(self) -> dict[str, Any]:
+        """The members of the answer."""
+        own = None if self.verdict is None else _told(self.verdict)
+        place = None
+        if self.same is not None:
+            place = Place(slot=self.same.slot, transaction_index=self.same.index)
+        if self.why is None and own is not None:
+            return {**own, "fidelity_at": place, "own_place": None}
+        return {
+            "fidelity": "not_applicable",
+            "fidelity_fields": [],
+            "fidelity_reason": self.why,
+            "fidelity_at": place,
+            "own_place": None if own is None else OwnPlace(**own),
+        }
+
+
+def _told(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "fidelity": verdict.status,
+        "fidelity_fields": list(dict.fromkeys(each.field for each in verdict.differences)),
+        "fidelity_reason": verdict.reason,
+    }
+
+
+def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Simulated:
     """Raises what a position can be refused for (rewind/services/past.py), BadOverride,
     OverrideWithoutEffect, EngineFailed and SimulationTimedOut.
     """
@@ -60,19 +126,29 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         asking.asked, tolerate_gaps=asking.tolerate_gaps, pre_state_slot=asking.pre_state_slot
     )
     same = _same_in_ledger(asking.transaction)
-    verdict = None
-    if same is not None and not asking.is_altered and _is_own_place(there, same):
-        # What was let through with a gap proves nothing, so that replay asks anew.
-        known = None if asking.tolerate_gaps else there
-        replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
-        verdict = replayed.verdict
-        if replayed.outcome is not None:
-            return _answer(asking, there, replayed.outcome, replayed.accounts, verdict)
-    outcome, accounts = _run(asking, there, timeout_seconds)
-    asking = _noticed(asking, accounts)
-    if verdict is None:
-        verdict = _verdict(there, same, timeout_seconds)
-    return _answer(asking, there, outcome, accounts, verdict)
+    if same is None or asking.is_altered or not _is_own_place(there, same):
+        outcome, accounts = _run(asking, there, timeout_seconds)
+        asking = _noticed(asking, accounts)
+        fidelity = _elsewhere(asking, there, same, timeout_seconds)
+        # Sysvars are read whether they are overridden or not.
+        given = {bytes(key) for key, override in asking.overrides.items() if override.is_whole}
+        findings = there.findings.without(given) if given else there.findings
+        return _answer(asking, there, outcome, accounts, fidelity, findings)
+    # What was let through with a gap proves nothing, so that replay asks anew.
+    known = None if asking.tolerate_gaps else there
+    replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
+    if replayed.outcome is None:
+        outcome, accounts = _run(asking, there, timeout_seconds)
+        fidelity = Fidelity(replayed.verdict, same)
+        return _answer(asking, there, outcome, accounts, fidelity, there.findings)
+    verdict, findings = replayed.verdict, replayed.findings
+    if verdict.status == "verified":
+        findings = _unproved(asking, same, replayed.outcome, findings)
+        causes = findings.completeness().causes
+        if causes:
+            verdict = Verdict("unverified", reason=_REASONS[causes[0].cause])
+    fidelity = Fidelity(verdict, same)
+    return _answer(asking, there, replayed.outcome, replayed.accounts, fidelity, findings)
 
 
 def _run(asking: Asking, there: Past, timeout_seconds: float) -> tuple[Outcome, Accounts]:
@@ -122,15 +198,48 @@ def _is_own_place(there: Past, same: RecordedTransaction) -> bool:
     return there.placed.position == Position.before(same.slot, same.index)
 
 
-def _verdict(there: Past, same: RecordedTransaction | None, timeout_seconds: float) -> Verdict:
+def _elsewhere(
+    asking: Asking, there: Past, same: RecordedTransaction | None, timeout_seconds: float
+) -> Fidelity:
+    """Of a run that no record can be held against."""
+    own = None
     if same is not None:
-        return verdict_of(same, layout=there.query.layout, timeout_seconds=timeout_seconds)
-    older = is_before_faithful_slots(there.slot)
-    return Verdict("unverified", reason=OLDER_RULES if older else "not_in_ledger")
+        own = verdict_of(same, layout=there.query.layout, timeout_seconds=timeout_seconds)
+    elif not asking.is_altered:
+        older = is_before_faithful_slots(there.slot)
+        return Fidelity(Verdict("unverified", reason=OLDER_RULES if older else "not_in_ledger"))
+    if same is not None and not asking.is_altered and _is_own_place(there, same):
+        return Fidelity(own, same)  # its overrides were meant for others of the job
+    why: Inapplicable = "overrides" if asking.is_altered else "another_position"
+    return Fidelity(own, same, why)
+
+
+def _unproved(
+    asking: Asking, same: RecordedTransaction, outcome: Outcome, findings: Findings
+) -> Findings:
+    """What the record does not prove of a run that is as it says: accounts that are shown as they
+    were found, and all of it where the record is short.
+    """
+    if not comparing.is_full(same.meta or {}):
+        return findings
+    shown = {bytes(key) for key in asking.accounts or () if key not in outcome.writes}
+    return findings.among(shown)
 
 
 def _answer(
-    asking: Asking, there: Past, outcome: Outcome, accounts: Accounts, verdict: Verdict
+    asking: Asking,
+    there: Past,
+    outcome: Outcome,
+    accounts: Accounts,
+    fidelity: Fidelity,
+    findings: Findings,
+) -> Simulated:
+    value = _value(asking, there, outcome, accounts, fidelity)
+    return Simulated(value=value, gap=findings.gap(), completeness=findings.completeness())
+
+
+def _value(
+    asking: Asking, there: Past, outcome: Outcome, accounts: Accounts, fidelity: Fidelity
 ) -> SimulatedTransaction:
     return SimulatedTransaction(
         err=outcome.err,
@@ -143,9 +252,7 @@ def _answer(
         rewind_load_slot=there.load_slot,
         rewind_overridden_accounts=[str(key) for key in asking.overrides],
         rewind_override_loads={str(key): slot for key, slot in asking.override_loads.items()},
-        fidelity=verdict.status,
-        fidelity_fields=list(dict.fromkeys(each.field for each in verdict.differences)),
-        fidelity_reason=verdict.reason,
+        **fidelity.members(),
     )
 
 

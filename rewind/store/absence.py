@@ -10,11 +10,13 @@ from rewind.positions import END_OF_SLOT, Position
 
 class Wholeness(NamedTuple):
     """Whether each write to the chain up to a position is here, from slot 0 on; and whether each
-    account that lives at the position has a row.
+    account that lives at the position has a row. `known_at` is the slot at whose end each account
+    had one, None where that is not known of any: later slots count from there.
     """
 
     from_genesis: bool
     of_the_living: bool
+    known_at: int | None = None
 
 
 # A slot 0 that came without the accounts of genesis is told by the rent sysvar, which is one of
@@ -24,7 +26,8 @@ class Wholeness(NamedTuple):
 # are kept.
 _WHOLENESS = f"""
 SELECT genesis, genesis OR coalesce(
-    greatest(edge, snapshot) >= greatest(gap_end, lowest.parent_slot), false)
+    greatest(edge, snapshot) >= greatest(gap_end, lowest.parent_slot), false),
+    greatest(edge, snapshot)
 FROM (
     SELECT coalesce(max(first_kept_slot), 0) AS first_kept,
         max(first_kept_slot) FILTER (WHERE edge_is_whole) - 1 AS edge

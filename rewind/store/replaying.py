@@ -74,6 +74,24 @@ def last_gap_below(slot: int) -> int | None:
     return None if row is None else int(row[0])
 
 
+def newest_gap_over_an_epochs_beginning(
+    slot: int, slots_per_epoch: int, first_normal_slot: int
+) -> tuple[int, int, str] | None:
+    """Of the open gaps that begin at or below the slot, the newest that ends in another epoch than
+    the block below it: (first slot, last slot, status). Those of warm-up epochs count all.
+    """
+    row = fetch_one(
+        "SELECT from_slot, to_slot, status FROM ("
+        "SELECT *, coalesce((SELECT slot FROM rewind_archivedslot WHERE slot < from_slot"
+        " ORDER BY slot DESC LIMIT 1), from_slot - 1) AS below"
+        " FROM rewind_gap WHERE closed_at IS NULL AND from_slot <= $1) AS gap"
+        " WHERE below < $3 OR (below - $3) / $2 <> (least(to_slot, $1) - $3) / $2"
+        " ORDER BY from_slot DESC LIMIT 1",
+        *(slot, slots_per_epoch, first_normal_slot),
+    )
+    return None if row is None else (row[0], row[1], row[2])
+
+
 def blockhash_below(slot: int) -> bytes | None:
     """The blockhash of the newest archived slot below the slot."""
     row = fetch_one(

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
+from chain.blocks import Granularity
+from chain.slot_ranges import SlotRange
 from rewind.models import ArchivedSlot, ArchiveState
 
 # The first half of an advisory lock's name; the second is a slot's, or the window's.
@@ -79,10 +81,14 @@ def first_kept_slot() -> int:
     return found or 0
 
 
-def keep_from(slot: int, *, edge_is_whole: bool) -> None:
-    ArchiveState.objects.update_or_create(
-        id=1, defaults={"first_kept_slot": slot, "edge_is_whole": edge_is_whole}
-    )
+def keep_from(slot: int, *, edge_is_whole: bool, lost: SlotRange | None) -> None:
+    """`lost` is the newest run of missing slots below the slot, None where there is none since the
+    edge moved last.
+    """
+    told = {"first_kept_slot": slot, "edge_is_whole": edge_is_whole}
+    if lost is not None:
+        told |= {"lost_first_slot": lost.first, "lost_last_slot": lost.last}
+    ArchiveState.objects.update_or_create(id=1, defaults=told)
 
 
 def stored(slots: Collection[int]) -> dict[int, Stored]:
@@ -119,6 +125,11 @@ def neighbours(slots: Sequence[int]) -> dict[int, Neighbours]:
             [list(slots)],
         )
         return {asked: Neighbours(*rest) for asked, *rest in cursor.fetchall()}
+
+
+def is_coarse(slot: int) -> bool:
+    """Whether of the slot the archive may have each account's last write alone."""
+    return ArchivedSlot.objects.filter(slot=slot).exclude(granularity=Granularity.WRITE).exists()
 
 
 def archived_between(first: int, last: int) -> list[int]:

@@ -22,7 +22,9 @@ _LARGE = 8_192
 
 
 class Row(NamedTuple):
-    """An account as a write left it, or as it was found; `packed` is None where it is large."""
+    """An account as a write left it, or as it was found; `packed` is None where it is large.
+    `is_coarse` says that of its slot the archive may have each account's last write alone.
+    """
 
     slot: int
     position: int
@@ -32,6 +34,7 @@ class Row(NamedTuple):
     executable: bool
     owner: bytes
     packed: bytes | None
+    is_coarse: bool
 
     @property
     def is_write(self) -> bool:
@@ -135,6 +138,8 @@ def _rows(segment: Segment) -> str:
     # A lone part could not have a LIMIT of its own and another behind it.
     return (
         "SELECT c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable, o.pubkey,"
-        f" c.packed FROM (SELECT * FROM ({' UNION ALL '.join(parts)}) AS p LIMIT $5) AS c"
-        " JOIN rewind_owner o ON o.id = c.owner_id ORDER BY c.slot DESC, c.position DESC"
+        " c.packed, coalesce(a.granularity > 0, false)"
+        f" FROM (SELECT * FROM ({' UNION ALL '.join(parts)}) AS p LIMIT $5) AS c"
+        " JOIN rewind_owner o ON o.id = c.owner_id"
+        " LEFT JOIN rewind_archivedslot a ON a.slot = c.slot ORDER BY c.slot DESC, c.position DESC"
     )

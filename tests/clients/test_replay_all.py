@@ -68,9 +68,11 @@ def test_a_place_is_named_by_slot_and_index_too(played: History) -> None:
     values = simulated(played, asked)
     assert not unproved(values, sample)
     assert [value["err"] for value in values] == [each.err for each in sample]
-    # At the end of its own slot it has happened already, which its truth does not depend on.
+    # At the end of its own slot it has happened already: the verdict is of its own place.
     ends = [(text, {"slot": config["anchor"]["slot"]}) for text, config in asked]
-    assert not unproved(simulated(played, ends), sample)
+    elsewhere = simulated(played, ends)
+    assert {value["fidelity"] for value in elsewhere} == {"not_applicable"}
+    assert not unproved([value["ownPlace"] for value in elsewhere], sample)
 
 
 def test_what_transactions_leave_is_what_the_archive_has_after_them(played: History) -> None:

@@ -150,6 +150,25 @@ class History:
             last += 1
         return None if last <= known else {"fromSlot": first, "toSlot": last, "status": status}
 
+    def completeness(self, account: int, slot: int, position: int) -> dict[str, Any]:
+        """`context.completeness` of the account's state at the position."""
+        row = self.at(account, slot, position)
+        gap = self.gap_since(-1 if row is None else row.slot, slot)
+        causes: list[tuple[str, int | None, int | None]] = []
+        if gap is not None:
+            causes.append(("gap", gap["fromSlot"], gap["toSlot"]))
+        if self.is_uncertain(account, slot, position):
+            causes.append(("last_writes_only", slot, slot))
+        if row is None:
+            causes.append(("not_recorded", None, None))
+        return {
+            "status": "incomplete" if causes else "whole",
+            "causes": [
+                {"cause": name, "fromSlot": first, "toSlot": last, "accounts": [text(key(account))]}
+                for name, first, last in causes
+            ],
+        }
+
     def gaps_between(self, first: int, last: int) -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = []
         for slot in range(first, last + 1):

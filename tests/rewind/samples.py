@@ -10,6 +10,8 @@ from chain.blocks import Granularity, SlotRecord, TransactionRecord
 from chain.units import U64_MAX, Slot
 
 PROGRAM = bytes([9]) * 32
+# `context.completeness` of what rests on all that happened.
+WHOLE = {"status": "whole", "causes": []}
 
 
 def key(number: int) -> bytes:

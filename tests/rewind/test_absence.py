@@ -34,9 +34,10 @@ def told(accounts: Iterable[int], slot: int, index: int | None = None):
     placed = place(Asked(slot=slot, index=index), tolerate_gaps=True)
     pubkeys = [key(account) for account in accounts]
     states = newest_states(pubkeys, placed.position, placed.layout)
-    reasons = absences(pubkeys, states, placed)
+    reasons, unknown = absences(pubkeys, states, placed)
     absent = known_absent(pubkeys, states, placed)
     stale = stale_among(pubkeys, states, placed)
+    assert set(unknown) == reasons.keys() - absent - stale
     return [(reasons.get(each), each in absent, each in stale) for each in pubkeys]
 
 

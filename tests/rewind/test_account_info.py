@@ -17,7 +17,7 @@ from rewind.services.baseline import record_baseline
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
-from tests.rewind.samples import PROGRAM, block, key, signature, write
+from tests.rewind.samples import PROGRAM, WHOLE, block, key, signature, write
 
 REWIND, METHOD = "/rewind", "getAccountInfo"
 ALICE, BOB = text(key(1)), text(key(2))
@@ -59,7 +59,7 @@ def test_an_account_comes_as_the_interface_lists_it(rpc: Rpc, archive: Any) -> N
         "commitment": "confirmed",
     }
     assert rpc(REWIND, METHOD, ALICE, config | {"unheardOf": 1})["result"] == {
-        "context": {"apiVersion": "rewind-1.0.0", "slot": 10},
+        "context": {"apiVersion": "rewind-1.0.0", "slot": 10, "completeness": WHOLE},
         "value": {
             "lamports": U64_MAX,
             "owner": text(PROGRAM),

@@ -79,6 +79,7 @@ def wanted(
         return {"code": -32018, "reason": "writes_incomplete"}
     row = history.at(account, slot, position)
     context: dict[str, Any] = {"apiVersion": "rewind-1.0.0", "slot": slot}
+    context["completeness"] = history.completeness(account, slot, position)
     gap = history.gap_since(-1 if row is None else row.slot, slot)
     if gap is not None:
         context["gap"] = gap

@@ -15,7 +15,7 @@ from rewind.store import layouts, walking
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
-from tests.rewind.samples import PROGRAM, block, key, signature, write
+from tests.rewind.samples import PROGRAM, WHOLE, block, key, signature, write
 
 REWIND, METHOD = "/rewind", "getAccountChanges"
 ALICE = text(key(1))
@@ -58,7 +58,7 @@ def test_an_entry_comes_as_the_interface_lists_it(
     outside = {"dataChanged": False, "txnSignature": None, "transactionIndex": None}
     inside = {"dataChanged": True, "txnSignature": signed(11, 2), "transactionIndex": 2}
     assert result == {
-        "context": {"apiVersion": "rewind-1.0.0", "slot": 11},
+        "context": {"apiVersion": "rewind-1.0.0", "slot": 11, "completeness": WHOLE},
         "value": {
             "changes": [entry | outside, entry | inside],
             "next": None,

@@ -38,6 +38,8 @@ def ask(client: Any, api_key: str, empty_ledger: None) -> Ask:
 def page(ask: Ask, account: int, config: dict[str, Any]) -> dict[str, Any]:
     (answer,) = ask([("getAccountChanges", text(key(account)), config)])
     result: dict[str, Any] = answer["result"]
+    completeness = result["context"].pop("completeness")
+    assert completeness["status"] == ("incomplete" if completeness["causes"] else "whole")
     assert result["context"] == {"apiVersion": "rewind-1.0.0", "slot": config["toSlot"]}
     value: dict[str, Any] = result["value"]
     return value

@@ -27,6 +27,8 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "missingSlotCount": 0,
         "cannotBeHadSlotCount": 0,
         "skippedSlotCount": 0,
+        "wholeSlotCount": 0,
+        "lastWritesOnlySlotCount": 0,
         "gapPercent": None,
         "gaps": [],
         "truncated": False,

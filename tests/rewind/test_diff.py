@@ -8,7 +8,7 @@ from chain.blocks import Granularity
 from chain.units import U64_MAX
 from tests.conftest import Rpc
 from tests.rewind.histories import text
-from tests.rewind.samples import block, key, signature, write
+from tests.rewind.samples import WHOLE, block, key, signature, write
 
 REWIND, METHOD = "/rewind", "getAccountDiff"
 ALICE = text(key(1))
@@ -30,7 +30,7 @@ def changed(record: Any) -> None:
 def test_deltas_are_exact_integers_either_way_in_time(rpc: Rpc, changed: None) -> None:
     parts = {"dataSlice": {"offset": 0, "length": 8}}
     result = rpc(REWIND, METHOD, ALICE, {"slotA": 10, "slotB": 11} | parts)["result"]
-    assert result["context"] == {"apiVersion": "rewind-1.0.0"}
+    assert result["context"] == {"apiVersion": "rewind-1.0.0", "completeness": WHOLE}
     assert result["value"]["a"]["data"] == result["value"]["b"]["data"]
     assert result["value"]["diff"] == {
         "lamportsDelta": U64_MAX - 1,

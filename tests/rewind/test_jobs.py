@@ -20,6 +20,7 @@ from rewind.methods.jobs import simulate
 from rewind.models import SimulationJob, SimulationResult
 from rewind.services.jobs import running
 from tests.rewind.little_chain import SOL, LittleChain
+from tests.rewind.samples import WHOLE
 
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 KEYS = [Keypair.from_seed(bytes([100 + number]) * 32).pubkey() for number in range(8)]
@@ -126,7 +127,8 @@ def test_each_signature_is_simulated_at_its_own_place(archive: LittleChain, ask:
         )
         assert found["position"] == {"anchor": {"signature": signature, "position": "before"}}
         alone = ask("simulateHistoricalTransaction", text(sent), found["position"])
-        assert found["value"] == alone["value"]
+        assert (found["value"], found["context"]) == (alone["value"], alone["context"])
+        assert found["context"]["completeness"] == WHOLE
         assert (found["value"]["fidelity"], found["value"]["err"]) == ("verified", None)
 
 

@@ -17,7 +17,7 @@ from rewind.services import filters
 from tests.clients.minted import Minted
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
-from tests.rewind.samples import block
+from tests.rewind.samples import WHOLE, block
 from tests.rewind.simulating import answer, own_place, refused, simulated, stored
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
@@ -73,7 +73,11 @@ def test_the_answer_has_the_interfaces_fields(archived: LittleChain, rpc: Rpc) -
     payer, target = archived.payers[0].pubkey(), TARGET.pubkey()
     wanted = {"encoding": "base64", "addresses": [str(target), str(OTHER), str(payer), SYSTEM]}
     found = answer(rpc, sent, {"anchor": own_place(sent), "accounts": wanted})
-    assert found["result"]["context"] == {"apiVersion": "rewind-1.0.0", "slot": 2}
+    assert found["result"]["context"] == {
+        "apiVersion": "rewind-1.0.0",
+        "slot": 2,
+        "completeness": WHOLE,
+    }
     value = found["result"]["value"]
     held = {"data": ["", "base64"], "executable": False, "rentEpoch": 2**64 - 1, "space": 0}
     accounts = value.pop("accounts")
@@ -96,6 +100,8 @@ def test_the_answer_has_the_interfaces_fields(archived: LittleChain, rpc: Rpc) -
         "fidelity": "verified",
         "fidelityFields": [],
         "fidelityReason": None,
+        "fidelityAt": {"slot": 2, "transactionIndex": 0},
+        "ownPlace": None,
     }
 
 
@@ -185,9 +191,14 @@ def test_a_gap_refuses_and_may_be_tolerated(chain: LittleChain, rpc: Rpc) -> Non
         assert (error["code"], error["data"]["reason"]) == (-32018, "slot_in_archive_gap")
         assert (error["data"]["gapStart"], error["data"]["gapEnd"]) == (2, 2)
     value = simulated(rpc, sent, slot=2, tolerateGaps=True)
-    assert (value["err"], value["fidelity"]) == (None, "verified")  # at its own place, in slot 1
+    assert (value["err"], value["fidelity"]) == (None, "not_applicable")
+    assert value["ownPlace"]["fidelity"] == "verified"  # in slot 1
     value = simulated(rpc, chain.sent[3], slot=5)
-    assert (value["fidelity"], value["fidelityReason"]) == ("unverified", "behind_a_gap")
+    assert value["ownPlace"] == {
+        "fidelity": "unverified",
+        "fidelityFields": [],
+        "fidelityReason": "behind_a_gap",
+    }
 
 
 # --- params ---------------------------------------------------------------------------------------
@@ -327,9 +338,9 @@ def test_between_transactions_a_coarse_slot_tells_little(chain: LittleChain, rpc
     sent = chain.sent[1]
     error = refused(rpc, sent, anchor=own_place(sent))
     assert (error["code"], error["data"]["reason"]) == (-32018, "writes_incomplete")
-    value = simulated(rpc, sent, slot=5)
-    assert (value["fidelity"], value["fidelityReason"]) == ("unverified", "writes_incomplete")
-    assert simulated(rpc, chain.sent[0], slot=2)["fidelity"] == "verified"
+    own = simulated(rpc, sent, slot=5)["ownPlace"]
+    assert (own["fidelity"], own["fidelityReason"]) == ("unverified", "writes_incomplete")
+    assert simulated(rpc, chain.sent[0], slot=2)["ownPlace"]["fidelity"] == "verified"
 
 
 def test_what_was_found_at_a_coarse_slots_end_is_no_later_write(

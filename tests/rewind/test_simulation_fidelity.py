@@ -23,6 +23,7 @@ from tests.rewind.simulating import call, own_place, simulated, stored, upgradea
 from tests.simulator.elf import RETURNS_DATA
 
 TARGET, PROGRAM = Pubkey(bytes([77]) * 32), Pubkey(bytes([80]) * 32)
+VERIFIED = {"fidelity": "verified", "fidelityFields": [], "fidelityReason": None}
 database = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
 
 
@@ -111,10 +112,25 @@ def test_an_account_that_the_archive_tells_otherwise_is_named(chain: LittleChain
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("empty_ledger")
-def test_where_it_is_run_says_nothing_of_how_true_it_is(chain: LittleChain, rpc: Rpc) -> None:
+def test_elsewhere_there_is_no_verdict_but_that_of_its_own_place(
+    chain: LittleChain, rpc: Rpc
+) -> None:
     stored(chain.records)
     for position in ({"slot": 0}, {"slot": 2}, {"slot": 2, "transactionIndex": 1}):
-        assert simulated(rpc, chain.sent[1], **position)["fidelity"] == "verified"
+        value = simulated(rpc, chain.sent[1], **position)
+        assert (value["fidelity"], value["fidelityReason"]) == (
+            "not_applicable",
+            "another_position",
+        )
+        assert value["fidelityAt"] == {"slot": 2, "transactionIndex": 0}
+        assert value["ownPlace"] == VERIFIED
+    other = chain.payment(TARGET, 3 * SOL)
+    value = simulated(rpc, other, slot=2)
+    assert (value["fidelityAt"], value["ownPlace"]) == (None, None)
+    poor = {"overrides": {str(TARGET): {"lamports": SOL}}}
+    value = simulated(rpc, other, slot=2, **poor)
+    assert (value["fidelity"], value["fidelityReason"]) == ("not_applicable", "overrides")
+    assert (value["fidelityAt"], value["ownPlace"]) == (None, None)
 
 
 @pytest.mark.django_db
@@ -130,7 +146,8 @@ def test_what_cannot_be_told_has_a_reason(chain: LittleChain, rpc: Rpc) -> None:
 
     def reason(transaction: VersionedTransaction, **config: Any) -> tuple[str, str | None]:
         value = simulated(rpc, transaction, **config)
-        return value["fidelity"], value["fidelityReason"]
+        told = value["ownPlace"] or value
+        return told["fidelity"], told["fidelityReason"]
 
     assert reason(first, slot=2) == ("verified", None)
     assert reason(second, slot=2) == ("unverified", "no_meta")

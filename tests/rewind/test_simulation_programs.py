@@ -359,7 +359,8 @@ def test_an_altered_run_is_not_what_is_verified(archived: LittleChain, rpc: Rpc)
     payer = str(archived.payers[1].pubkey())
     value = simulated(rpc, sent, anchor=own_place(sent), overrides={payer: {"lamports": 6_000}})
     assert value["err"] == {"InstructionError": [0, {"Custom": 1}]}
-    assert value["fidelity"] == "verified"  # of the transaction itself, at its own place
+    assert (value["fidelity"], value["fidelityReason"]) == ("not_applicable", "overrides")
+    assert value["ownPlace"]["fidelity"] == "verified"
 
 
 # --- an engine in trouble -------------------------------------------------------------------------

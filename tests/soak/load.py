@@ -28,8 +28,8 @@ class Load(threading.Thread):
         self._pause = pause_seconds
         self._stopping = threading.Event()
         self._chance = random.Random(11)
-        self._payers = [Keypair() for _ in range(6)]
-        self._others = [Keypair().pubkey() for _ in range(20)]
+        self.payers = [Keypair() for _ in range(6)]
+        self.others = [Keypair().pubkey() for _ in range(20)]
         self.sent = 0
 
     def stop(self) -> None:
@@ -37,7 +37,7 @@ class Load(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        for payer in self._payers:
+        for payer in self.payers:
             with contextlib.suppress(AssertionError, OSError, ValueError):
                 self._localnet.call("requestAirdrop", str(payer.pubkey()), 1_000 * SOL)
         blockhash, fetched_at = "", 0.0
@@ -57,9 +57,9 @@ class Load(threading.Thread):
 
     def _transaction(self, blockhash: str) -> Transaction:
         chance = self._chance
-        payer = chance.choice(self._payers)
+        payer = chance.choice(self.payers)
         fails = chance.random() < 0.2
-        targets: list[Pubkey] = chance.sample(self._others, chance.randint(1, 6))
+        targets: list[Pubkey] = chance.sample(self.others, chance.randint(1, 6))
         transfers = [
             transfer(
                 TransferParams(

@@ -7,7 +7,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,26 +80,29 @@ def localnet_of(service: Service) -> Localnet:
             time.sleep(0.1)
 
 
-def storm(service: Service, localnet: Localnet, chance: random.Random) -> Counter[str]:
+FAULTS: list[dict[str, Any]] = [
+    {"losePercent": 1, "duplicatePercent": 5, "reorderPercent": 5},
+    {"dropStreams": True, "replayLastWrites": True},
+    {"forkSlots": 3},
+    {"skipSlots": 3},
+    {"duplicatePercent": 20, "reorderPercent": 20, "forkSlots": 2},
+    {"refuseStreams": True, "dropStreams": True},
+]
+
+
+def storm(
+    service: Service,
+    localnet: Localnet,
+    chance: random.Random,
+    faults: Sequence[dict[str, Any]] = FAULTS,
+) -> Counter[str]:
     """Kills and faults, in turn and at random, until the time is over."""
     kills: Counter[str] = Counter()
     end = time.monotonic() + SECONDS
     turn = 0
     while time.monotonic() < end:
         localnet.call("setFaults", NO_FAULTS)
-        localnet.call(
-            "setFaults",
-            chance.choice(
-                [
-                    {"losePercent": 1, "duplicatePercent": 5, "reorderPercent": 5},
-                    {"dropStreams": True, "replayLastWrites": True},
-                    {"forkSlots": chance.randint(1, 4)},
-                    {"skipSlots": chance.randint(1, 4)},
-                    {"duplicatePercent": 20, "reorderPercent": 20, "forkSlots": 2},
-                    {"refuseStreams": True, "dropStreams": True},
-                ]
-            ),
-        )
+        localnet.call("setFaults", chance.choice(faults))
         time.sleep(chance.uniform(1.0, 5.0))
         victim = list(VICTIMS)[turn % len(VICTIMS)] if chance.random() < 0.8 else "follower"
         turn += 1

@@ -28,7 +28,7 @@ _MOST_TRIES = 3
 # What the results of one job may take, unpacked, before it is ended: 20 kB each of 100,000.
 MOST_STORED_BYTES = 2_147_483_648
 
-# The value of one simulation; raises RpcError.
+# One simulation's answer, with `context` and `value`; raises RpcError.
 Simulate = Callable[[JobRequest, Item], Any]
 
 
@@ -120,7 +120,7 @@ def _some(
     keep_at = min(time.monotonic() + _KEPT_SECONDS, ends_at)
     for number in range(job.done, job.total):
         try:
-            text = encode({"value": simulate(request, request.item(number))})
+            text = encode(simulate(request, request.item(number)))
             if len(text) > most_bytes:
                 raise AnswerTooLarge(len(text), most_bytes)
             answers.add(text, is_failure=False)
