@@ -17,6 +17,8 @@ from columns.gaps import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
+from ingest import chain_identity
+from ingest.errors import WrongChain
 from ingest.services import classification
 from ingest.services.slots import store_records
 from ingest.services.stream_replay import NoReplay, replay
@@ -116,7 +118,10 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
     classification.by_ledger_links(window, now=now())
     for node in nodes():
         try:
+            chain_identity.require_same(node)
             classification.by_node(node, window, now=now())
+        except WrongChain:
+            continue  # said where its blocks are asked for
         except NodeError as error:
             return f"{node.name} cannot tell: {error}"
         else:
@@ -126,6 +131,10 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
 
 def _fetch(node: Node, window: SlotRange, now: Clock) -> str:
     """Blocks of the window that the ledger lacks, from the node, newest first."""
+    try:
+        chain_identity.require_same(node)
+    except (NodeError, WrongChain) as error:
+        return str(error)
     lacking = (
         slot
         for gap in reversed(gap_life.open_gaps(LedgerGap, window))
