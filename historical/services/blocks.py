@@ -30,7 +30,7 @@ def block(
     details: TransactionDetails,
     rewards: bool,
     max_version: int | None,
-    wanted: BlockForm,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded:
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
     UnsupportedTransactionVersion.
@@ -95,7 +95,7 @@ def _transactions(
     details: TransactionDetails,
     rewards: bool,
     versions: bool,
-    wanted: BlockForm,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> bytes:
     stored = store.body(row.slot)
     if stored is None:

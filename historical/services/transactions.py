@@ -25,7 +25,7 @@ def transaction(
     *,
     encoding: TransactionEncoding,
     max_version: int | None,
-    wanted: BlockForm,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded | None:
     """A transaction as the standard node's getTransaction gives it; None when the ledger does not
     have it; raises UnsupportedTransactionVersion.
@@ -41,7 +41,7 @@ def entry(
     *,
     encoding: TransactionEncoding,
     max_version: int | None,
-    wanted: BlockForm,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded:
     """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
     callers that name the newest version they can read, where there is a meta.

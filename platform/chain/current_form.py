@@ -44,12 +44,14 @@ def _meta(meta: Entry) -> Entry:
         "loadedAddresses": {"writable": [], "readonly": []},
         **meta,
     }
-    current = {name: known.get(name) for name in _ALWAYS} | known
-    if current["innerInstructions"]:
-        current["innerInstructions"] = [_inner(group) for group in current["innerInstructions"]]
-    for name in ("preTokenBalances", "postTokenBalances"):
+    current: Entry = {name: known.get(name) for name in _ALWAYS} | known
+    for name, rewritten in (
+        ("innerInstructions", _inner),
+        ("preTokenBalances", _token_balance),
+        ("postTokenBalances", _token_balance),
+    ):
         if current[name]:
-            current[name] = [_token_balance(balance) for balance in current[name]]
+            current[name] = [rewritten(each) for each in current[name]]
     return current
 
 
