@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain, islice
 
 from solders.hash import Hash
 
@@ -75,7 +76,7 @@ def import_snapshot(
 
 
 class _Held:
-    """An archive as it is read: checked as soon as its manifest is there."""
+    """An archive as it is read, checked as soon as its manifest is there."""
 
     def __init__(
         self, snapshot: Snapshot, owners: frozenset[bytes], genesis_hash: str | None
@@ -88,10 +89,14 @@ class _Held:
         self._is_checked = False
 
     def accounts(self) -> Iterator[tuple[Slot, AccountWrite]]:
-        for stored in self._snapshot:
-            if not self._is_checked:
-                self.check()
-            yield stored.slot, stored.account
+        """The stored accounts. Checked before it returns: while they are copied into the database
+        its connection answers nothing else. Raises what `check` does.
+        """
+        stored = iter(self._snapshot)
+        first = list(islice(stored, 1))
+        if self._snapshot.slot is not None:
+            self.check()
+        return ((each.slot, each.account) for each in chain(first, stored))
 
     def check(self) -> None:
         """Raises OtherChain and BadBaseline."""
