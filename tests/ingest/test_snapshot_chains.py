@@ -112,8 +112,10 @@ def test_account_files_have_to_be_told_theirs(tmp_path):
 
 def test_an_archive_of_another_block_than_the_stored_one_is_refused(tmp_path):
     record_slots([block(90)], source="stream", now=timezone.now())
-    path = snapshot(tmp_path, "snapshot-90-x.tar", told(BASE, 90))
+    forked = {**hashes(0, 89), 90: bytes([9]) * 32}
+    path = snapshot(tmp_path, "snapshot-90-x.tar", told(BASE, 90, blockhashes=forked))
     assert "its blockhash of slot 90 is" in refused(path)
+    run(snapshot(tmp_path, "snapshot-90-x.tar", told(BASE, 90)))
 
 
 # The base
