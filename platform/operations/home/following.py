@@ -133,7 +133,8 @@ def ledger(request: HttpRequest, now: Readings) -> Card:
             "Ledger",
             "empty",
             None,
-            "Bring blocks in on the server: .venv/bin/python manage.py import_blocks FILE… --genesis CHAIN",
+            "Bring blocks in on the server: .venv/bin/python manage.py import_blocks FILE…"
+            " --genesis CHAIN",
             (),
             link,
             "Blocks",
