@@ -6,7 +6,7 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot, UnixTimestamp
 from gateway.endpoint import Call
 from historical.errors import (
@@ -60,10 +60,14 @@ class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
     encoding: `json` unless told otherwise; `jsonParsed` reads what known programs were asked
     max_supported_transaction_version: the newest version that you can read: 0 today. Without it
         only legacy transactions are answered
+    form: `current` (the default) writes a transaction of any age as a node of today does; `source`
+        as the source that it was recorded from did, without the fields that it did not know. No
+        option of the standard node
     """
 
     encoding: TransactionEncoding | None = None
     max_supported_transaction_version: U8 | None = None
+    form: BlockForm | None = None
 
 
 class BlockConfig(TransactionConfig, frozen=True, kw_only=True):
@@ -158,6 +162,7 @@ def get_transaction(
         signature,
         encoding=config.encoding or TransactionEncoding.JSON,
         max_version=config.max_supported_transaction_version,
+        wanted=config.form or BlockForm.CURRENT,
     )
 
 
@@ -202,6 +207,7 @@ def get_block(
         details=config.transaction_details or TransactionDetails.FULL,
         rewards=config.rewards is not False,
         max_version=config.max_supported_transaction_version,
+        wanted=config.form or BlockForm.CURRENT,
     )
 
 
@@ -305,6 +311,7 @@ def get_transactions_for_address(
         page,
         encoding=config.encoding or TransactionEncoding.JSON,
         max_version=config.max_supported_transaction_version,
+        wanted=config.form or BlockForm.CURRENT,
     )
 
 

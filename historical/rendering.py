@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import zstandard
 
-from chain.blocks import Form
+from chain.blocks import CURRENT_FORM, Form
 from chain.commitment import TransactionEncoding
+from chain.current_form import in_current_form
 from chain.encodings import b58encode, b64encode
 from chain.parsed.transactions import parsed_accounts, parsed_meta, parsed_transaction
 from chain.transaction_json import wire_from_json
@@ -21,6 +22,7 @@ _decode = msgspec.json.Decoder().decode
 _TRANSACTION = b',"transaction":{"message":'
 _VERSION = b',"version":'
 _LEGACY = b',"version":"legacy"}'
+_NO_META = b'{"meta":null,'
 _NO_REWARDS = b'"rewards":[]'
 _ANY_REWARDS = b'"rewards":[{'
 
@@ -33,6 +35,23 @@ def split(texts: bytes) -> list[bytes]:
 def without_version(texts: bytes) -> bytes:
     """Legacy transactions' texts as a caller reads them who knows no versions."""
     return texts.replace(_LEGACY, b"}")
+
+
+def without_version_where_no_meta(texts: bytes) -> bytes:
+    """The standard node tells no version of a transaction whose meta it does not have."""
+    if _NO_META not in texts:
+        return texts
+    return b",".join(
+        text[: text.rindex(_VERSION)] + b"}" if text.startswith(_NO_META) else text
+        for text in split(texts)
+    )
+
+
+def current(texts: bytes, form: Form) -> bytes:
+    """The texts in the form of a node of today, whatever form they are stored in."""
+    if form == CURRENT_FORM:
+        return texts
+    return b",".join(_encode(in_current_form(_decode(text))) for text in split(texts))
 
 
 def without_rewards(texts: bytes) -> bytes:

@@ -92,7 +92,8 @@ class TransactionEntry(Result, frozen=True, kw_only=True):
     block_time: when its block was made, in Unix seconds; null where that was not recorded
     transaction: the transaction itself, an object, or a pair of text and encoding
     meta: what it did; null where the source had none
-    version: its version; left out unless `maxSupportedTransactionVersion` is given
+    version: its version; left out unless `maxSupportedTransactionVersion` is given, and where
+        `meta` is null
     """
 
     slot: int
@@ -108,7 +109,8 @@ class BlockTransaction(Result, frozen=True, kw_only=True):
 
     transaction: the transaction itself, an object, or a pair of text and encoding
     meta: what it did; null where the source had none
-    version: its version; left out unless `maxSupportedTransactionVersion` is given
+    version: its version; left out unless `maxSupportedTransactionVersion` is given, and where
+        `meta` is null
     """
 
     transaction: TransactionForm

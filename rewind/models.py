@@ -141,6 +141,14 @@ class Baseline(models.Model):
     whole = models.BooleanField(
         default=False, help_text="Every account of the chain: what is not in it did not exist then"
     )
+    owners = ArrayField(
+        PubkeyColumn(max_length=32),
+        default=list,
+        help_text="Only accounts of these programs; empty where none were chosen",
+    )
+    blockhash = HashColumn(max_length=32, null=True, help_text="Null where the file tells none")
+    block_height = models.BigIntegerField(null=True)
+    base_slot = SlotColumn(null=True, help_text="Of the full snapshot that it builds on")
     recorded_at = models.DateTimeField()
 
     class Meta:

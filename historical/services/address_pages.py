@@ -8,7 +8,7 @@ from functools import partial
 
 from solders.pubkey import Pubkey
 
-from chain.commitment import TransactionEncoding
+from chain.commitment import BlockForm, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX
 from historical import filters
@@ -66,7 +66,12 @@ def transactions_for_address(address: Pubkey, page: Page) -> AddressTransactions
 
 
 def full_transactions_for_address(
-    address: Pubkey, page: Page, *, encoding: TransactionEncoding, max_version: int | None
+    address: Pubkey,
+    page: Page,
+    *,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm,
 ) -> AddressTransactions:
     """A page of whole transactions; raises UnsupportedTransactionVersion too."""
     require_limit(page.limit, MAX_FULL)
@@ -74,7 +79,9 @@ def full_transactions_for_address(
     places = [(row.slot, row.position) for row in rows]
     found = transaction_store.transactions_at(places) if places else []
     return AddressTransactions(
-        data=[entry(row, encoding=encoding, max_version=max_version) for row in found],
+        data=[
+            entry(row, encoding=encoding, max_version=max_version, wanted=wanted) for row in found
+        ],
         pagination_token=token,
     )
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from solders.hash import Hash
 
-from chain.blocks import Form
-from chain.commitment import TransactionDetails, TransactionEncoding
+from chain.blocks import CURRENT_FORM, Form
+from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from historical import bodies, rendering
@@ -30,6 +30,7 @@ def block(
     details: TransactionDetails,
     rewards: bool,
     max_version: int | None,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded:
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
     UnsupportedTransactionVersion.
@@ -40,8 +41,8 @@ def block(
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
         require_version(row.newest_version, max_version)
         text = recent_texts.get(
-            (slot, row.blockhash, encoding, details, rewards, max_version is None),
-            lambda: _transactions(row, encoding, details, rewards, max_version is not None),
+            (slot, row.blockhash, encoding, details, rewards, max_version is None, wanted),
+            lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
         )
         return Encoded(_header(row, rewards) + b',"transactions":[', text, b"]}")
     if details is TransactionDetails.SIGNATURES:
@@ -94,12 +95,15 @@ def _transactions(
     details: TransactionDetails,
     rewards: bool,
     versions: bool,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> bytes:
     stored = store.body(row.slot)
     if stored is None:
         raise why_no_block(row.slot)
     texts = bodies.unpack(*stored, transaction_store.signatures_of(row.slot))
     form = Form(row.form)
+    if wanted is BlockForm.CURRENT:
+        texts, form = rendering.current(texts, form), CURRENT_FORM
     if details is TransactionDetails.ACCOUNTS:
         single = rendering.split(texts)
         texts = b",".join(rendering.render_accounts(text, form, rewards=rewards) for text in single)
@@ -109,6 +113,7 @@ def _transactions(
         if encoding is not TransactionEncoding.JSON:
             single = rendering.split(texts)
             texts = b",".join(rendering.render(text, encoding, form) for text in single)
+    texts = rendering.without_version_where_no_meta(texts)
     return texts if versions else rendering.without_version(texts)
 
 

@@ -8,7 +8,7 @@ from solders.hash import Hash
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from chain.commitment import TransactionEncoding
+from chain.commitment import BlockForm, TransactionEncoding
 from chain.encodings import b64decode
 from chain.units import Slot
 from historical.services.transactions import entry
@@ -87,7 +87,14 @@ def block_of(slot: int) -> RecordedBlock | None:
 
 
 def _recorded(row: store.TransactionRow) -> RecordedTransaction:
-    text = bytes(entry(row, encoding=TransactionEncoding.BASE64, max_version=_ANY_VERSION))
+    text = bytes(
+        entry(
+            row,
+            encoding=TransactionEncoding.BASE64,
+            max_version=_ANY_VERSION,
+            wanted=BlockForm.SOURCE,
+        )
+    )
     read = _read_entry(text)
     return RecordedTransaction(
         slot=Slot(row.slot),

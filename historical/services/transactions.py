@@ -3,8 +3,8 @@
 import msgspec
 from solders.signature import Signature
 
-from chain.blocks import Form
-from chain.commitment import TransactionEncoding
+from chain.blocks import CURRENT_FORM, Form
+from chain.commitment import BlockForm, TransactionEncoding
 from historical import bodies, rendering
 from historical.errors import TooManySignatures
 from historical.results import SignatureStatus
@@ -21,26 +21,39 @@ _LEGACY = b'"legacy"'
 
 
 def transaction(
-    signature: Signature, *, encoding: TransactionEncoding, max_version: int | None
+    signature: Signature,
+    *,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded | None:
     """A transaction as the standard node's getTransaction gives it; None when the ledger does not
     have it; raises UnsupportedTransactionVersion.
     """
     row = store.transaction(bytes(signature))
-    return None if row is None else entry(row, encoding=encoding, max_version=max_version)
+    if row is None:
+        return None
+    return entry(row, encoding=encoding, max_version=max_version, wanted=wanted)
 
 
 def entry(
-    row: TransactionRow, *, encoding: TransactionEncoding, max_version: int | None
+    row: TransactionRow,
+    *,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded:
     """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
-    callers that name the newest version they can read.
+    callers that name the newest version they can read, where there is a meta.
     """
     stored = recent_texts.get((row.slot, row.blockhash, row.frame), lambda: _frame(row))
     text = bodies.text_in(stored, row.start, row.length, row.signature)
     version = text[text.rindex(b":") + 1 : -1]
     require_version(-1 if version == _LEGACY else int(version), max_version)
-    text = rendering.render(text, encoding, Form(row.form))
+    form = Form(row.form)
+    if wanted is BlockForm.CURRENT:
+        text, form = rendering.current(text, form), CURRENT_FORM
+    text = rendering.without_version_where_no_meta(rendering.render(text, encoding, form))
     if max_version is None:
         text = rendering.without_version(text)
     time = b"null" if row.block_time is None else b"%d" % row.block_time

@@ -83,6 +83,30 @@ def links_between(first: int, last: int, *, and_next: bool = False) -> list[tupl
     return found
 
 
+class Around(NamedTuple):
+    """What the ledger has at a slot and beside it: blockhashes, None where there is no block."""
+
+    own: bytes | None
+    parent: bytes | None
+    child_slot: int | None
+    named_by_child: bytes | None
+
+
+def around(slot: int, parent_slot: int) -> Around:
+    """The block of the slot, its parent, and what its child calls its parent's blockhash."""
+    row = fetch_one(
+        "SELECT (SELECT blockhash FROM historical_block WHERE slot = $1),"
+        " (SELECT blockhash FROM historical_block WHERE slot = $2), child.slot,"
+        " child.previous_blockhash FROM (SELECT) AS one LEFT JOIN LATERAL ("
+        " SELECT slot, parent_slot, previous_blockhash FROM historical_block"
+        " WHERE slot > $1 ORDER BY slot LIMIT 1) AS child ON child.parent_slot = $1",
+        slot,
+        parent_slot,
+    )
+    assert row is not None
+    return Around(*row)
+
+
 def heights_between(first: int, last: int) -> list[tuple[int, int, int | None]]:
     """(slot, parent slot, height) of every block in the range, ascending."""
     return fetch_all(

@@ -1,4 +1,4 @@
-"""Commitment and transaction encodings as the wire names them."""
+"""Commitment, encodings and forms of transactions as the wire names them."""
 
 from enum import Enum
 
@@ -26,3 +26,10 @@ class TransactionDetails(Enum):
     ACCOUNTS = "accounts"
     SIGNATURES = "signatures"
     NONE = "none"
+
+
+class BlockForm(Enum):
+    """Which age of the standard node an answer's optional fields are of."""
+
+    CURRENT = "current"
+    SOURCE = "source"

@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
+from gateway.refusals import RPC_CONTENT_TYPE
 
 _EXPOSED = (
     "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After,"
@@ -36,7 +37,7 @@ class Answer(HttpResponse):
         *,
         request_id: str,
         status: int = 200,
-        content_type: str = "application/json",
+        content_type: str = RPC_CONTENT_TYPE,
         encoding: str | None = None,
         taken: Taken | None = None,
         headers: Mapping[str, str] | None = None,

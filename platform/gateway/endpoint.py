@@ -24,7 +24,15 @@ from gateway.hosts import ALL_IN_ONE, Host
 from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
-from gateway.refusals import BodyTooLarge, NotAllowed, Refusal, body_of, headers_of, status_of
+from gateway.refusals import (
+    RPC_CONTENT_TYPE,
+    BodyTooLarge,
+    NotAllowed,
+    Refusal,
+    body_of,
+    headers_of,
+    status_of,
+)
 from gateway.routes import is_page
 from gateway.terms import Face, Terms
 from gateway.throttles import refusal_of, take, take_each
@@ -263,7 +271,7 @@ def _refused(
     content_type, text = body_of(error, face)
     return Answer(
         # The error object that was written already has the call's id.
-        chunks if content_type == "application/json" else [text],
+        chunks if content_type == RPC_CONTENT_TYPE else [text],
         request_id=identity,
         status=status_of(error),
         content_type=content_type,

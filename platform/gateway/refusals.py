@@ -328,6 +328,8 @@ class MonthlyQuotaReached(Refusal):
 
 # What Face.PLAIN_TEXT tells in a line of text.
 _PLAIN = {401, 403, 429, 500}
+# Letter for letter what the standard node sends: there are clients that compare it.
+RPC_CONTENT_TYPE = "application/json; charset=utf-8"
 
 
 def status_of(error: RpcError) -> int:
@@ -352,4 +354,4 @@ def body_of(error: RpcError, face: Face) -> tuple[str, bytes]:
         return "application/json", encode(
             {"error": error.reason, "message": error.message, **details}
         )
-    return "application/json", failure(error)
+    return RPC_CONTENT_TYPE, failure(error)

@@ -41,3 +41,30 @@ class AnotherBlock(ChainBroken):
             f"its block {slot} is {blockhash}, and {expected} on the chain that is followed:"
             " this is another chain"
         )
+
+
+class OtherChain(Exception):
+    """A file of another chain than what is stored, or of one that nothing shows; the text is a
+    reason without the file's name.
+    """
+
+
+def other_genesis(found: str, stored: str) -> OtherChain:
+    return OtherChain(
+        f"it is of another chain: its genesis hash is {found}, what is stored here comes from"
+        f" {stored}. Keep each chain in a database and a run directory of its own (DATABASE_URL,"
+        " TIDEMARK_RUN_DIR)"
+    )
+
+
+def unknown_chain(stored: str) -> OtherChain:
+    """Nothing says which chain a file is of; `stored` is empty where nothing is known here."""
+    if stored:
+        return OtherChain(
+            "nothing shows that it is of the chain that is stored here: it links to nothing that"
+            f" is stored. If it is, say so with --genesis {stored}"
+        )
+    return OtherChain(
+        "nothing says which chain it is of, and nothing is stored yet that would: name its genesis"
+        " hash, or mainnet, testnet or devnet, with --genesis"
+    )

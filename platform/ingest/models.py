@@ -99,3 +99,20 @@ class Finding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.what} at slot {self.slot}"
+
+
+class StoredChain(models.Model):
+    """The chain that everything in this database is of."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    genesis_hash = models.TextField()
+    source = models.TextField(help_text="What entered first: a file or a node")
+    told_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(id=1), name="one_chain_in_one_database")
+        ]
+
+    def __str__(self) -> str:
+        return f"chain {self.genesis_hash}"

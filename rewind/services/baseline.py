@@ -1,16 +1,18 @@
 """Baselines: what every account was at one slot, from a snapshot or from account files."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from chain.units import I64_MAX, Slot
 from rewind.errors import BadBaseline
 from rewind.models import Baseline
-from rewind.store import owners, partitions, snapshots, writing
+from rewind.store import owners as owner_store
+from rewind.store import partitions, snapshots, writing
 from rewind.store import slots as store
 
 
@@ -21,6 +23,50 @@ class RecordedBaseline:
     accounts: int
     present: int
     gone: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a snapshot says of itself: the block of its slot, the lamports of all accounts, and the
+    slot of the full snapshot that an incremental one builds on.
+    """
+
+    blockhash: bytes | None = None
+    block_height: int | None = None
+    capitalization: int | None = None
+    base_slot: Slot | None = None
+
+
+def require_base(
+    base_slot: Slot, *, chosen_owners: Collection[bytes], blockhashes: Mapping[int, bytes]
+) -> bool:
+    """That the full snapshot of the slot was brought in, and is of this chain as far as recent
+    blockhashes (by number: height + 1) tell; whether it is whole. Raises BadBaseline.
+    """
+    found = [
+        base
+        for base in Baseline.objects.filter(slot=base_slot, base_slot=None)
+        if base.whole or (chosen_owners and set(chosen_owners) <= set(map(bytes, base.owners)))
+    ]
+    if not found:
+        whole = Baseline.objects.filter(whole=True, base_slot=None).order_by("slot")
+        others = ", ".join(map(str, whole.values_list("slot", flat=True)[:5]))
+        here = f"; there are those of slots {others}" if others else ""
+        raise BadBaseline(
+            f"an incremental snapshot over the full one of slot {base_slot}, which is not here with"
+            f" the same accounts{here}. Import it first"
+        )
+    for base in found:
+        number = None if base.block_height is None else base.block_height + 1
+        if number is None or number < min(blockhashes, default=number + 1):
+            continue
+        told = blockhashes.get(number)
+        if told != bytes(base.blockhash):
+            raise BadBaseline(
+                f"an incremental snapshot over another full one of slot {base_slot} than what is"
+                f" here ({base.source}): their blockhashes differ"
+            )
+    return any(base.whole for base in found)
 
 
 def record_baseline(
@@ -48,10 +94,11 @@ def record_snapshot(
     source: str,
     now: datetime,
     chosen_owners: Collection[bytes] = (),
+    origin: Callable[[], Origin] = Origin,
 ) -> RecordedBaseline:
     """The same of an archive's stored accounts, where an account's highest slot counts; only those
-    of the chosen owners, or all when none are chosen. `slot` and `whole` are asked when all have
-    been read.
+    of the chosen owners, or all when none are chosen. `slot`, `whole` and `origin` are asked when
+    all have been read. Where it builds on a base, accounts that are gone are recorded as such.
     """
     try:
         with transaction.atomic():
@@ -59,7 +106,14 @@ def record_snapshot(
             snapshots.stage(_staged(stored, frozenset(chosen_owners)))
     except writing.NotAU64 as error:
         raise BadBaseline("a number of an account is no u64") from error
-    return _record(slot(), whole=whole() and not chosen_owners, source=source, now=now)
+    return _record(
+        slot(),
+        origin(),
+        whole=whole() and not chosen_owners,
+        owners=chosen_owners,
+        source=source,
+        now=now,
+    )
 
 
 def _staged(
@@ -72,12 +126,20 @@ def _staged(
         yield snapshots.Staged(slot, wanted, account)
 
 
-def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedBaseline:
+def _record(
+    slot: Slot,
+    origin: Origin,
+    *,
+    whole: bool,
+    owners: Collection[bytes],
+    source: str,
+    now: datetime,
+) -> RecordedBaseline:
     _check(slot)
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
         writing.lift_timeouts()
         # Owners before partitions, as all who lock both do.
-        owners.ids_of(snapshots.owners())
+        owner_store.ids_of(snapshots.owners())
         partitions.ensure([slot])
     with transaction.atomic():
         writing.lift_timeouts()
@@ -87,9 +149,18 @@ def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedB
                 f"slot {slot} lies below the archive's window, which begins at"
                 f" {store.first_kept_slot()}"
             )
+        if not owners:
+            _require_all_lamports(origin)
         accounts, gone = snapshots.counts()
-        new = snapshots.insert_bases(slot)
-        told = {"accounts": accounts - gone, "whole": whole}
+        new = snapshots.insert_bases(slot, gone_too=origin.base_slot is not None)
+        told = {
+            "accounts": accounts - gone,
+            "whole": whole,
+            "owners": [Pubkey(owner) for owner in sorted(owners)],
+            "blockhash": origin.blockhash,
+            "block_height": origin.block_height,
+            "base_slot": origin.base_slot,
+        }
         Baseline.objects.update_or_create(
             slot=slot,
             source=source,
@@ -98,6 +169,25 @@ def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedB
         )
     snapshots.forget()
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
+
+
+def _require_all_lamports(origin: Origin) -> None:
+    """The staged accounts, over those of the base, hold what the chain held."""
+    if origin.capitalization is None:
+        return
+    held = snapshots.lamports(origin.base_slot)
+    if held == origin.capitalization:
+        return
+    told = f"hold {held} lamports where its manifest tells {origin.capitalization}"
+    if origin.base_slot is None:
+        raise BadBaseline(
+            f"its accounts {told}: an incremental snapshot under another name, or not all of a full"
+            " one"
+        )
+    raise BadBaseline(
+        f"its accounts and those of the full snapshot of slot {origin.base_slot} that is here"
+        f" {told}: it builds on another one"
+    )
 
 
 def _check(slot: Slot) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chain.units import Slot
+from columns.gaps import GapStatus
 from historical.services import recorded
 from rewind.errors import (
     IndexOutOfRange,
@@ -14,6 +15,7 @@ from rewind.errors import (
 )
 from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
 from rewind.results.coverage import GapEntry
+from rewind.store import baselines
 from rewind.store import gaps as gap_store
 from rewind.store import placing as store
 from rewind.store.placing import Ground
@@ -95,6 +97,8 @@ def place(
     assert slot is not None
     position = _position(min(slot, _HIGHEST_SLOT), index, after=asked.after)
     ground = look(position)
+    if ground.latest is None:
+        ground = _on_baselines(ground, position)
     if ground.latest is None or ground.earliest is None or slot > ground.latest:
         raise SlotTooNew(slot, None if ground.latest is None else Slot(ground.latest), side)
     if slot < ground.earliest:
@@ -155,6 +159,25 @@ def require_kept(placed: Placed, side: str = "") -> None:
     earliest = store.ground(placed.slot).earliest
     if earliest is not None and placed.slot < earliest:
         raise SlotTooOld(placed.slot, Slot(earliest), side)
+
+
+def _on_baselines(ground: Ground, position: Position) -> Ground:
+    """The same where no slot is archived: baselines can be read at the ends of their slots, and
+    what lies between them is missing.
+    """
+    slot = position.slot
+    around = baselines.around(slot)
+    lowest, highest = around.lowest, around.highest
+    first = last = None
+    if around.below is not None and around.below == slot:
+        if position.order < END_OF_SLOT:
+            first = last = slot
+    elif around.below is not None and around.above is not None:
+        first, last = around.below + 1, around.above - 1
+    status = None if first is None else GapStatus.MISSING.value
+    return ground._replace(
+        earliest=lowest, latest=highest, gap_first=first, gap_last=last, gap_status=status
+    )
 
 
 def _gap_of(ground: Ground) -> GapEntry | None:

@@ -23,20 +23,20 @@ class Wholeness(NamedTuple):
 # them and which nothing writes later in the slot. What else may be whole is the state at the end of
 # a slot: of a snapshot with all accounts, or of the last slot below the window. From there up to
 # the position nothing may lack: neither in a gap, nor below the lowest archived slot, where no gaps
-# are kept.
+# are kept. Where no slot is archived a snapshot is whole at its own slot.
 _WHOLENESS = f"""
-SELECT genesis, genesis OR coalesce(
-    greatest(edge, snapshot) >= greatest(gap_end, lowest.parent_slot), false),
+SELECT genesis, genesis OR coalesce(CASE WHEN lowest.slot IS NULL THEN snapshot = $1
+    ELSE greatest(edge, snapshot) >= greatest(gap_end, lowest.parent_slot) END, false),
     greatest(edge, snapshot)
 FROM (
     SELECT coalesce(max(first_kept_slot), 0) AS first_kept,
         max(first_kept_slot) FILTER (WHERE edge_is_whole) - 1 AS edge
     FROM rewind_archivestate
-) AS state,
-LATERAL (
+) AS state
+LEFT JOIN LATERAL (
     SELECT slot, parent_slot FROM rewind_archivedslot
     WHERE slot >= first_kept ORDER BY slot LIMIT 1
-) AS lowest,
+) AS lowest ON true,
 LATERAL (
     SELECT (
         SELECT to_slot FROM rewind_gap
@@ -48,7 +48,7 @@ LATERAL (
     ) AS snapshot
 ) AS told,
 LATERAL (
-    SELECT first_kept = 0 AND lowest.slot = 0 AND gap_end IS NULL AND EXISTS (
+    SELECT first_kept = 0 AND coalesce(lowest.slot, -1) = 0 AND gap_end IS NULL AND EXISTS (
         SELECT FROM rewind_accountchange WHERE slot = 0 AND pubkey = $3
     ) AS genesis
 ) AS beginning

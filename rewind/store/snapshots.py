@@ -51,10 +51,18 @@ def owners() -> list[bytes]:
         return [bytes(owner) for (owner,) in cursor.fetchall()]
 
 
-def insert_bases(slot: int) -> int:
+def insert_bases(slot: int, *, gone_too: bool) -> int:
     """Each wanted account's newest state is a row of kind base at the end of the slot, unless it is
-    there already or the account is gone; how many rows are new.
+    there already; that of an account that is gone only with `gone_too`. How many living ones are
+    new.
     """
+    living = _insert(slot, "lamports <> 0")
+    if gone_too:
+        _insert(slot, "lamports = 0")
+    return living
+
+
+def _insert(slot: int, which: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
@@ -64,7 +72,7 @@ def insert_bases(slot: int) -> int:
             " FROM (SELECT DISTINCT ON (pubkey) * FROM rewind_snapshot"
             " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
             " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
-            " WHERE wanted AND lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+            f" WHERE wanted AND {which} ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
             {"position": END_OF_SLOT, **kept_terms(slot)},
         )
         (new,) = cursor.fetchone()
@@ -81,6 +89,21 @@ def counts() -> tuple[int, int]:
         )
         accounts, gone = cursor.fetchone()
         return accounts, gone
+
+
+def lamports(base_slot: int | None) -> int:
+    """What the staged accounts hold, and those of the base of that slot that are not among them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey) lamports"
+            " FROM rewind_snapshot ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
+            " + (SELECT coalesce(sum(lamports), 0) FROM rewind_accountchange AS base"
+            " WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
+            " AND NOT EXISTS (SELECT FROM rewind_snapshot WHERE pubkey = base.pubkey))",
+            {"base": -1 if base_slot is None else base_slot, "position": END_OF_SLOT},
+        )
+        (held,) = cursor.fetchone()
+        return int(held)
 
 
 def forget() -> None:

@@ -53,7 +53,14 @@ class Service:
 
     def import_blocks(self, *files: Path) -> None:
         subprocess.run(
-            [sys.executable, "manage.py", "import_blocks", *map(str, files)],
+            [
+                sys.executable,
+                "manage.py",
+                "import_blocks",
+                "--genesis",
+                "mainnet",
+                *map(str, files),
+            ],
             cwd=ROOT,
             env=self.environment,
             check=True,

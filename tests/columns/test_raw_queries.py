@@ -22,7 +22,7 @@ def test_statements_that_the_server_forgot_are_prepared_again(transactional_db, 
         )
     path = tmp_path / f"block-{sample.SLOT}.json"
     path.write_bytes(sample.json_file())
-    call_command("import_blocks", str(path), stdout=io.StringIO())
+    call_command("import_blocks", str(path), "--genesis", "mainnet", stdout=io.StringIO())
     calls = [("getSlot",), ("getBlockTime", sample.SLOT), ("getBlocks", 0), ("getBlocks", 1, 5)]
     calls += [("getBlockTime", sample.SLOT - 1), ("getBlockTime", sample.SLOT + 1)]
     calls += [("getBlock", sample.SLOT, {"transactionDetails": "signatures"})]

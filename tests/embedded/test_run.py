@@ -301,7 +301,7 @@ def test_without_localnet_nothing_is_followed_nor_mixed_into_what_was_imported(r
     block = run.folder / "103.json"
     block.write_bytes(json_file())
     subprocess.run(
-        [sys.executable, "manage.py", "import_blocks", str(block)],
+        [sys.executable, "manage.py", "import_blocks", str(block), "--genesis", "mainnet"],
         cwd=ROOT,
         env={**kept_environment(), "TIDEMARK_RUN_DIR": str(run.folder / "run")},
         check=True,

@@ -34,13 +34,23 @@ def test_a_key_opens_the_door_and_the_answer_tells_its_limits(door: Any, issue: 
     response = door.call("getSlot", key=issued.secret)
     assert response.status_code == 200
     assert response.json() == {"jsonrpc": "2.0", "id": 1, "result": 301_999_999}
-    assert response["Content-Type"] == "application/json"
+    assert response["Content-Type"] == "application/json; charset=utf-8"
     assert int(response["Content-Length"]) == len(response.content)
     assert response["X-RateLimit-Limit"] == "10"
     assert response["X-RateLimit-Remaining"] == "9"
     assert response["X-RateLimit-Reset"] == "1"
     assert response["X-Request-Id"]
     assert response["Access-Control-Allow-Origin"] == "*"
+
+
+def test_an_error_and_a_refusal_have_the_content_type_of_a_result(door: Any, issue: Issue) -> None:
+    key = issue().secret
+    for response in (
+        door.call("nothing", key=key),
+        door.call("getSlot"),
+        door.post("/ledger", b"{"),
+    ):
+        assert response["Content-Type"] == "application/json; charset=utf-8", response.content
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ SAME_ENCODING = [
 @pytest.mark.parametrize(("file", "slot", "config"), SAME_ENCODING)
 def test_a_block_reads_as_its_source_has_it(rpc, real_ledger, file, slot, config):
     source = json_file(real_ledger / file)
+    config = {**config, "form": "source"}
     if any("version" in entry for entry in source["transactions"]):
         config = {**config, "maxSupportedTransactionVersion": 0}
     assert rpc(HISTORICAL, "getBlock", slot, config)["result"] == source
@@ -44,6 +45,7 @@ def test_a_block_reads_as_its_source_has_it(rpc, real_ledger, file, slot, config
 @pytest.mark.parametrize(("file", "slot", "config"), SAME_ENCODING)
 def test_every_transaction_reads_as_its_source_has_it(rpc, real_ledger, file, slot, config):
     source = json_file(real_ledger / file)
+    config = {**config, "form": "source"}
     if any("version" in entry for entry in source["transactions"]):
         config = {**config, "maxSupportedTransactionVersion": 0}
     signatures = rpc(HISTORICAL, "getBlock", slot, {"transactionDetails": "signatures"})
@@ -68,7 +70,7 @@ def test_every_transaction_reads_as_its_source_has_it(rpc, real_ledger, file, sl
 def test_a_block_of_one_encoding_is_served_in_the_others_as_the_reference_has_it(
     rpc, real_ledger, encoding, reference
 ):
-    answer = rpc(HISTORICAL, "getBlock", 147078735, {"encoding": encoding})
+    answer = rpc(HISTORICAL, "getBlock", 147078735, {"encoding": encoding, "form": "source"})
     assert answer["result"] == json_file(real_ledger / reference)
 
 

@@ -13,12 +13,21 @@ from solders.pubkey import Pubkey
 from rewind.models import AccountChange, Baseline
 from rewind.services.recording import record_slots
 from tests.rewind.samples import block
+from tests.upstream.manifests import KEYS
 from tests.upstream.test_snapshots import OWNER, STORAGES, account, archive, entry, file_of
+
+# What the sample manifests have as the first of their blockhashes.
+GENESIS = str(Pubkey.from_bytes(KEYS[0]))
+
+
+def named(options):
+    """With the chain of account files and of archives that tell none, unless a test names one."""
+    return options if "--genesis" in options else (*options, "--genesis", GENESIS)
 
 
 def run(path, *options):
     out = io.StringIO()
-    call_command("import_snapshot", str(path), *options, stdout=out)
+    call_command("import_snapshot", str(path), *named(options), stdout=out)
     return out.getvalue()
 
 
@@ -40,13 +49,13 @@ def test_an_archive_becomes_a_baseline(db, snapshot):
 
 def test_a_manifest_that_cannot_be_followed_is_one_line_of_warning(db, snapshot, tmp_path):
     err = io.StringIO()
-    call_command("import_snapshot", str(snapshot), stdout=io.StringIO(), stderr=err)
+    call_command("import_snapshot", str(snapshot), *named(()), stdout=io.StringIO(), stderr=err)
     assert err.getvalue() == ""
     for storages in (STORAGES, {"95.8": STORAGES["95.8"] + b"\xff" * 200}):
         path = tmp_path / "unknown.tar"
         path.write_bytes(archive(storages, told=bytes(40)))
         with contextlib.suppress(CommandError):
-            call_command("import_snapshot", str(path), stdout=io.StringIO(), stderr=err)
+            call_command("import_snapshot", str(path), *named(()), stdout=io.StringIO(), stderr=err)
     first, second = err.getvalue().splitlines()
     assert first == second
     assert first.startswith(f"{path}: the manifest cannot be followed (byte 33: it ends")

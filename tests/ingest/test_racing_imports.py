@@ -21,7 +21,11 @@ def test_two_imports_of_one_file_at_once_store_it_once(transactional_db, tmp_pat
     def work() -> None:
         try:
             ready.wait()
-            call_command("import_blocks", str(path), stdout=io.StringIO(), stderr=io.StringIO())
+            call_command(
+                *("import_blocks", str(path), "--genesis", "mainnet"),
+                stdout=io.StringIO(),
+                stderr=io.StringIO(),
+            )
         except BaseException as problem:
             problems.append(problem)
         finally:

@@ -1,16 +1,21 @@
 """Re-ingesting: what was stored wrongly is as the chain says afterwards."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from chain.epochs import EpochSchedule
-from historical.models import Block, BlockTally
+from columns.gaps import GapStatus
+from historical.models import Block, BlockTally, Gap
+from historical.services import gaps
 from historical.services.removal import remove_blocks
-from ingest import sources
+from ingest import chain_identity, sources
 from ingest.models import Finding, RangeOrder
+from ingest.services import filling
 from rewind.models import AccountChange, ArchivedSlot, SlotTally
 from rewind.services import epochs
 from tests.ingest.following import follower, worker
@@ -81,3 +86,22 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
     sources.upstream_node.cache_clear()
     assert sum(tally.blocks for tally in BlockTally.objects.all()) == Block.objects.count()
     assert sum(tally.slots for tally in SlotTally.objects.all()) == len(slots)
+
+
+@pytest.mark.django_db
+def test_a_node_of_another_chain_is_asked_for_nothing(settings: Any) -> None:
+    with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
+        settings.FILL_RPC_URLS = [localnet.url]
+        sources.nodes.cache_clear()
+        chain_identity.claim("another chain", source="a file", now=timezone.now())
+        name = sources.nodes()[0].name
+        with pytest.raises(CommandError):
+            call_command("reingest", "1", "3", "--ledger-only", "--source", name)
+        order = RangeOrder.objects.latest("pk")
+        assert order.state == "failed" and "is of another chain" in order.failure
+        assert not Block.objects.filter(slot__in=[1, 2, 3]).exists()
+        gaps.open_gap(1, 3, status=GapStatus.MISSING, cause="follower_down", now=timezone.now())
+        filling.fill_due_gaps(now=lambda: timezone.now() + timedelta(minutes=1))
+        assert "is of another chain" in Gap.objects.get().history[-1]["result"]
+        assert not Block.objects.filter(slot__in=[1, 2, 3]).exists()
+    sources.nodes.cache_clear()

@@ -24,7 +24,13 @@ def one_block(db: None, tmp_path: Path) -> None:
 
     file = tmp_path / f"{MADE}.json"
     file.write_text(json.dumps(made_block()))
-    import_file(file, slot=None, now=lambda: datetime.now(UTC), progress=lambda place, size: None)
+    import_file(
+        file,
+        slot=None,
+        genesis_hash="a chain",
+        now=lambda: datetime.now(UTC),
+        progress=lambda place, size: None,
+    )
 
 
 _TOKENS = [

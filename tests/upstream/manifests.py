@@ -1,7 +1,7 @@
 """Writes a snapshot's manifest by hand, whole, as validators of several ages have it."""
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from solders.epoch_schedule import EpochSchedule
@@ -35,26 +35,36 @@ def manifest(
     bank_slot: int | None = None,
     database_slot: int | None = None,
     parent_slot: int | None = None,
+    capitalization: int = 10**18,
+    blockhashes: Mapping[int, bytes] | None = None,
 ) -> bytes:
     """A manifest that names these storages (`slot.id`) with their live lengths."""
     parent = max(slot - 1, 0) if parent_slot is None else parent_slot
     return b"".join(
         [
-            _bank(slot if bank_slot is None else bank_slot, parent, age),
+            _bank(
+                slot if bank_slot is None else bank_slot, parent, age, capitalization, blockhashes
+            ),
             _database(lengths, slot if database_slot is None else database_slot, age),
             _extras() if age.extras else b"",
         ]
     )
 
 
-def _bank(slot: int, parent_slot: int, age: Age) -> bytes:
+def _bank(
+    slot: int,
+    parent_slot: int,
+    age: Age,
+    capitalization: int,
+    blockhashes: Mapping[int, bytes] | None,
+) -> bytes:
     return b"".join(
         [
-            _blockhash_queue(),
+            _blockhash_queue(blockhashes),
             _list(_u64(each, 0) for each in (slot, parent_slot)),  # ancestors
             HASH + HASH + _u64(parent_slot),
             _list([_u64(50, 1)]),  # hard_forks
-            _u64(7_000, 6_464, 9_000, 10**18, 6_464 + 64),
+            _u64(7_000, 6_464, 9_000, capitalization, 6_464 + 64),
             _option(None if age.hashes_per_tick is None else _u64(age.hashes_per_tick)),
             _u64(64) + (400_000_000).to_bytes(16, "little"),
             struct.pack("<qdQ", 1_584_368_940, 78_892_314.984, 123_456),
@@ -73,9 +83,12 @@ def _bank(slot: int, parent_slot: int, age: Age) -> bytes:
     )
 
 
-def _blockhash_queue() -> bytes:
-    hashes = (KEYS[number] + _u64(5_000, number, 1_700_000_000) for number in range(3))
-    return _u64(301) + _option(HASH) + _list(hashes) + _u64(300)
+def _blockhash_queue(blockhashes: Mapping[int, bytes] | None) -> bytes:
+    """By default three hashes, the first of them of genesis, and another one as the newest."""
+    told = dict(enumerate(KEYS[:3])) if blockhashes is None else blockhashes
+    newest = HASH if blockhashes is None else blockhashes[max(blockhashes)]
+    hashes = (each + _u64(5_000, number, 1_700_000_000) for number, each in told.items())
+    return _u64(301) + _option(newest) + _list(hashes) + _u64(300)
 
 
 def _rent_collector() -> bytes:

@@ -11,7 +11,7 @@ from tests.upstream.manifests import MIDDLE, NEW, OLD, manifest
 from tests.upstream.test_snapshots import STORAGES, account, archive, entry, tar_of
 from upstream.archives.bincode import Bincode, Misfit
 from upstream.archives.errors import BadSnapshot
-from upstream.archives.snapshot_manifest import storage_lengths
+from upstream.archives.snapshot_manifest import read_manifest
 from upstream.archives.snapshots import Snapshot
 
 AGES = pytest.mark.parametrize("age", [OLD, MIDDLE, NEW], ids=["old", "middle", "new"])
@@ -25,7 +25,7 @@ TRUE = [
 
 
 def lengths_in(told, slot=100):
-    return storage_lengths(io.BytesIO(told), len(told), slot)
+    return read_manifest(io.BytesIO(told), len(told), slot).lengths
 
 
 @AGES

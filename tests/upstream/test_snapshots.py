@@ -50,13 +50,25 @@ def tar_of(members):
     return out.getvalue()
 
 
+def held(storages):
+    """The lamports of all accounts, as far as they can be read."""
+    newest = {}
+    for _name, content in sorted(storages.items(), key=lambda item: int(item[0].split(".")[0])):
+        at = 0
+        while at + 136 <= len(content):
+            _, length, pubkey, lamports = struct.unpack_from("<QQ32sQ", content, at)
+            newest[pubkey] = lamports
+            at += 136 + length + -length % 8
+    return sum(newest.values()) % 2**64
+
+
 def archive(storages, *, slot=100, version=b"1.2.0", told=None, lengths=None):
     """The tar of a snapshot, members as a validator orders them. The manifest is `told`, or one
     that tells the storages' lengths, but for those in `lengths`.
     """
     if told is None:
         whole = {name: len(content) for name, content in storages.items()}
-        told = manifest(whole | (lengths or {}), slot=slot)
+        told = manifest(whole | (lengths or {}), slot=slot, capitalization=held(storages))
     return tar_of(
         [
             ("version", version),

@@ -13,6 +13,8 @@ from columns.gaps import NOT_YET_KNOWN, GapStatus, SlotGap
 from historical.models import Gap as LedgerGap
 from historical.services import gaps as ledger_gaps
 from historical.store import blocks as ledger
+from ingest import chain_identity
+from ingest.errors import WrongChain
 from ingest.sources import nodes
 from rewind.models import Gap as ArchiveGap
 from rewind.services import gaps as archive_gaps
@@ -42,6 +44,11 @@ def classify(*, now: datetime) -> None:
     for gap in unsure:
         by_ledger_links(SlotRange(gap.from_slot, gap.to_slot), now=now)
     for node in nodes()[:1]:
+        try:
+            chain_identity.require_same(node)
+        except (NodeError, WrongChain) as error:
+            log.info("slots cannot be told by %s: %s", node.name, error)
+            return
         for gap in [*_unknown(LedgerGap), *_unknown(ArchiveGap)]:
             try:
                 by_node(node, SlotRange(gap.from_slot, gap.to_slot), now=now)

@@ -6,21 +6,22 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
+from django.db import transaction
+
 from chain.blocks import SlotRecord
-from chain.units import I64_MAX, Slot
+from chain.units import Slot
 from historical.errors import BadBlock, BlockConflict
 from historical.services import imports
-from historical.services.blocks import blockhashes
 from historical.services.recording import Recorded, record_blocks
-from ingest.errors import ImportRefused
+from ingest.errors import ImportRefused, OtherChain
 from ingest.services import tip_ledger
+from ingest.services.imports import Imported
+from ingest.services.known_blocks import KnownBlocks, OneChain
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
 # Slots that are committed together: what a kill loses is read again in about a minute.
 _RUN_SLOTS = 128
-# Blockhashes of the ledger fetched at once, to tell which blocks are there already.
-_WINDOW_SLOTS = 8_192
 
 
 @dataclass(slots=True)
@@ -34,22 +35,6 @@ class EpochProgress:
 
 
 Progress = Callable[[EpochProgress], None]
-
-
-@dataclass(slots=True)
-class _Ledger:
-    """What blockhash the ledger has for a slot, asked window by window: a file goes upwards."""
-
-    first: int = 0
-    known: dict[int, str] | None = None
-
-    def blockhash_of(self, slot: Slot) -> str | None:
-        if slot > I64_MAX:
-            return None
-        if self.known is None or not self.first <= slot < self.first + _WINDOW_SLOTS:
-            self.first = slot
-            self.known = blockhashes(slot, min(slot + _WINDOW_SLOTS - 1, I64_MAX))
-        return self.known.get(slot)
 
 
 @dataclass(slots=True)
@@ -71,27 +56,37 @@ class _Told:
 
 
 def import_epoch(
-    path: Path, *, now: Callable[[], datetime], progress: Progress
-) -> tuple[Recorded, list[str]]:
-    """The blocks of a CAR file, a run of slots at a time: what was recorded, and warnings. Blocks
-    that the ledger has are passed over, so that a second call goes on where the first one stopped.
-    Raises ImportRefused, after which the runs before the fault are in the ledger. Every try is kept
-    as a row of the imports table.
+    path: Path,
+    *,
+    genesis_hash: str | None,
+    now: Callable[[], datetime],
+    progress: Progress,
+) -> Imported:
+    """The blocks of a CAR file, a run of slots at a time. Blocks that the ledger has are passed
+    over, so that a second call goes on where the first one stopped. `genesis_hash` as in
+    import_file. Raises ImportRefused, after which the runs before the fault are in the ledger.
+    Every try is kept as a row of the imports table.
     """
     entry = imports.begin(str(path), now=now())
     total = Recorded()
     try:
-        with open_block_file(path, blockhash_of=_Ledger().blockhash_of) as blocks:
+        chain = OneChain(genesis_hash)
+        with open_block_file(path, blockhash_of=KnownBlocks().blockhash_of) as blocks:
             if blocks.format != CAR:
                 raise BadBlockFile(path, "", f"{blocks.format}, no CAR: use import_blocks")
             told = _Told(blocks, total, progress)
-            for _number, run in groupby(told, key=lambda record: record.slot // _RUN_SLOTS):
-                _add(total, record_blocks(tip_ledger.recorded(run, now=now()), now=now()))
+            linked = chain.checked(told, tells_previous=False)
+            for _number, run in groupby(linked, key=lambda record: record.slot // _RUN_SLOTS):
+                with transaction.atomic():
+                    recorded = record_blocks(tip_ledger.recorded(run, now=now()), now=now())
+                    chain.is_shown = chain.is_shown or blocks.known > 0
+                    chain.claim(source=path.name, now=now())
+                _add(total, recorded)
                 imports.note(entry, total)
             total.present += blocks.known
             imports.finish(entry, total, file_format=CAR, warnings=blocks.warnings, now=now())
-            return total, blocks.warnings
-    except (BadBlockFile, BadBlock, BlockConflict, OSError) as error:
+            return Imported(total, blocks.warnings, blocks.not_taken)
+    except (BadBlockFile, BadBlock, BlockConflict, OtherChain, OSError) as error:
         reason = _reason(error)
         imports.fail(entry, reason, now=now())
         raise ImportRefused(path, reason, blocks=total.recorded + total.present) from error

@@ -17,6 +17,8 @@ from columns.gaps import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
+from ingest import chain_identity
+from ingest.errors import WrongChain
 from ingest.services import classification
 from ingest.services.slots import store_records
 from ingest.services.stream_replay import replay
@@ -119,7 +121,10 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
     classification.by_ledger_links(window, now=now())
     for node in nodes():
         try:
+            chain_identity.require_same(node)
             classification.by_node(node, window, now=now())
+        except WrongChain:
+            continue  # said where its blocks are asked for
         except NodeError as error:
             return f"{node.name} cannot tell: {error}"
         else:
@@ -132,7 +137,10 @@ def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
     and the lowest slot whose block the node still has; 0 where it does not say.
     """
     try:
+        chain_identity.require_same(node)
         oldest = int(node.first_available_block())
+    except WrongChain as error:
+        return str(error), 0
     except NodeError as error:
         return f"{node.name}: {error}", 0
     if oldest > window.last:

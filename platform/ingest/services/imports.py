@@ -3,44 +3,67 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
+
+from django.db import transaction
 
 from chain.blocks import SlotRecord
 from historical.errors import BadBlock, BlockConflict
 from historical.services import imports
 from historical.services.recording import Recorded, record_blocks
-from ingest.errors import ImportRefused
+from ingest.errors import ImportRefused, OtherChain
 from ingest.services import tip_ledger
-from upstream.archives.block_files import BlockFile, open_block_file
+from ingest.services.known_blocks import KnownBlocks, OneChain
+from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
 # Told after every block: bytes of the file read so far, bytes in all.
 Progress = Callable[[int, int], None]
 
 
+class Imported(NamedTuple):
+    """What became of a file: `not_taken` of its blocks could not be stored, warnings say why."""
+
+    recorded: Recorded
+    warnings: list[str]
+    not_taken: int
+
+
 def import_file(
-    path: Path, *, slot: int | None, now: Callable[[], datetime], progress: Progress
-) -> tuple[Recorded, list[str]]:
-    """All blocks of a file, in one transaction: what was recorded, and warnings; raises
-    ImportRefused, after which nothing of the file is in the ledger. Every try is kept as a row of
-    the imports table.
+    path: Path,
+    *,
+    slot: int | None,
+    genesis_hash: str | None,
+    now: Callable[[], datetime],
+    progress: Progress,
+) -> Imported:
+    """All blocks of a file, in one transaction; raises ImportRefused, after which nothing of the
+    file is in the ledger. `genesis_hash` names its chain; without it a block has to link to a
+    stored one. Every try is kept as a row of the imports table.
     """
     entry = imports.begin(str(path), now=now())
     position = 0
     try:
-        with open_block_file(path, slot=slot) as blocks:
+        chain = OneChain(genesis_hash)
+        known = KnownBlocks()
+        with open_block_file(path, slot=slot, blockhash_of=known.blockhash_of) as blocks:
 
             def told(read: int, size: int) -> None:
                 nonlocal position
                 position = read
                 progress(read, size)
 
-            passing = tip_ledger.recorded(_told(blocks, told), now=now())
-            recorded = record_blocks(passing, now=now())
+            linked = chain.checked(_told(blocks, told), tells_previous=blocks.format != CAR)
+            with transaction.atomic():
+                recorded = record_blocks(tip_ledger.recorded(linked, now=now()), now=now())
+                chain.is_shown = chain.is_shown or blocks.known > 0
+                chain.claim(source=path.name, now=now())
+            recorded.present += blocks.known
             imports.finish(
                 entry, recorded, file_format=blocks.format, warnings=blocks.warnings, now=now()
             )
-            return recorded, blocks.warnings
-    except (BadBlockFile, BadBlock, BlockConflict, OSError) as error:
+            return Imported(recorded, blocks.warnings, blocks.not_taken)
+    except (BadBlockFile, BadBlock, BlockConflict, OtherChain, OSError) as error:
         reason = _reason(error, position)
         imports.fail(entry, reason, now=now())
         raise ImportRefused(path, reason) from error

@@ -12,7 +12,8 @@ from django.db.models import F
 from chain.slot_ranges import SlotRange, runs
 from chain.units import I64_MAX
 from columns.gaps import GapStatus
-from ingest.errors import OrderRefused
+from ingest import chain_identity
+from ingest.errors import OrderRefused, WrongChain
 from ingest.finding_words import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services.order_steps import Asked, Step
@@ -190,6 +191,10 @@ def _node(source: str) -> Node | None:
         return None
     for node in nodes():
         if node.name == source:
+            try:
+                chain_identity.require_same(node)
+            except WrongChain as error:
+                raise OrderRefused(str(error)) from None
             return node
     raise OrderRefused(f"{source} is in FILL_RPC_URLS no more.")
 

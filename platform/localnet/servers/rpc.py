@@ -59,7 +59,9 @@ async def _post(request: web.Request) -> web.Response:
         chunks = dispatch.answer(requests, methods, request.app["node"], _unobserved)
     except RpcError as error:
         chunks = [dispatch.failure(error)]
-    return web.Response(body=b"".join(chunks), content_type="application/json", headers=_CORS)
+    return web.Response(
+        body=b"".join(chunks), content_type="application/json", charset="utf-8", headers=_CORS
+    )
 
 
 def _unobserved(method: str, error: RpcError | None) -> None:

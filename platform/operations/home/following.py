@@ -135,7 +135,8 @@ def ledger(request: HttpRequest, now: Readings) -> Card:
             "Ledger",
             "empty",
             None,
-            "Bring blocks in on the server: .venv/bin/python manage.py import_blocks FILE…",
+            "Bring blocks in on the server: .venv/bin/python manage.py import_blocks FILE…"
+            " --genesis CHAIN",
             (),
             link,
             "Blocks",

@@ -42,6 +42,10 @@ class Bincode:
             raise self.misfit(f"a list of {length}, longer than what is left")
         return length
 
+    def take(self, size: int) -> bytes:
+        """The next bytes; for what is small."""
+        return self._take(size)
+
     def skip(self, size: int) -> None:
         if size > self.left:
             raise self.misfit(f"it ends, and {size} more bytes are expected")

@@ -12,10 +12,17 @@ from upstream.archives.compression import ByteStream, plain
 from upstream.archives.confirmed_block import bare_block, contained_block
 from upstream.archives.containers import DBIN_MAGIC, dbin_messages, is_tar, tar_members
 from upstream.archives.errors import BadBlockFile, Unreadable
-from upstream.archives.getblock_json import json_block
+from upstream.archives.getblock_json import json_blocks
+from upstream.archives.stream_blocks import (
+    are_block_updates,
+    block_updates,
+    is_block_update,
+    is_transaction_update,
+)
 
 GETBLOCK_JSON = "getBlock json"
 CONFIRMED_BLOCK = "ConfirmedBlock protobuf"
+BLOCK_UPDATE = "SubscribeUpdateBlock protobuf"
 DBIN = "dbin"
 TAR = "tar of block files"
 CAR = "CAR epoch"
@@ -36,8 +43,9 @@ def open_block_file(
     largest_block: int = LARGEST_BLOCK,
     blockhash_of: BlockhashOf = none_known,
 ) -> "BlockFile":
-    """The blocks of a file: getBlock JSON, ConfirmedBlock protobuf, dbin or a tar of these, or a
-    CAR epoch; plain, gzip or zstd; told by content.
+    """The blocks of a file: getBlock JSON, one answer or an array of them, ConfirmedBlock or
+    SubscribeUpdateBlock protobuf, dbin or a tar of these, or a CAR epoch; plain, gzip or zstd; told
+    by content.
 
     `slot` is for a file of one block that does not say its slot itself. A block of more than
     `largest_block` bytes unpacked is refused. `blockhash_of` is for a CAR epoch: a block that it
@@ -50,7 +58,8 @@ class BlockFile:
     """An open file of blocks; iterate once, close or use as a context manager.
 
     `format` is one of this module's constants, `warnings` grows with what was taken for granted,
-    `known` with the blocks that `blockhash_of` knew.
+    `known` with the blocks that `blockhash_of` knew, `not_taken` with those that could not be
+    taken: a warning names each.
     """
 
     def __init__(
@@ -58,6 +67,7 @@ class BlockFile:
     ) -> None:
         self.path = path
         self.known = 0
+        self.not_taken = 0
         self.warnings: list[str] = []
         self.size = path.stat().st_size
         self._slot = slot
@@ -67,7 +77,7 @@ class BlockFile:
         try:
             self._stream = plain(self._file)
             self.format = _format(self._stream)
-            if slot is not None and self.format in (DBIN, TAR, CAR):
+            if slot is not None and self.format in (DBIN, TAR, CAR, BLOCK_UPDATE):
                 raise Unreadable("", f"slot {slot} is given, but the file can hold many blocks")
         except Unreadable as fault:
             self.close()
@@ -118,16 +128,25 @@ class BlockFile:
                 yield contained_block(message, number)
         elif kind == CAR:
             yield from self._car_blocks(stream)
-        else:
-            read = json_block if kind == GETBLOCK_JSON else bare_block
+        elif kind == BLOCK_UPDATE:
+            yield from block_updates(stream, self._largest_block)
+        elif kind == GETBLOCK_JSON:
             data = stream.read_all(self._largest_block)
-            record, guessed = read(data, told=self._slot, name=name)
-            if guessed:
-                self.warnings.append(
-                    f"{name}: the slot is not told; taken as parentSlot + 1 = {record.slot}. "
-                    "Pass --slot if it is another."
-                )
-            yield record
+            for record, guessed in json_blocks(
+                data, told=self._slot, name=name, warn=self.warnings.append
+            ):
+                yield self._taken(record, guessed, name)
+        else:
+            data = stream.read_all(self._largest_block)
+            yield self._taken(*bare_block(data, told=self._slot, name=name), name)
+
+    def _taken(self, record: SlotRecord, guessed: bool, name: str) -> SlotRecord:
+        if guessed:
+            self.warnings.append(
+                f"{name}: the slot is not told; taken as parentSlot + 1 = {record.slot}. "
+                "Pass --slot if it is another."
+            )
+        return record
 
     def _car_blocks(self, stream: ByteStream) -> Iterator[SlotRecord]:
         blocks = CarBlocks(stream, self._largest_block, self._blockhash_of)
@@ -137,6 +156,7 @@ class BlockFile:
                 yield record
         finally:
             self.known = blocks.known
+            self.not_taken = blocks.not_taken
             self.warnings += blocks.warnings
 
 
@@ -153,9 +173,21 @@ def _format(stream: ByteStream) -> str:
         return GETBLOCK_JSON
     if is_car(start):
         return CAR
+    if is_block_update(start):
+        return BLOCK_UPDATE
+    if is_transaction_update(start):
+        raise Unreadable(
+            "",
+            "a SubscribeUpdateTransaction: one transaction and not its block; import the block"
+            " (getBlock, or the stream's blocks)",
+        )
     # ConfirmedBlock begins with field 1, a text of 32 to 44 base58 characters.
     if start[0] == 0x0A and len(start) > 1 and 32 <= start[1] <= 44:
         return CONFIRMED_BLOCK
+    if are_block_updates(start):
+        return BLOCK_UPDATE
     raise Unreadable(
-        "", "neither getBlock JSON nor ConfirmedBlock protobuf, dbin, a tar of these or a CAR"
+        "",
+        "neither getBlock JSON nor ConfirmedBlock or SubscribeUpdateBlock protobuf, dbin, a tar of"
+        " these or a CAR",
     )

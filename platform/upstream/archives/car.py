@@ -55,7 +55,8 @@ def is_car(start: bytes) -> bool:
 
 class CarBlocks:
     """The blocks of a CAR stream, in order. `known` counts those that were passed over because
-    `blockhash_of` knew them by the same blockhash; `warnings` names those that could not be taken.
+    `blockhash_of` knew them by the same blockhash, `not_taken` those that could not be taken;
+    `warnings` names the latter.
 
     A block's previous blockhash is that of its parent: of the block before it in the file, or else
     what `blockhash_of` says.
@@ -63,6 +64,7 @@ class CarBlocks:
 
     def __init__(self, stream: ByteStream, most: int, blockhash_of: BlockhashOf) -> None:
         self.known = 0
+        self.not_taken = 0
         self.warnings: list[str] = []
         self._stream = stream
         self._most = most
@@ -104,9 +106,11 @@ class CarBlocks:
                 raise Unreadable("meta.parent_slot", f"{parent_slot} is not before the slot")
             previous = self._previous(slot, parent_slot, blockhash, before)
             if previous is None:
+                self.not_taken += 1
                 self._warn(
                     f"slot {slot}: not taken: its previous blockhash is that of slot {parent_slot},"
-                    " which stands neither before it in the file nor in the ledger"
+                    " which stands neither before it in the file nor in the ledger. Import the file"
+                    f" with slot {parent_slot}, then this one again"
                 )
                 return None
             rewards, partitions = _rewards(link(member(block, 5)), nodes)

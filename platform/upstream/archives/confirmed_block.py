@@ -22,6 +22,7 @@ from upstream.archives.slots import slot_of
 from upstream.archives.status_meta import meta_json, reward_json, was_recorded
 
 _SOLANA_PAYLOAD = 3
+SOLANA_BLOCK = "sf.solana.type.v1.Block"
 
 
 def block_message(data: bytes) -> Any:
@@ -43,17 +44,33 @@ def contained_block(message: bytes, number: int) -> SlotRecord:
         raise Unreadable(f"block {number}", "the dbin message is damaged") from None
     place = f"block {number} (slot {outer.number})"
     try:
-        if outer.payload_kind != _SOLANA_PAYLOAD:
-            raise Unreadable("", f"payload kind {outer.payload_kind} is not Solana's")
-        block = block_message(outer.payload)
-        if not block.HasField("slot") or block.slot != outer.number:
-            inner = block.slot if block.HasField("slot") else "no slot"
-            raise Unreadable("", f"the block inside says {inner}")
+        block = block_message(_payload(outer))
+        # Some writers leave the slot to the container.
+        if block.HasField("slot") and block.slot != outer.number:
+            raise Unreadable("", f"the block inside says {block.slot}")
+        if outer.HasField("previous_number") and outer.previous_number != block.parent_slot:
+            raise Unreadable(
+                "",
+                f"it comes after {outer.previous_number}, and the block inside after"
+                f" {block.parent_slot}",
+            )
         if outer.id != block.blockhash:
             raise Unreadable("", f"its id is {outer.id} but the blockhash {block.blockhash}")
         return slot_record(block, Slot(outer.number))
     except Unreadable as fault:
         raise fault.inside(place) from None
+
+
+def _payload(outer: Any) -> bytes:
+    """Containers of version 1 name the payload's type, those of version 0 its kind by a number."""
+    if outer.HasField("typed_payload"):
+        kind = outer.typed_payload.type_url
+        if not kind.endswith(SOLANA_BLOCK):
+            raise Unreadable("", f"a payload of type {kind[:80]} is not Solana's")
+        return bytes(outer.typed_payload.value)
+    if outer.payload_kind != _SOLANA_PAYLOAD:
+        raise Unreadable("", f"payload kind {outer.payload_kind} is not Solana's")
+    return bytes(outer.payload)
 
 
 def bare_block(data: bytes, *, told: int | None, name: str) -> tuple[SlotRecord, bool]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from upstream.archives.compression import ByteStream
+from upstream.archives.confirmed_block import SOLANA_BLOCK
 from upstream.archives.errors import Unreadable
 
 DBIN_MAGIC = b"dbin"
 _DBIN_HEADER = DBIN_MAGIC + b"\x00SOL01"
+_LONGEST_TYPE = 128
 _TAR_BLOCK = 512
 _TAR_MAGIC_AT = 257
 _TAR_FILES = (b"\0", b"0", b"7")
@@ -16,11 +18,7 @@ _TAR_PASSED_OVER = (b"5", b"L", b"K", b"x", b"g")
 
 def dbin_messages(stream: ByteStream, most: int) -> Iterator[bytes]:
     """The messages of a dbin container, none larger than `most` bytes."""
-    header = stream.read(len(_DBIN_HEADER))
-    if header != _DBIN_HEADER:
-        if _DBIN_HEADER.startswith(header):
-            raise Unreadable("", "the dbin header ends too early")
-        raise Unreadable("", f"a dbin container of another sort: {header!r}")
+    _read_dbin_header(stream)
     number = 1
     while length := stream.read(4):
         size = int.from_bytes(length)
@@ -31,6 +29,27 @@ def dbin_messages(stream: ByteStream, most: int) -> Iterator[bytes]:
             raise Unreadable(f"block {number}", "the file ends inside this block")
         yield message
         number += 1
+
+
+def _read_dbin_header(stream: ByteStream) -> None:
+    """Version 0 has three letters and two digits for its content, version 1 a name behind its
+    length of two bytes.
+    """
+    start = stream.peek(len(_DBIN_HEADER))
+    if start == _DBIN_HEADER:
+        stream.read(len(start))
+        return
+    if start[: len(DBIN_MAGIC) + 1] == DBIN_MAGIC + b"\x01":
+        size = min(int.from_bytes(start[5:7]), _LONGEST_TYPE)
+        header = stream.read(7 + size)
+        if len(header) < 7 + size:
+            raise Unreadable("", "the dbin header ends too early")
+        if header.endswith(SOLANA_BLOCK.encode()):
+            return
+        raise Unreadable("", f"a dbin container of another sort: {header!r}")
+    if _DBIN_HEADER.startswith(start):
+        raise Unreadable("", "the dbin header ends too early")
+    raise Unreadable("", f"a dbin container of another sort: {start!r}")
 
 
 def is_tar(start: bytes) -> bool:

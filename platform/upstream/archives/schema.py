@@ -49,7 +49,8 @@ UnixTimestamp: 1 timestamp: int64
 BlockHeight: 1 block_height: uint64
 NumPartitions: 1 num_partitions: uint64
 ContainedBlock: 1 number: uint64; 2 id: string; 3 previous_id: string; 6 payload_kind: int32;
-  8 payload: bytes
+  8 payload: bytes; 10 previous_number: optional uint64; 11 typed_payload: TypedPayload
+TypedPayload: 1 type_url: string; 2 value: bytes
 """,
 )
 ConfirmedBlock: Any = _CLASSES["ConfirmedBlock"]

@@ -9,6 +9,8 @@ is always empty, and only the tail grew. They were read as source: no snapshot o
 was at hand to try this on.
 """
 
+from typing import NamedTuple
+
 from chain.units import Slot
 from upstream.archives.account_json import LARGEST_ACCOUNT
 from upstream.archives.bincode import Bincode
@@ -36,38 +38,60 @@ _NODE = _PUBKEY + 2 * _U64
 # A validator keeps about one storage for each of the last 432,000 slots; some hundred bytes of
 # memory go for each.
 _MOST_STORAGES = 1 << 21
+# A validator keeps 301; some more do no harm.
+_MOST_BLOCKHASHES = 10_000
 # AppendVec's own limit.
 _LARGEST_STORAGE = 1 << 34
 
 
-def storage_lengths(manifest: Source, size: int, slot: Slot) -> dict[Storage, int]:
-    """How many bytes of each storage are accounts; what is behind them is nothing.
+class Manifest(NamedTuple):
+    """What a manifest says of its chain: blockhashes by their number (of the newest 301 blocks),
+    the newest of them, the block's height, the lamports of all accounts, and how many bytes of each
+    storage are accounts; what is behind them is nothing.
+    """
 
-    Raises Misfit when the manifest, `size` bytes, is not of the form that is known, or is of
+    blockhashes: dict[int, bytes]
+    blockhash: bytes
+    block_height: int
+    capitalization: int
+    lengths: dict[Storage, int]
+
+    @property
+    def genesis_hash(self) -> bytes | None:
+        """Stands for the blockhash before the first block's, and falls out with the others."""
+        return self.blockhashes.get(0)
+
+
+def read_manifest(manifest: Source, size: int, slot: Slot) -> Manifest:
+    """Raises Misfit when the manifest, `size` bytes, is not of the form that is known, or is of
     another slot.
     """
     data = Bincode(manifest, size)
-    _pass_bank(data, slot)
+    blockhashes, blockhash = _blockhash_queue(data)
+    block_height, capitalization = _pass_bank(data, slot)
     lengths = _storages(data, slot)
     _pass_rest_of_database(data, slot)
-    return lengths
+    return Manifest(blockhashes, blockhash, block_height, capitalization, lengths)
 
 
-def _pass_bank(data: Bincode, slot: Slot) -> None:
-    _pass_blockhash_queue(data)
+def _pass_bank(data: Bincode, slot: Slot) -> tuple[int, int]:
+    """Behind the queue of blockhashes; the block height and the capitalization."""
     data.skip_list(2 * _U64)  # ancestors
     data.skip(2 * _HASH)  # hash, parent_hash
     parent_slot = data.u64()
     if parent_slot > slot:
         raise data.misfit(f"the parent of slot {slot} is told as {parent_slot}")
     data.skip_list(2 * _U64)  # hard_forks
-    # transaction_count, tick_height, signature_count, capitalization, max_tick_height
-    data.skip(5 * _U64)
+    data.skip(3 * _U64)  # transaction_count, tick_height, signature_count
+    capitalization = data.u64()
+    data.skip(_U64)  # max_tick_height
     _pass_option(data, _U64)  # hashes_per_tick
     # ticks_per_slot, ns_per_slot, genesis_creation_time, slots_per_year, accounts_data_len
     data.skip(_U64 + _U128 + 3 * _U64)
     _expect_slot(data, slot, "the bank's slot")
-    data.skip(2 * _U64 + _PUBKEY)  # epoch, block_height, leader_id
+    data.skip(_U64)  # epoch
+    block_height = data.u64()
+    data.skip(_PUBKEY)  # leader_id
     data.skip(2 * _U64 + _FEE_RATE_GOVERNOR)  # collector_fees, fee_calculator, fee_rate_governor
     data.skip(_U64)  # collected_rent
     _pass_rent_collector(data)
@@ -79,13 +103,23 @@ def _pass_bank(data: Bincode, slot: Slot) -> None:
     for _ in range(data.count(_EPOCH_STAKES)):
         _pass_epoch_stakes(data)
     data.flag()  # is_delta
+    return block_height, capitalization
 
 
-def _pass_blockhash_queue(data: Bincode) -> None:
+def _blockhash_queue(data: Bincode) -> tuple[dict[int, bytes], bytes]:
     data.skip(_U64)  # last_hash_index
-    _pass_option(data, _HASH)  # last_hash
-    data.skip_list(_HASH + 3 * _U64)  # hashes, with fee_calculator, hash_index and timestamp
+    last_hash = data.take(_HASH) if data.flag() else b""
+    count = data.count(_HASH + 3 * _U64)
+    if count > _MOST_BLOCKHASHES:
+        raise data.misfit(f"{count} recent blockhashes")
+    hashes = {}
+    for _ in range(count):
+        blockhash = data.take(_HASH)
+        data.skip(_U64)  # fee_calculator
+        hashes[data.u64()] = blockhash
+        data.skip(_U64)  # timestamp
     data.skip(_U64)  # max_age
+    return hashes, last_hash
 
 
 def _pass_rent_collector(data: Bincode) -> None:

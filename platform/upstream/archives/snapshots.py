@@ -19,7 +19,7 @@ from upstream.archives.bincode import Misfit
 from upstream.archives.compression import ByteStream, Source, plain
 from upstream.archives.containers import Member, is_tar, tar_members
 from upstream.archives.errors import BadSnapshot, Unreadable
-from upstream.archives.snapshot_manifest import Storage, storage_lengths
+from upstream.archives.snapshot_manifest import Manifest, Storage, read_manifest
 
 KNOWN_VERSION = "1.2.0"
 _LZ4 = b"\x04\x22\x4d\x18"
@@ -28,6 +28,7 @@ _TAR_HEADER = 512
 _HEAD = struct.Struct("<QQ32sQQ32sB7x32x")
 _MANIFEST = re.compile(r"(?:\./)?snapshots/([0-9]{1,19})/\1")
 _STORAGE = re.compile(r"(?:\./)?accounts/([0-9]{1,19})\.([0-9]{1,20})")
+_INCREMENTAL = re.compile(r"incremental-snapshot-([0-9]{1,18})-[0-9]{1,18}-")
 _VERSION = re.compile(r"(?:\./)?version")
 
 # Told now and then: bytes of the file read so far, bytes in all.
@@ -47,13 +48,15 @@ class Snapshot:
     """An open archive; iterate once, close or use as a context manager.
 
     `slot` is what the archive says its slot is, known once iteration is over; so is `warning`:
-    that the manifest could not be followed, so that every storage was read to its file's end.
+    that the manifest could not be followed, so that every storage was read to its file's end. The
+    `manifest` is there before the first account, None where it cannot be followed.
     """
 
     def __init__(self, path: Path, progress: Progress = lambda position, size: None) -> None:
         self.path = path
         self.slot: Slot | None = None
         self.warning: str | None = None
+        self.manifest: Manifest | None = None
         self._lengths: dict[Storage, int] | None = None
         self._lowest: Slot | None = None
         self._progress = progress
@@ -68,6 +71,21 @@ class Snapshot:
 
     def close(self) -> None:
         self._file.close()
+
+    @property
+    def told_base(self) -> Slot | None:
+        """The slot of the full snapshot that the file's name says it builds on; None for a full
+        one.
+        """
+        named = _INCREMENTAL.match(self.path.name)
+        return None if named is None else Slot(int(named[1]))
+
+    @property
+    def is_incremental(self) -> bool:
+        """By the name, or because storages of its manifest are not in it; known when all has been
+        read.
+        """
+        return self.told_base is not None or bool(self._lengths)
 
     @property
     def is_whole(self) -> bool:
@@ -123,7 +141,8 @@ class Snapshot:
         try:
             if self._lowest is not None:
                 raise Misfit("it comes after the first storage")
-            self._lengths = storage_lengths(member, member.left, slot)
+            self.manifest = read_manifest(member, member.left, slot)
+            self._lengths = dict(self.manifest.lengths)
         except Misfit as misfit:
             self.warning = (
                 f"the manifest cannot be followed ({misfit}); each storage is read to the end of"

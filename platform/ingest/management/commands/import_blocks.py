@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from ingest.errors import ImportRefused
+from ingest.known_chains import add_genesis
 from ingest.services.imports import Progress, import_file
 
 _BAR_WIDTH = 30
@@ -17,8 +18,9 @@ _REDRAW_SECONDS = 0.1
 
 class Command(BaseCommand):
     help = (
-        "Import blocks into the ledger: getBlock JSON (json or base64 encoding), ConfirmedBlock"
-        " protobuf, or dbin; plain, gzip or zstd. Importing a file again changes nothing."
+        "Import blocks into the ledger: getBlock JSON (one answer or an array of them, encoding"
+        " json or base64), ConfirmedBlock or SubscribeUpdateBlock protobuf, dbin, or CAR; plain,"
+        " gzip or zstd. Importing a file again changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,6 +31,8 @@ class Command(BaseCommand):
             help="the slot of a single block whose file does not tell it (getBlock JSON, protobuf)",
         )
 
+        add_genesis(parser)
+
     def handle(self, *args: Any, **options: Any) -> None:
         files: list[Path] = options["files"]
         if options["slot"] is not None and len(files) > 1:
@@ -36,19 +40,22 @@ class Command(BaseCommand):
         refused = 0
         for path in files:
             try:
-                refused += not self._import(path, options["slot"])
+                refused += not self._import(path, options["slot"], options["genesis"])
             except KeyboardInterrupt:
                 _clear()
                 self.stderr.write(f"{path}: stopped; nothing of this file was imported")
                 raise SystemExit(130) from None
         if refused:
-            raise CommandError(f"{refused} of {len(files)} files were not imported")
+            raise CommandError(f"{refused} of {len(files)} files were not imported, or not whole")
 
-    def _import(self, path: Path, slot: int | None) -> bool:
+    def _import(self, path: Path, slot: int | None, genesis_hash: str | None) -> bool:
+        """Whether all of the file is in the ledger."""
         started = time.monotonic()
         bar = _bar(path.name)
         try:
-            recorded, warnings = import_file(path, slot=slot, now=timezone.now, progress=bar)
+            recorded, warnings, not_taken = import_file(
+                path, slot=slot, genesis_hash=genesis_hash, now=timezone.now, progress=bar
+            )
         except ImportRefused as error:
             _clear()
             self.stderr.write(self.style.ERROR(f"{error}\n  nothing of this file was imported"))
@@ -68,7 +75,10 @@ class Command(BaseCommand):
             f"{path}: {_count(recorded.recorded, 'block')} imported with"
             f" {_count(recorded.transactions, 'transaction')}{present}{slots}{rate}"
         )
-        return True
+        if not_taken:
+            missing = f"{_count(not_taken, 'block')} of this file could not be taken"
+            self.stderr.write(self.style.ERROR(f"{path}: {missing}"))
+        return not not_taken
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from ingest.errors import ImportRefused
+from ingest.known_chains import add_genesis
 from ingest.services.epochs import EpochProgress, Progress, import_epoch
 
 # How often the line is drawn: over the last one on a terminal, below it in a log.
@@ -26,13 +27,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        add_genesis(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         files: list[Path] = options["files"]
         refused = 0
         for path in files:
             try:
-                refused += not self._import(path)
+                refused += not self._import(path, options["genesis"])
             except KeyboardInterrupt:
                 _clear()
                 self.stderr.write(
@@ -43,10 +45,13 @@ class Command(BaseCommand):
         if refused:
             raise CommandError(f"{refused} of {len(files)} files were not imported to their end")
 
-    def _import(self, path: Path) -> bool:
+    def _import(self, path: Path, genesis_hash: str | None) -> bool:
+        """Whether all of the file is in the ledger."""
         started = time.monotonic()
         try:
-            recorded, warnings = import_epoch(path, now=timezone.now, progress=_line(path.name))
+            recorded, warnings, not_taken = import_epoch(
+                path, genesis_hash=genesis_hash, now=timezone.now, progress=_line(path.name)
+            )
         except ImportRefused as error:
             _clear()
             left = "the blocks before it were imported" if error.blocks else "nothing was imported"
@@ -69,7 +74,11 @@ class Command(BaseCommand):
             f"{path}: {recorded.recorded:,} blocks imported with {recorded.transactions:,}"
             f" transactions{present}{slots} ({recorded.transactions / seconds:,.0f} a second)"
         )
-        return True
+        if not_taken:
+            noun = "block" if not_taken == 1 else "blocks"
+            missing = f"{not_taken:,} {noun} of this file could not be taken"
+            self.stderr.write(self.style.ERROR(f"{path}: {missing}"))
+        return not not_taken
 
 
 def _line(name: str) -> Progress:

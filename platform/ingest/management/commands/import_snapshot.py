@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
-from chain.accounts import AccountWrite
 from chain.units import Slot
+from ingest.errors import OtherChain
+from ingest.known_chains import add_genesis
+from ingest.services.snapshots import import_accounts, import_snapshot
 from rewind.errors import BadBaseline
-from rewind.services import slots as archive
-from rewind.services.baseline import RecordedBaseline, record_baseline, record_snapshot
+from rewind.services.baseline import RecordedBaseline
 from upstream.archives.account_json import accounts_of
 from upstream.archives.errors import BadSnapshot
 from upstream.archives.snapshots import Progress, Snapshot
@@ -25,8 +25,8 @@ _REDRAW_SECONDS = 0.5
 class Command(BaseCommand):
     help = (
         "Bring accounts into the archive as they stood at one slot: a validator's snapshot archive"
-        " (.tar.zst or .tar), or account JSON (one file, or a folder of *.json) with --slot."
-        " Importing again changes nothing."
+        " (.tar.zst or .tar), full or incremental over its full one, or account JSON (one file, or"
+        " a folder of *.json) with --slot. Importing again changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,15 +39,18 @@ class Command(BaseCommand):
             metavar="PUBKEY",
             help="only accounts of this program; may be given several times",
         )
+        add_genesis(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["path"]
         owners = frozenset(_pubkey(text) for text in options["owner"])
         try:
             if path.is_dir() or path.suffix == ".json":
-                recorded = self._files(path, options["slot"], owners)
+                recorded = self._files(path, options, owners)
             else:
-                recorded = self._archive(path, options["slot"], owners)
+                recorded = self._archive(path, options, owners)
+        except OtherChain as error:
+            raise CommandError(f"{path}: {error}\n  nothing of it was imported") from error
         except (BadSnapshot, BadBaseline) as error:
             raise CommandError(f"{error}\n  nothing of it was imported") from error
         except OSError as error:
@@ -58,52 +61,32 @@ class Command(BaseCommand):
         noun = "account" if recorded.accounts == 1 else "accounts"
         self.stdout.write(f"{path}: {recorded.accounts:,} {noun} imported{present}{gone}")
 
-    def _files(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
-        if slot is None:
+    def _files(self, path: Path, options: Any, owners: frozenset[bytes]) -> RecordedBaseline:
+        if options["slot"] is None:
             raise CommandError("account files do not tell their slot: give it with --slot")
-        _refuse_the_future(slot)
         chosen = (each for each in accounts_of(path) if not owners or each.owner in owners)
-        return record_baseline(chosen, Slot(slot), source=path.name, now=timezone.now())
+        return import_accounts(
+            chosen,
+            Slot(options["slot"]),
+            source=path.name,
+            genesis_hash=options["genesis"],
+            now=timezone.now(),
+        )
 
-    def _archive(self, path: Path, slot: int | None, owners: frozenset[bytes]) -> RecordedBaseline:
-        if slot is not None:
-            _refuse_the_future(slot)
+    def _archive(self, path: Path, options: Any, owners: frozenset[bytes]) -> RecordedBaseline:
         with Snapshot(path, progress=_bar()) as snapshot:
             try:
-                return record_snapshot(
-                    _pairs(snapshot),
-                    slot=lambda: _agreed(snapshot, slot),
-                    whole=lambda: snapshot.is_whole,
-                    source=path.name,
+                return import_snapshot(
+                    snapshot,
+                    slot=options["slot"],
+                    owners=owners,
+                    genesis_hash=options["genesis"],
                     now=timezone.now(),
-                    chosen_owners=owners,
                 )
             finally:
                 _clear()
                 if snapshot.warning:
                     self.stderr.write(self.style.WARNING(f"{path}: {snapshot.warning}"))
-
-
-def _pairs(snapshot: Snapshot) -> Iterator[tuple[Slot, AccountWrite]]:
-    for stored in snapshot:
-        yield stored.slot, stored.account
-
-
-def _agreed(snapshot: Snapshot, given: int | None) -> Slot:
-    if snapshot.slot is None or given not in (None, snapshot.slot):
-        raise BadBaseline(f"{snapshot.path} is of slot {snapshot.slot}, not {given}")
-    _refuse_the_future(snapshot.slot)
-    return snapshot.slot
-
-
-def _refuse_the_future(slot: int) -> None:
-    """A baseline may come before all slots; once some are archived it is of one of their time."""
-    bounds = archive.bounds()
-    if bounds is not None and slot > bounds[1]:
-        raise BadBaseline(
-            f"slot {slot} lies above the newest archived slot, {bounds[1]}: a baseline of the"
-            " future. Import it once that slot is archived"
-        )
 
 
 def _pubkey(text: str) -> bytes:

@@ -1,0 +1,178 @@
+"""Snapshots and account files into the archive, held against the chain that is stored."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import chain, islice
+
+from solders.hash import Hash
+
+from chain.accounts import AccountWrite
+from chain.units import Slot
+from historical.services.blocks import blockhashes
+from historical.store.blocks import blocks_of_hashes
+from ingest import chain_identity
+from ingest.errors import OtherChain, other_genesis, unknown_chain
+from rewind.errors import BadBaseline
+from rewind.models import Baseline
+from rewind.services import baseline
+from rewind.services import slots as archive
+from rewind.services.baseline import Origin, RecordedBaseline
+from rewind.store import slots as archive_store
+from upstream.archives.snapshot_manifest import Manifest
+from upstream.archives.snapshots import Snapshot
+
+
+def import_accounts(
+    accounts: Iterable[AccountWrite],
+    slot: Slot,
+    *,
+    source: str,
+    genesis_hash: str | None,
+    now: datetime,
+) -> RecordedBaseline:
+    """Account files, which tell nothing of their chain. Raises BadBaseline and OtherChain."""
+    _refuse_the_future(slot)
+    told = _genesis_of_file(None, genesis_hash)
+    if genesis_hash is None:
+        raise unknown_chain(told)
+    chain_identity.claim(told, source=source, now=now)
+    return baseline.record_baseline(accounts, slot, source=source, now=now)
+
+
+def import_snapshot(
+    snapshot: Snapshot,
+    *,
+    slot: Slot | None,
+    owners: frozenset[bytes],
+    genesis_hash: str | None,
+    now: datetime,
+) -> RecordedBaseline:
+    """A validator's archive, of the chain that the operator names, that its manifest names, or that
+    a stored block shows it to be of; an incremental one over its base. Raises BadBaseline,
+    OtherChain, BadSnapshot.
+    """
+    if slot is not None:
+        _refuse_the_future(slot)
+    _genesis_of_file(None, genesis_hash)
+    held = _Held(snapshot, owners, genesis_hash)
+
+    def agreed() -> Slot:
+        if snapshot.slot is None or slot not in (None, snapshot.slot):
+            raise BadBaseline(f"{snapshot.path} is of slot {snapshot.slot}, not {slot}")
+        _refuse_the_future(snapshot.slot)
+        held.check()
+        chain_identity.claim(held.genesis_hash, source=snapshot.path.name, now=now)
+        return snapshot.slot
+
+    return baseline.record_snapshot(
+        held.accounts(),
+        slot=agreed,
+        whole=lambda: snapshot.is_whole and held.is_base_whole,
+        source=snapshot.path.name,
+        now=now,
+        chosen_owners=owners,
+        origin=held.origin,
+    )
+
+
+class _Held:
+    """An archive as it is read, checked as soon as its manifest is there."""
+
+    def __init__(
+        self, snapshot: Snapshot, owners: frozenset[bytes], genesis_hash: str | None
+    ) -> None:
+        self.genesis_hash = ""
+        self.is_base_whole = True
+        self._snapshot = snapshot
+        self._owners = owners
+        self._given = genesis_hash
+        self._is_checked = False
+
+    def accounts(self) -> Iterator[tuple[Slot, AccountWrite]]:
+        """The stored accounts. Checked before it returns: while they are copied into the database
+        its connection answers nothing else. Raises what `check` does.
+        """
+        stored = iter(self._snapshot)
+        first = list(islice(stored, 1))
+        if self._snapshot.slot is not None:
+            self.check()
+        return ((each.slot, each.account) for each in chain(first, stored))
+
+    def check(self) -> None:
+        """Raises OtherChain and BadBaseline."""
+        if self._is_checked:
+            return
+        self._is_checked = True
+        manifest, slot = self._snapshot.manifest, self._snapshot.slot
+        self.genesis_hash = _genesis_of_file(manifest, self._given)
+        if manifest is not None and slot is not None:
+            _hold_block(slot, manifest.blockhash)
+        if not self._given and (manifest is None or not _is_shown(manifest)):
+            raise unknown_chain(chain_identity.known())
+        base = self._snapshot.told_base
+        if base is not None:
+            recent = {} if manifest is None else manifest.blockhashes
+            self.is_base_whole = baseline.require_base(
+                base, chosen_owners=self._owners, blockhashes=recent
+            )
+
+    def origin(self) -> Origin:
+        manifest, base = self._snapshot.manifest, self._snapshot.told_base
+        if manifest is None or not manifest.blockhash:
+            return Origin(base_slot=base)
+        return Origin(manifest.blockhash, manifest.block_height, manifest.capitalization, base)
+
+
+def _genesis_of_file(manifest: Manifest | None, given: str | None) -> str:
+    """The genesis hash as the file, the operator and what is stored agree on it; empty where none
+    of them tells.
+    """
+    told = None if manifest is None else manifest.genesis_hash
+    found = [str(Hash(told))] if told is not None else []
+    found += [each for each in (given, chain_identity.known()) if each]
+    for other in found[1:]:
+        if other != found[0]:
+            if other == given:
+                raise OtherChain(
+                    f"its genesis hash is {found[0]}, and not {given} as --genesis says"
+                )
+            raise other_genesis(found[0], other)
+    return found[0] if found else ""
+
+
+def _is_shown(manifest: Manifest) -> bool:
+    """Whether the chain is told by the manifest, or by something that is stored."""
+    if manifest.genesis_hash is not None:
+        return True
+    if blocks_of_hashes(list(manifest.blockhashes.values())):
+        return True
+    return any(
+        base.block_height is not None
+        and base.blockhash is not None
+        and manifest.blockhashes.get(base.block_height + 1) == bytes(base.blockhash)
+        for base in Baseline.objects.exclude(blockhash=None)
+    )
+
+
+def _hold_block(slot: Slot, blockhash: bytes) -> None:
+    """What is stored for the slot is the same block."""
+    told = blockhashes(slot, slot).get(slot)
+    archived = archive_store.stored([slot]).get(slot)
+    others = [] if told is None else [bytes(Hash.from_string(told))]
+    others += [] if archived is None else [archived.blockhash]
+    for other in others:
+        if blockhash and other != blockhash:
+            raise OtherChain(
+                f"its blockhash of slot {slot} is {Hash(blockhash)}, what is stored here is"
+                f" {Hash(other)}: it is of another chain"
+            )
+
+
+def _refuse_the_future(slot: int) -> None:
+    """A baseline may come before all slots; once some are archived it is of one of their time."""
+    bounds = archive.bounds()
+    if bounds is not None and slot > bounds[1]:
+        raise BadBaseline(
+            f"slot {slot} lies above the newest archived slot, {bounds[1]}: a baseline of the"
+            " future. Import it once that slot is archived"
+        )
