@@ -53,13 +53,14 @@ def record_snapshot(
     of the chosen owners, or all when none are chosen. `slot` and `whole` are asked when all have
     been read.
     """
-    try:
-        with transaction.atomic():
-            writing.lift_timeouts()
-            snapshots.stage(_staged(stored, frozenset(chosen_owners)))
-    except writing.NotAU64 as error:
-        raise BadBaseline("a number of an account is no u64") from error
-    return _record(slot(), whole=whole() and not chosen_owners, source=source, now=now)
+    with snapshots.Staging() as staging:
+        try:
+            with transaction.atomic():
+                writing.lift_timeouts()
+                staging.fill(_staged(stored, frozenset(chosen_owners)))
+        except writing.NotAU64 as error:
+            raise BadBaseline("a number of an account is no u64") from error
+        return _record(staging, slot(), whole=whole() and not chosen_owners, source=source, now=now)
 
 
 def _staged(
@@ -72,12 +73,14 @@ def _staged(
         yield snapshots.Staged(slot, wanted, account)
 
 
-def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedBaseline:
+def _record(
+    staging: snapshots.Staging, slot: Slot, *, whole: bool, source: str, now: datetime
+) -> RecordedBaseline:
     _check(slot)
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
         writing.lift_timeouts()
         # Owners before partitions, as all who lock both do.
-        owners.ids_of(snapshots.owners())
+        owners.ids_of(staging.owners())
         partitions.ensure([slot])
     with transaction.atomic():
         writing.lift_timeouts()
@@ -87,8 +90,8 @@ def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedB
                 f"slot {slot} lies below the archive's window, which begins at"
                 f" {store.first_kept_slot()}"
             )
-        accounts, gone = snapshots.counts()
-        new = snapshots.insert_bases(slot)
+        accounts, gone = staging.counts()
+        new = staging.insert_bases(slot)
         told = {"accounts": accounts - gone, "whole": whole}
         Baseline.objects.update_or_create(
             slot=slot,
@@ -96,7 +99,6 @@ def _record(slot: Slot, *, whole: bool, source: str, now: datetime) -> RecordedB
             defaults=told if whole else {},
             create_defaults={**told, "recorded_at": now},
         )
-    snapshots.forget()
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
 
 

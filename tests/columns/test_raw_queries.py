@@ -7,7 +7,7 @@ import socket
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 
 from columns.raw_queries import MOST_PREPARED, fetch_all, fetch_one
 from tests.upstream import sample_blocks as sample
@@ -55,3 +55,39 @@ def test_a_connection_keeps_no_more_statements_than_it_may(transactional_db):
         assert len(texts) == MOST_PREPARED
         assert "SELECT 'often', $1" in texts
         assert "SELECT 3, $1" not in texts
+
+
+def test_a_query_that_comes_first_in_a_block_is_inside_its_transaction(transactional_db):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE of_this_test (n bigint)")
+    try:
+        with pytest.raises(KeyError), transaction.atomic():
+            assert fetch_one("INSERT INTO of_this_test VALUES (1) RETURNING n") == (1,)
+            raise KeyError
+        assert fetch_one("SELECT count(*) FROM of_this_test") == (0,)
+        with transaction.atomic():
+            fetch_all("INSERT INTO of_this_test VALUES (2), (3) RETURNING n")
+        with connection.cursor() as cursor:
+            cursor.execute("ROLLBACK")  # nothing is left open that it could take back
+        assert fetch_one("SELECT count(*) FROM of_this_test") == (2,)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE of_this_test")
+
+
+def test_no_two_processes_name_a_statement_alike(transactional_db):
+    connection.close()
+    assert fetch_one("SELECT 1") == (1,)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        connection.connection = None  # the parent's
+        fetch_one("SELECT 1")
+        names = fetch_all("SELECT name FROM pg_prepared_statements")
+        os.write(writer, " ".join(name for (name,) in names).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    theirs = set(os.read(reader, 10_000).decode().split())
+    ours = {name for (name,) in fetch_all("SELECT name FROM pg_prepared_statements")}
+    assert len(theirs) == len(ours) == 2
+    assert not ours & theirs
