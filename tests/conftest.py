@@ -119,7 +119,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     """Tests that write for good empty every table after them; the audit log refuses that."""
     from django.db import connection
 
-    from config.engine import forget_sessions, keep_timeouts, require_fit
+    from config.engine import keep_timeouts, require_fit
 
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:
@@ -129,8 +129,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
             keep_timeouts()
     yield
     if pooled:
-        with django_db_blocker.unblock():
-            forget_sessions()  # the pooler's, which would keep the database from being dropped
+        # The pooler's sessions would keep the database from being dropped.
+        name = connection.settings_dict["NAME"]
+        with django_db_blocker.unblock(), connection._nodb_cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = %s AND usename = current_user",
+                [name],
+            )
 
 
 @pytest.fixture(scope="session")
