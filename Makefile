@@ -4,6 +4,12 @@
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
 
+# make test DATABASE_URL=postgresql://…: on that server, in databases that the tests make (and drop);
+# what the environment says is left alone.
+ifeq ($(origin DATABASE_URL),command line)
+export TIDEMARK_TEST_DATABASE_URL := $(DATABASE_URL)
+endif
+
 run: environment
 	@exec .venv/bin/python manage.py run $(ARGS)
 

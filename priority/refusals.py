@@ -139,6 +139,20 @@ class BlockhashExpired(InvalidParams):
         )
 
 
+class BlockhashNotFound(InvalidParams):
+    """No block that could still count has the transaction's blockhash: it can never land."""
+
+    reason = "blockhash_not_found"
+
+    def __init__(self, index: int, signature: str, blockhash: str) -> None:
+        super().__init__(
+            f"transaction {index}: Blockhash not found: no block that counts has {blockhash}",
+            transactionIndex=index,
+            signature=signature,
+            blockhash=blockhash,
+        )
+
+
 class NotAccepted(RpcError):
     """Our fault: it could not be accepted now."""
 

@@ -42,6 +42,9 @@ else:
         "UPSTREAM_GEYSER_URL",
     ):
         os.environ.pop(name, None)
+    # `make test DATABASE_URL=…`: a server on which the tests make databases of their own.
+    if os.environ.get("TIDEMARK_TEST_DATABASE_URL"):
+        os.environ["DATABASE_URL"] = os.environ["TIDEMARK_TEST_DATABASE_URL"]
     os.environ["TIDEMARK_RUN_DIR"] = tempfile.mkdtemp(prefix="tidemark-test-")
     atexit.register(shutil.rmtree, os.environ["TIDEMARK_RUN_DIR"], ignore_errors=True)
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -112,12 +115,28 @@ def pytest_runtest_teardown(
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """Tests that write for good empty every table after them; the audit log refuses that."""
     from django.db import connection
 
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("DROP TRIGGER IF EXISTS audit_is_not_emptied ON staff_auditentry")
+    from config.engine import keep_timeouts, require_fit
+
+    with django_db_blocker.unblock():
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER IF EXISTS audit_is_not_emptied ON staff_auditentry")
+        pooled = require_fit()
+        if pooled:
+            keep_timeouts()
+    yield
+    if pooled:
+        # The pooler's sessions would keep the database from being dropped.
+        name = connection.settings_dict["NAME"]
+        with django_db_blocker.unblock(), connection._nodb_cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = %s AND usename = current_user",
+                [name],
+            )
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """The house: floors, rows and the shelf. Imports go down, never up and never around."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -119,6 +120,20 @@ def test_no_source_file_is_longer_than_a_reader_bears() -> None:
         if "migrations" not in file.parts
     }
     assert not {name: length for name, length in lengths.items() if length > 400}
+
+
+def test_each_advisory_lock_has_a_number_of_its_own() -> None:
+    found: dict[int, str] = {}
+    for file in (file for package in packages() for file in package.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if "migrations" in file.parts or not re.search("pg_(try_)?advisory|HeldLock", text):
+            continue
+        for line in re.findall(r"^_[A-Z_, ]+ = 7_[\d_, ]+$", text, re.MULTILINE):
+            name = f"{file.relative_to(ROOT)}: {line}"
+            for number in map(int, re.findall(r"\b7_\d[\d_]*", line)):
+                assert number not in found, f"{name} is {found[number]} too"
+                found[number] = name
+    assert len(found) >= 15
 
 
 def test_platform_is_a_shelf_and_not_a_package() -> None:

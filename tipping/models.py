@@ -62,6 +62,22 @@ class TtlClass(models.Model):
         return f"{self.ttl_seconds} s"
 
 
+class TipEpoch(models.Model):
+    """A life of this installation: its word is random, and part of the way to the keys of all
+    batches made in it. A copy of the database begins another one, so that the copy and the original
+    never derive the same addresses. The newest is the one that counts.
+    """
+
+    word = models.CharField(max_length=32, unique=True)
+    began_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.word
+
+
 class TipBatch(models.Model):
     """Addresses of one class that are issued in one window and expire together."""
 
@@ -71,8 +87,10 @@ class TipBatch(models.Model):
         CLOSED = "closed"
 
     ttl_class = models.ForeignKey(TtlClass, on_delete=models.PROTECT, related_name="batches")
-    # Part of the way to the keys, with the class' TTL and the address' position. Begins at the
-    # clock's seconds, so that a database that was restored from a copy repeats none.
+    # The word of the epoch that it was made in; empty for batches from before there were any.
+    epoch = models.CharField(max_length=32, blank=True, default="", db_default="")
+    # Part of the way to the keys, with the epoch, the class' TTL and the address' position. Begins
+    # at the clock's seconds: a database that was restored from a copy repeats none.
     number = models.BigIntegerField(unique=True)
     ttl_seconds = models.PositiveIntegerField("TTL seconds")
     size = models.PositiveIntegerField()

@@ -1,16 +1,24 @@
-"""Locks of running imports: PostgreSQL's advisory ones, held by a connection."""
+"""Locks of running imports, each held by a connection of its own."""
 
-from columns.raw_queries import fetch_one
+from columns.held_locks import HeldLock
 
 # The first half of the lock's name, so that nobody else's numbers meet ours.
 _IMPORTS = 7_301
 
+_held: dict[int, HeldLock] = {}
+
 
 def take(number: int) -> bool:
-    """False when another connection holds it."""
-    row = fetch_one(f"SELECT pg_try_advisory_lock({_IMPORTS}, $1::bigint::int)::int", number)
-    return row == (1,)
+    """False when another import holds it, of this process or any other."""
+    if number in _held:
+        return False
+    lock = HeldLock(_IMPORTS, number % 2**31)
+    if lock.take():
+        _held[number] = lock
+    return number in _held
 
 
 def drop(number: int) -> None:
-    fetch_one(f"SELECT pg_advisory_unlock({_IMPORTS}, $1::bigint::int)::int", number)
+    lock = _held.pop(number, None)
+    if lock is not None:
+        lock.let_go()

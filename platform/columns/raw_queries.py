@@ -1,10 +1,13 @@
 """The psycopg connection under Django's, for the queries whose speed is the product.
 
 Reads go through psycopg's libpq layer with prepared statements: a cursor costs 240 µs of wall time
-for the query of getTransaction, this 70 (docs/benchmarks.md).
+for the query of getTransaction, this 70 (docs/benchmarks.md). Behind a pooler that does not keep
+each client's statements apart nothing is prepared (docs/decisions/engines.md).
 """
 
 import itertools
+import os
+import secrets
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +16,8 @@ from weakref import WeakKeyDictionary
 import psycopg
 from django.db import connection
 from psycopg import errors, pq
+
+from columns.poolers import is_pooled, keeps_statements
 
 # What a query takes: int is bigint, the lists are bigint[] and bytea[].
 Parameter = int | bytes | Sequence[int] | Sequence[bytes]
@@ -24,9 +29,13 @@ _NOT_PREPARED = b"26000"  # invalid_sql_statement_name
 # memory, and there are as many such texts as epochs.
 MOST_PREPARED = 64
 
-# Never used twice in a process: a name may live on where we forgot it, or be forgotten there.
+# Never used twice, by any process of any machine: a name may live on where we forgot it, or be
+# forgotten there, and a pooler may show it to others. Processes are forked after this line.
 _numbers = itertools.count()
-_prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes]] = WeakKeyDictionary()
+_ours = secrets.token_hex(6).encode()
+# What each connection has prepared, by text; None where nothing can be prepared.
+_prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes] | None] = WeakKeyDictionary()
+_IDLE = pq.TransactionStatus.IDLE
 
 
 def raw_connection() -> psycopg.Connection[Any]:
@@ -53,12 +62,21 @@ def fetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
 
 def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     raw = raw_connection()
-    names = _prepared.get(raw)
-    if names is None:
-        names = _prepared[raw] = {}
-    name = names.pop(sql, None)
+    if not raw.autocommit and raw.pgconn.transaction_status == _IDLE:
+        _begin(raw)
+    try:
+        names = _prepared[raw]
+    except KeyError:
+        names = _prepared[raw] = _statements_of(raw)
     values = [_binary(parameter) for parameter in parameters]
     formats = [1] * len(values)
+    if names is None:
+        types = [_oid(each) for each in parameters]
+        result = raw.pgconn.exec_params(sql.encode(), values, types, formats, 1)
+        if result.status != pq.ExecStatus.TUPLES_OK:
+            raise _failure(raw, result)
+        return result
+    name = names.pop(sql, None)
     if name is not None:
         names[sql] = name  # the last, for the first is the one that goes
         result = raw.pgconn.exec_prepared(name, values, formats, 1)
@@ -71,7 +89,7 @@ def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     if len(names) >= MOST_PREPARED:
         # No error where the server does not know the name, unlike DEALLOCATE.
         raw.pgconn.close_prepared(names.pop(next(iter(names))))
-    name = names[sql] = b"tidemark_%d" % next(_numbers)
+    name = names[sql] = b"tidemark_%b_%d_%d" % (_ours, os.getpid(), next(_numbers))
     prepared = raw.pgconn.prepare(name, sql.encode(), [_oid(each) for each in parameters])
     if prepared.status != pq.ExecStatus.COMMAND_OK:
         del names[sql]
@@ -80,6 +98,22 @@ def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     if result.status != pq.ExecStatus.TUPLES_OK:
         raise _failure(raw, result)
     return result
+
+
+def _begin(raw: psycopg.Connection[Any]) -> None:
+    """Django opened an atomic block, and psycopg sends BEGIN with its own first statement only."""
+    result = raw.pgconn.exec_(b"BEGIN")
+    if result.status != pq.ExecStatus.COMMAND_OK:
+        raise _failure(raw, result)
+
+
+def _statements_of(raw: psycopg.Connection[Any]) -> dict[str, bytes] | None:
+    """Where a new connection's prepared statements are noted; None where there cannot be any."""
+    try:
+        return None if is_pooled(raw) and not keeps_statements(raw) else {}
+    except psycopg.Error:
+        connection.errors_occurred = True
+        raise
 
 
 def _failure(raw: psycopg.Connection[Any], result: pq.abc.PGresult) -> psycopg.Error:

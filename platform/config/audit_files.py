@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 
+from staff.entry_pages import descending
 from staff.models import AuditEntry
 
 _COLUMNS = (
@@ -18,7 +19,7 @@ _COLUMNS = (
 
 
 def answer(form: str, entries: QuerySet[AuditEntry], *, now: datetime) -> StreamingHttpResponse:
-    """The entries in one of FORMS, streamed."""
+    """The entries in one of FORMS, streamed, newest first."""
     content_type, lines = FORMS[form]
     response = StreamingHttpResponse(lines(entries), content_type=content_type)
     name = f"audit-log-{now.astimezone(UTC):%Y%m%d-%H%M%S}.{form}"
@@ -36,14 +37,14 @@ class _Line:
 def _csv(entries: QuerySet[AuditEntry]) -> Iterator[str]:
     writer: Any = csv.writer(_Line())
     yield writer.writerow(_COLUMNS)
-    for entry in entries.iterator(2_000):
+    for entry in descending(entries):
         said = _said(entry)
         said["changes"] = json.dumps(entry.changes, ensure_ascii=False) if entry.changes else ""
         yield writer.writerow([_cell(said[name]) for name in _COLUMNS])
 
 
 def _jsonl(entries: QuerySet[AuditEntry]) -> Iterator[str]:
-    for entry in entries.iterator(2_000):
+    for entry in descending(entries):
         yield json.dumps(_said(entry), ensure_ascii=False) + "\n"
 
 

@@ -18,6 +18,13 @@ from config.backup_seals import BadBackup, check_seal, seal
 from config.private_files import read_from, write_new
 from embedded.tools import run_tool
 
+# pg_restore sets it whether the server knows it or not.
+_TRANSACTION_TIMEOUT_SINCE = 17
+# What pg_dump and pg_restore set in their sessions would be other clients' a moment later.
+BY_ITSELF = (
+    "DATABASE_URL leads to a pooler, which pg_dump and pg_restore cannot use: name PostgreSQL"
+    " itself in DATABASE_URL for this command"
+)
 _DATABASE = "database"
 _LOCALNET = "localnet.sqlite3"
 # What cannot be had anew, by the name in the run directory: the keys of all tip addresses, what
@@ -45,6 +52,7 @@ def make_backup(
         shutil.rmtree(draft)
     draft.mkdir(parents=True, mode=0o700)
     options = ["--format=directory", f"--jobs={jobs}", "--no-owner", "--no-privileges"]
+    options.append("--exclude-table=rewind_snapshot_*")  # an import's that is under way
     run_tool(
         "pg_dump", database_url, [*options, "--compress=gzip:1", f"--file={draft / _DATABASE}"]
     )
@@ -103,10 +111,15 @@ def restore_localnet(folder: Path, localnet: Path, *, manifest: dict[str, Any]) 
     return True
 
 
-def restore_database(folder: Path, *, database_url: str, jobs: int) -> None:
-    """Fills an empty database. Raises ToolFailed."""
-    options = ["--no-owner", "--no-privileges", "--exit-on-error", f"--jobs={jobs}"]
-    run_tool("pg_restore", database_url, [*options, str(folder / _DATABASE)])
+def restore_database(folder: Path, *, database_url: str, jobs: int, version: int) -> None:
+    """Fills an empty database of that version of PostgreSQL. Raises ToolFailed."""
+    options = ["--no-owner", "--no-privileges", f"--jobs={jobs}"]
+    harmless = ""
+    if version < _TRANSACTION_TIMEOUT_SINCE:
+        harmless = 'unrecognized configuration parameter "transaction_timeout"'
+    else:
+        options.append("--exit-on-error")
+    run_tool("pg_restore", database_url, [*options, str(folder / _DATABASE)], harmless=harmless)
 
 
 def _a_file(path: Path) -> Path:

@@ -257,6 +257,9 @@ _database["OPTIONS"] = {
 # check would put a round trip before every request; gateway.wsgi looks at the socket instead.
 _database["CONN_MAX_AGE"] = 600
 _database["CONN_HEALTH_CHECKS"] = False
+# A cursor of the server outlives its transaction only in one session, and behind a pooler the next
+# statement may meet another one.
+_database["DISABLE_SERVER_SIDE_CURSORS"] = True
 DATABASES = {"default": _database}
 
 # --- Redis ----------------------------------------------------------------------------------------

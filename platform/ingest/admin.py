@@ -311,6 +311,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state", ordering="state")
     def standing(self, order: RangeOrder) -> SafeString:
+        if order.state == State.DONE and order.findings:
+            return words.coloured("done", "warning", f"{order.findings:,} findings")
         return words.coloured(order.state, _HUES[State(order.state)], order.failure)
 
     @admin.display(description="progress")

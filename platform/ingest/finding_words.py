@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """`lacking`: the slot is not here, so that a gap of it can be opened."""
+    """`lacking`: the slot is not here, so that a gap of it can be opened. `settled`: told, and
+    nothing is left to do.
+    """
 
     text: str
     advice: str
     lacking: bool = False
+    settled: bool = False
 
 
 _REINGEST = "Re-ingest the slot"
@@ -44,14 +47,21 @@ FINDINGS = {
     "node_has_none": Words(
         "the node lists no block here", "Ask another node; if it agrees, use remove_blocks"
     ),
-    "replaced": Words("the stored block said otherwise and was stored anew", "Nothing is left"),
-    "corrected": Words("account writes were lacking or wrong, and are mended", "Nothing is left"),
+    "replaced": Words(
+        "the stored block said otherwise and was stored anew", "Nothing is left", settled=True
+    ),
+    "corrected": Words(
+        "account writes were lacking or wrong, and are mended", "Nothing is left", settled=True
+    ),
     "last_writes_alone": Words(
         "the stream gives each account's last write alone; every write is archived already",
         "Nothing is left; replay the transactions to verify them",
+        settled=True,
     ),
     "refused": Words("what came could not be stored", "Read the reason; ask another source"),
     "source_lacks": Words(
         "the source does not have it", "Ask another node; account writes come from a stream alone"
     ),
 }
+
+SETTLED = frozenset(what for what, words in FINDINGS.items() if words.settled)

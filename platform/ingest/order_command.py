@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS
+from ingest.finding_words import FINDINGS, SETTLED
 from ingest.models import RangeOrder
 from ingest.services import orders
 from staff import audit
@@ -73,6 +73,10 @@ def _tell(command: BaseCommand, order: RangeOrder) -> None:
     )
     if order.state == RangeOrder.State.FAILED:
         raise CommandError(f"stopped before slot {order.next_slot}: {order.failure}")
+    left = order.findings - order.found.filter(what__in=SETTLED).count()
+    if left:
+        noun, verb = ("finding", "is") if left == 1 else ("findings", "are")
+        raise CommandError(f"{left:,} {noun} {verb} left to deal with")
 
 
 def _bar(order: RangeOrder) -> None:

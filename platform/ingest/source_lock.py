@@ -1,13 +1,12 @@
-"""One follower a source: an advisory lock of the database, held by a connection of its own."""
+"""One follower a source: a lock of the database, held by a connection of its own."""
 
 import time
-from typing import Any
+import zlib
 
-import psycopg
-from django.db import connections
+from columns.held_locks import HeldLock
 
 # The first half of the lock's name, so that nobody else's numbers meet ours.
-_FOLLOWERS = 7_306
+_FOLLOWERS = 7_308
 _LOOK_SECONDS = 2.0
 
 
@@ -20,34 +19,21 @@ class SourceLock:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._connection: psycopg.Connection[Any] | None = None
+        self._lock = HeldLock(_FOLLOWERS, zlib.crc32(source.encode()) - 2**31)
         self._looked_at = 0.0
 
     def take(self) -> bool:
         """Whether the lock is ours now. Raises psycopg's errors while the database is away."""
-        if self._connection is None:
-            parameters = connections["default"].get_connection_params()
-            for name in ("cursor_factory", "context", "prepare_threshold"):
-                parameters.pop(name, None)
-            self._connection = psycopg.connect(**parameters, autocommit=True)
-            row = self._connection.execute(
-                "SELECT pg_try_advisory_lock(%s, hashtext(%s))", (_FOLLOWERS, self._source)
-            ).fetchone()
-            if row != (True,):
-                self.let_go()
-                return False
-        return True
+        return self._lock.take()
 
     def keep(self) -> None:
         """The lock is still ours, or ours again. Raises SecondFollower, and psycopg's errors."""
-        if self._connection is not None and time.monotonic() - self._looked_at > _LOOK_SECONDS:
-            self._connection.execute("SELECT 1")
+        if time.monotonic() - self._looked_at > _LOOK_SECONDS:
+            self._lock.look()
             self._looked_at = time.monotonic()
-        if not self.take():
+        if not self._lock.take():
             raise SecondFollower(f"another process follows the {self._source} now")
 
     def let_go(self) -> None:
         """Closes the connection, and with it the lock falls."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._lock.let_go()

@@ -16,8 +16,8 @@ _STATES = {
     State.RECEIVED: "Accepted, and no upstream has it yet.",
     State.SENT: "At least one upstream has it; no block does yet.",
     State.LANDED: "It is in a block.",
-    State.FAILED: "It is in a block, with an error: its fee and its tip are gone, its instructions"
-    " changed nothing.",
+    State.FAILED: "It is in a block, with an error: its fee was charged. What its instructions did"
+    " was rolled back, and its tip with it: it tipped nobody.",
     State.EXPIRED: "It is in no block, and no block can take it any more.",
     State.REFUSED: "It is in no block, and no upstream ever took it.",
 }

@@ -28,6 +28,7 @@ _ADVICE = {
     " window.",
     "tip_behind_lookup_table": "Put the tip address among the message's own account keys.",
     "blockhash_expired": "Take a newer blockhash, right before signing.",
+    "blockhash_not_found": "Take a blockhash of this chain, right before signing.",
     "bundle_simulation_failed": "Read the answer's logs, and mend the transaction that fails.",
     "method_not_found": "Look into the reference at which path the method is served.",
     "slot_in_archive_gap": "Ask for another slot, or pass tolerateGaps.",

@@ -36,6 +36,7 @@ _ADVICE = {
     "batch_above_limit": "Split the batch.",
     "internal_error": "Try again; if it stays so, tell the operator the `X-Request-Id`.",
     "blockhash_expired": "Fetch a new blockhash, and sign the transaction anew.",
+    "blockhash_not_found": "Fetch a blockhash of this chain, and sign the transaction anew.",
     "tip_missing": "Add a transfer to a tip address to the transaction's own instructions.",
     "tip_too_small": "Raise the transfer to `data.required` lamports.",
     "tip_address_unknown": "Fetch an address: GET `/priority/fetchtipaddress`.",

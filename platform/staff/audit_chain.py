@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from staff.audit import digest_of
+from staff.entry_pages import ascending
 from staff.models import AuditCheck, AuditEntry
 
 _log = logging.getLogger(__name__)
@@ -38,8 +39,8 @@ def walk(after_id: int = 0, digest: bytes = b"", *, most: int | None = None) -> 
             return Looked(0, after_id, digest, f"Entry {after_id}, which was here, is {text}")
     entries = 0
     # The deferred user would be one query an entry; only its id is in the digest.
-    following = AuditEntry.objects.filter(pk__gt=after_id).order_by("pk")[:most]
-    for entry in following.iterator(2_000):
+    following = AuditEntry.objects.filter(pk__gt=after_id)
+    for entry in ascending(following, most=most):
         found = digest_of(digest, entry)
         if found != bytes(entry.digest):
             before = f"entry {after_id}" if after_id else "the beginning"

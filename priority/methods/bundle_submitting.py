@@ -19,7 +19,12 @@ from priority.methods.bundles import MOST_TRANSACTIONS
 from priority.methods.origins import bounds, origin_of, tier_of
 from priority.methods.submitting import ACCEPTING, READING, EncodingConfig
 from priority.methods.table import block_engine_methods, bundle_methods, upstream_node
-from priority.refusals import BundleDuplicates, BundleSimulationFailed, BundlesOff
+from priority.refusals import (
+    BlockhashNotFound,
+    BundleDuplicates,
+    BundleSimulationFailed,
+    BundlesOff,
+)
 from priority.services import accepting
 from priority.services.bundle_trial import require_success
 from priority.services.selection import require_block_engine
@@ -34,6 +39,7 @@ _ERRORS = (
     BundleTooLarge,
     BundleDuplicates,
     BundleSimulationFailed,
+    BlockhashNotFound,
     *READING,
     *ACCEPTING,
 )

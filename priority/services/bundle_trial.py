@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from solders.transaction import VersionedTransaction
 
 from chain.commitment import Commitment
+from chain.nonces import stands_on_nonce
 from chain.transaction_error_text import transaction_error_text
+from chain.transactions import decode_wire
 from jsonrpc.errors import RpcError
-from priority.refusals import BundleSimulationFailed
+from priority.refusals import BlockhashNotFound, BundleSimulationFailed
 from priority.services.bundles import Bundle, try_now
+from priority.services.unknown_blockhash import is_of_no_block
 from upstream.passage import Passage
 
 log = logging.getLogger(__name__)
 
-# Says less of the bundle than of the node, which may not have that block yet.
-_NOT_ITS_FAULT = "BlockhashNotFound"
+# May say less of the bundle than of the node, which may not have that block yet.
+_BLOCKHASH_NOT_FOUND = "BlockhashNotFound"
 
 
 def require_success(wires: Sequence[bytes], *, node: Passage, timeout_seconds: int) -> None:
-    """Raises BundleSimulationFailed where a transaction fails on the node's newest state; where
-    that cannot be told nothing happens.
+    """Raises BundleSimulationFailed where a transaction fails on the node's newest state, and
+    BlockhashNotFound where no block has its blockhash; where that cannot be told nothing happens.
     """
     transactions = [VersionedTransaction.from_bytes(wire) for wire in wires]
     bundle = Bundle(transactions=transactions, any_blockhash=False, shown=frozenset())
@@ -33,7 +36,16 @@ def require_success(wires: Sequence[bytes], *, node: Passage, timeout_seconds: i
         return
     index = len(tried.outcomes) - 1
     outcome = tried.outcomes[index]
-    if outcome.err is None or outcome.err == _NOT_ITS_FAULT:
+    if outcome.err is None:
+        return
+    if outcome.err == _BLOCKHASH_NOT_FOUND:
+        # A nonce that was used says as little: it may be the next one.
+        blockhash = transactions[index].message.recent_blockhash
+        if not stands_on_nonce(decode_wire(wires[index])) and is_of_no_block(
+            bytes(blockhash), newest=bytes(tried.blockhash)
+        ):
+            signature = str(transactions[index].signatures[0])
+            raise BlockhashNotFound(index, signature, str(blockhash))
         return
     raise BundleSimulationFailed(
         index,

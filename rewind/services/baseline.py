@@ -100,20 +100,22 @@ def record_snapshot(
     of the chosen owners, or all when none are chosen. `slot`, `whole` and `origin` are asked when
     all have been read. Where it builds on a base, accounts that are gone are recorded as such.
     """
-    try:
-        with transaction.atomic():
-            writing.lift_timeouts()
-            snapshots.stage(_staged(stored, frozenset(chosen_owners)))
-    except writing.NotAU64 as error:
-        raise BadBaseline("a number of an account is no u64") from error
-    return _record(
-        slot(),
-        origin(),
-        whole=whole() and not chosen_owners,
-        owners=chosen_owners,
-        source=source,
-        now=now,
-    )
+    with snapshots.Staging() as staging:
+        try:
+            with transaction.atomic():
+                writing.lift_timeouts()
+                staging.fill(_staged(stored, frozenset(chosen_owners)))
+        except writing.NotAU64 as error:
+            raise BadBaseline("a number of an account is no u64") from error
+        return _record(
+            staging,
+            slot(),
+            origin(),
+            whole=whole() and not chosen_owners,
+            owners=chosen_owners,
+            source=source,
+            now=now,
+        )
 
 
 def _staged(
@@ -127,6 +129,7 @@ def _staged(
 
 
 def _record(
+    staging: snapshots.Staging,
     slot: Slot,
     origin: Origin,
     *,
@@ -139,7 +142,7 @@ def _record(
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
         writing.lift_timeouts()
         # Owners before partitions, as all who lock both do.
-        owner_store.ids_of(snapshots.owners())
+        owner_store.ids_of(staging.owners())
         partitions.ensure([slot])
     with transaction.atomic():
         writing.lift_timeouts()
@@ -150,9 +153,9 @@ def _record(
                 f" {store.first_kept_slot()}"
             )
         if not owners:
-            _require_all_lamports(origin)
-        accounts, gone = snapshots.counts()
-        new = snapshots.insert_bases(slot, gone_too=origin.base_slot is not None)
+            _require_all_lamports(staging, origin)
+        accounts, gone = staging.counts()
+        new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
         told = {
             "accounts": accounts - gone,
             "whole": whole,
@@ -167,15 +170,14 @@ def _record(
             defaults=told if whole else {},
             create_defaults={**told, "recorded_at": now},
         )
-    snapshots.forget()
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
 
 
-def _require_all_lamports(origin: Origin) -> None:
+def _require_all_lamports(staging: snapshots.Staging, origin: Origin) -> None:
     """The staged accounts, over those of the base, hold what the chain held."""
     if origin.capitalization is None:
         return
-    held = snapshots.lamports(origin.base_slot)
+    held = staging.lamports(origin.base_slot)
     if held == origin.capitalization:
         return
     told = f"hold {held} lamports where its manifest tells {origin.capitalization}"

@@ -1,22 +1,28 @@
-"""A snapshot's accounts on their way in: all of them in a temporary table, of which PostgreSQL
+"""A snapshot's accounts on their way in: all of them in a table of their own, of which PostgreSQL
 picks each account's newest state.
 
 Staged rows keep the owner's pubkey, for to number it here would keep every other writer of a new
 owner waiting until the whole snapshot is in.
 """
 
+import secrets
 import struct
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from contextlib import nullcontext, suppress
+from typing import NamedTuple, Self
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from chain.accounts import AccountWrite
+from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
 from rewind.store.segments import KEEP_NEW, kept_terms
 from rewind.store.writing import NotAU64, copy_rows
 
+# The first half of an advisory lock's name; the second is the number of a table.
+_IMPORTS = 7_312
+_PREFIX = "rewind_snapshot_"
 _COLUMNS = (
     "stored_slot, write_version, lamports, rent_epoch, wanted, executable, pubkey, owner, data"
 )
@@ -31,84 +37,117 @@ class Staged(NamedTuple):
     account: AccountWrite
 
 
-def stage(rows: Iterable[Staged]) -> None:
-    """The rows are in this session's temporary table, alone."""
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS rewind_snapshot")
-        cursor.execute(
-            "CREATE TEMPORARY TABLE rewind_snapshot (number bigserial, stored_slot bigint NOT NULL,"
-            " write_version bigint NOT NULL, lamports bigint NOT NULL, rent_epoch bigint NOT NULL,"
-            " wanted boolean NOT NULL, executable boolean NOT NULL, pubkey bytea NOT NULL,"
-            " owner bytea NOT NULL, data bytea STORAGE EXTERNAL NOT NULL)"
-        )
-    copy_rows("rewind_snapshot", _COLUMNS, _packed(rows))
-
-
-def owners() -> list[bytes]:
-    """The owners of staged accounts."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT owner FROM rewind_snapshot WHERE wanted")
-        return [bytes(owner) for (owner,) in cursor.fetchall()]
-
-
-def insert_bases(slot: int, *, gone_too: bool) -> int:
-    """Each wanted account's newest state is a row of kind base at the end of the slot, unless it is
-    there already; that of an account that is gone only with `gone_too`. How many living ones are
-    new.
+class Staging:
+    """A table of one import's accounts, from `with` to its end. It is an ordinary one, for several
+    transactions read it, and behind a pooler each may meet another session, which has none of our
+    temporary tables. What a killed import left is dropped by the next.
     """
-    living = _insert(slot, "lamports <> 0")
-    if gone_too:
-        _insert(slot, "lamports = 0")
-    return living
+
+    def __init__(self) -> None:
+        number = secrets.randbits(31)
+        self._table = f"{_PREFIX}{number}"
+        self._lock = HeldLock(_IMPORTS, number)
+
+    def __enter__(self) -> Self:
+        _drop_left_behind()
+        self._lock.take()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        # A failed transaction took the table with it; else the next import drops what stays.
+        with suppress(DatabaseError) if kind else nullcontext(), connection.cursor() as cursor:
+            if not connection.needs_rollback:
+                cursor.execute(f"DROP TABLE IF EXISTS {self._table}")
+        self._lock.let_go()
+
+    def fill(self, rows: Iterable[Staged]) -> None:
+        """The rows are in the table. Once."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"CREATE UNLOGGED TABLE {self._table} (number bigserial,"
+                " stored_slot bigint NOT NULL, write_version bigint NOT NULL,"
+                " lamports bigint NOT NULL, rent_epoch bigint NOT NULL, wanted boolean NOT NULL,"
+                " executable boolean NOT NULL, pubkey bytea NOT NULL, owner bytea NOT NULL,"
+                " data bytea NOT NULL)"
+            )
+            # Not in CREATE TABLE, which takes it from PostgreSQL 16 on.
+            cursor.execute(f"ALTER TABLE {self._table} ALTER COLUMN data SET STORAGE EXTERNAL")
+        copy_rows(self._table, _COLUMNS, _packed(rows))
+
+    def owners(self) -> list[bytes]:
+        """The owners of staged accounts."""
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT DISTINCT owner FROM {self._table} WHERE wanted")
+            return [bytes(owner) for (owner,) in cursor.fetchall()]
+
+    def insert_bases(self, slot: int, *, gone_too: bool) -> int:
+        """Each wanted account's newest state is a row of kind base at the end of the slot, unless
+        it is there already; that of an account that is gone only with `gone_too`. How many living
+        ones are new.
+        """
+        living = self._insert(slot, "lamports <> 0")
+        if gone_too:
+            self._insert(slot, "lamports = 0")
+        return living
+
+    def counts(self) -> tuple[int, int]:
+        """Wanted accounts that are staged, and those of them that are gone."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FILTER (WHERE wanted),"
+                " count(*) FILTER (WHERE wanted AND lamports = 0)"
+                f" FROM (SELECT DISTINCT ON (pubkey) wanted, lamports FROM {self._table}"
+                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
+            )
+            accounts, gone = cursor.fetchone()
+            return accounts, gone
+
+    def lamports(self, base_slot: int | None) -> int:
+        """What the staged accounts hold, and those of the base of that slot that are not among
+        them.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
+                f" lamports FROM {self._table}"
+                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
+                " + (SELECT coalesce(sum(lamports), 0) FROM rewind_accountchange AS base"
+                " WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
+                f" AND NOT EXISTS (SELECT FROM {self._table} WHERE pubkey = base.pubkey))",
+                {"base": -1 if base_slot is None else base_slot, "position": END_OF_SLOT},
+            )
+            (held,) = cursor.fetchone()
+            return int(held)
+
+    def _insert(self, slot: int, which: str) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
+                " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
+                " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s,"
+                " rewind_owner.id, 1, executable, newest.pubkey, data"
+                f" FROM (SELECT DISTINCT ON (pubkey) * FROM {self._table}"
+                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
+                " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
+                f" WHERE wanted AND {which} ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+                {"position": END_OF_SLOT, **kept_terms(slot)},
+            )
+            (new,) = cursor.fetchone()
+            return int(new)
 
 
-def _insert(slot: int, which: str) -> int:
+def _drop_left_behind() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
-            " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
-            " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s, rewind_owner.id,"
-            " 1, executable, newest.pubkey, data"
-            " FROM (SELECT DISTINCT ON (pubkey) * FROM rewind_snapshot"
-            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
-            " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
-            f" WHERE wanted AND {which} ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
-            {"position": END_OF_SLOT, **kept_terms(slot)},
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ %s"
+            " AND pg_table_is_visible(oid)",
+            [f"^{_PREFIX}[0-9]+$"],
         )
-        (new,) = cursor.fetchone()
-        return int(new)
-
-
-def counts() -> tuple[int, int]:
-    """Wanted accounts that are staged, and those of them that are gone."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FILTER (WHERE wanted), count(*) FILTER (WHERE wanted AND lamports = 0)"
-            " FROM (SELECT DISTINCT ON (pubkey) wanted, lamports FROM rewind_snapshot"
-            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
-        )
-        accounts, gone = cursor.fetchone()
-        return accounts, gone
-
-
-def lamports(base_slot: int | None) -> int:
-    """What the staged accounts hold, and those of the base of that slot that are not among them."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey) lamports"
-            " FROM rewind_snapshot ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
-            " + (SELECT coalesce(sum(lamports), 0) FROM rewind_accountchange AS base"
-            " WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
-            " AND NOT EXISTS (SELECT FROM rewind_snapshot WHERE pubkey = base.pubkey))",
-            {"base": -1 if base_slot is None else base_slot, "position": END_OF_SLOT},
-        )
-        (held,) = cursor.fetchone()
-        return int(held)
-
-
-def forget() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS rewind_snapshot")
+        for (table,) in cursor.fetchall():
+            lock = HeldLock(_IMPORTS, int(table.removeprefix(_PREFIX)))
+            if lock.take():
+                cursor.execute(f"DROP TABLE IF EXISTS {table}")
+                lock.let_go()
 
 
 def _packed(rows: Iterable[Staged]) -> Iterator[tuple[bytes, bytes]]:

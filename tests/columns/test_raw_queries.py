@@ -7,9 +7,10 @@ import socket
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 
-from columns.raw_queries import MOST_PREPARED, fetch_all, fetch_one
+from columns.poolers import is_pooled
+from columns.raw_queries import MOST_PREPARED, fetch_all, fetch_one, raw_connection
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
@@ -45,7 +46,14 @@ def test_a_server_that_died_without_a_word_is_an_operational_error(transactional
     assert fetch_one("SELECT 1") == (1,)
 
 
-def test_a_connection_keeps_no_more_statements_than_it_may(transactional_db):
+@pytest.fixture
+def by_name(transactional_db):
+    """Statements are prepared, under our names."""
+    if is_pooled(raw_connection()):
+        pytest.skip("a pooler names the statements of this server, or there are none")
+
+
+def test_a_connection_keeps_no_more_statements_than_it_may(by_name):
     connection.close()
     for round_ in range(2):
         for number in range(MOST_PREPARED + 20):
@@ -55,3 +63,41 @@ def test_a_connection_keeps_no_more_statements_than_it_may(transactional_db):
         assert len(texts) == MOST_PREPARED
         assert "SELECT 'often', $1" in texts
         assert "SELECT 3, $1" not in texts
+
+
+def test_a_query_that_comes_first_in_a_block_is_inside_its_transaction(transactional_db):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE of_this_test (n bigint)")
+    try:
+        with pytest.raises(KeyError), transaction.atomic():
+            assert fetch_one("INSERT INTO of_this_test VALUES (1) RETURNING n") == (1,)
+            raise KeyError
+        assert fetch_one("SELECT count(*) FROM of_this_test") == (0,)
+        with transaction.atomic():
+            fetch_all("INSERT INTO of_this_test VALUES (2), (3) RETURNING n")
+        with connection.cursor() as cursor:
+            cursor.execute("ROLLBACK")  # nothing is left open that it could take back
+        assert fetch_one("SELECT count(*) FROM of_this_test") == (2,)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE of_this_test")
+
+
+def test_no_two_processes_name_a_statement_alike(by_name):
+    connection.close()
+    assert fetch_one("SELECT 1") == (1,)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        of_parent, connection.connection = connection.connection, None  # noqa: F841 (stays open)
+        fetch_one("SELECT 1")
+        names = fetch_all("SELECT name FROM pg_prepared_statements")
+        os.write(writer, " ".join(name for (name,) in names).encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    theirs = set(os.read(reader, 10_000).decode().split())
+    os.close(reader)
+    ours = {name for (name,) in fetch_all("SELECT name FROM pg_prepared_statements")}
+    assert len(theirs) == len(ours) == 2
+    assert not ours & theirs

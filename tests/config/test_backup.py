@@ -16,7 +16,7 @@ from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
-_TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress"}
+_TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress", "tipping_tipepoch"}
 
 
 def manage(run_dir: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -90,6 +90,7 @@ def test_an_installation_made_from_a_backup_has_all_of_it(
     assert before.keys() == after.keys()
     for table in before.keys() - _TOUCHED:
         assert before[table] == after[table], table
+    assert after["tipping_tipepoch"][0] == before["tipping_tipepoch"][0] + 1
     assert after["staff_auditentry"][0] == before["staff_auditentry"][0] + 1
     for name in ("tip_seed", "secret_key"):
         assert (run_dir / name).read_bytes() == (tmp_path / "old" / name).read_bytes()

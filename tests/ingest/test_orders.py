@@ -292,7 +292,9 @@ def test_the_command_verifies_tells_and_is_written_down(
     )
     assert AuditEntry.objects.get().who == "command line"
     _change_write(4, "lamports = 5")()
-    call_command("verify_range", "0", "12", "--archive-only")
+    with pytest.raises(CommandError, match="1 finding is left to deal with") as failed:
+        call_command("verify_range", "0", "12", "--archive-only")
+    assert failed.value.returncode == 1
     told = capsys.readouterr().out
     assert "archive slot 4: a write has another balance than the block tells" in told
     with pytest.raises(CommandError, match="stopped before slot 0"):
@@ -306,7 +308,8 @@ def test_without_a_stream_a_reingest_says_what_cannot_be_had(
     stored: list[Any], settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.UPSTREAM_GEYSER_URL = ""
-    call_command("reingest", "0", "12", "--archive-only")
+    with pytest.raises(CommandError, match="1 finding is left"):
+        call_command("reingest", "0", "12", "--archive-only")
     assert "only a stream has account writes" in capsys.readouterr().out
     assert found() == [("archive", 0, "source_lacks")]
 

@@ -15,6 +15,7 @@ from access.redis_client import client
 from chain.encodings import b58encode
 from priority.models import Upstream
 from priority.submissions import Tip, in_flight_key
+from tests.ingest.following import follower, wait
 from tests.localnet.wallets import SOL, latest_blockhash, wallet
 from tests.localnet.wallets import pay as pay_from
 from tests.localnet.wallets import signed as signed_by
@@ -307,6 +308,33 @@ def test_a_node_that_does_not_know_the_blockhash_yet_refuses_nothing(
     tipped = pay_from(alice, static_address(), MINIMUM)
     bundle = [signed_by(chain, [tipped], alice, blockhash=str(Hash.new_unique()))]
     assert result(send(door, bundle))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_blockhash_that_no_block_has_is_refused_while_the_chain_is_followed(
+    door: Door, chain: Localnet, alice: Keypair
+) -> None:
+    def invented() -> list[VersionedTransaction]:
+        tipped = pay_from(alice, static_address(), MINIMUM)
+        return [signed_by(chain, [tipped], alice, blockhash=str(Hash.new_unique()))]
+
+    with follower(chain.geyser_url, chain.url):
+        answers: list[Any] = []
+
+        def is_refused() -> bool:
+            """On a busy machine the chain may stand still for longer than a bundle waits."""
+            bundle = invented()
+            answers.append((bundle, send(door, bundle)))
+            return "error" in answers[-1][1].json()
+
+        wait(is_refused, "the refusal")
+        bundle, answer = answers[-1]
+        refused = answer.json()["error"]["data"]
+        assert refused["reason"] == "blockhash_not_found"
+        assert id_of(bundle) not in {entry.bundle_id for entry in queued()}
+        assert refused["signature"] == signature(bundle[0])
+        assert refused["blockhash"] == str(bundle[0].message.recent_blockhash)
+        assert result(send(door, made(chain, alice, SOL)))
 
 
 def test_where_no_trial_can_be_made_the_bundle_is_accepted(

@@ -1,6 +1,7 @@
 """Baselines: what accounts were at one slot, beside what was written there."""
 
 import pytest
+from django.db import connection
 
 from chain.units import U64_MAX
 from rewind.errors import BadBaseline
@@ -8,6 +9,7 @@ from rewind.models import AccountChange, ArchivedSlot, Baseline
 from rewind.positions import END_OF_SLOT
 from rewind.services import filters
 from rewind.services.baseline import record_baseline, record_snapshot
+from rewind.store import snapshots
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, rows, signature, write
 
@@ -104,3 +106,18 @@ def test_an_account_that_makes_no_sense_is_refused_with_its_company(db, account,
     assert rows() == []
     with pytest.raises(BadBaseline, match="out of range"):
         baseline(write(1), slot=2**63)
+
+
+def test_what_a_killed_import_left_goes_with_the_next_and_a_running_one_s_stays(transactional_db):
+    running = snapshots.Staging()
+    with running, connection.cursor() as cursor:
+        running.fill([snapshots.Staged(100, True, write(1))])
+        cursor.execute("CREATE TABLE rewind_snapshot_17 (n int)")
+        baseline(write(2))
+        cursor.execute("SELECT relname FROM pg_class WHERE relname ~ '^rewind_snapshot_[0-9]+$'")
+        (left,) = cursor.fetchall()
+        assert left != ("rewind_snapshot_17",)
+        assert running.counts() == (1, 0)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_class WHERE relname ~ '^rewind_snapshot_'")
+        assert cursor.fetchone() == (0,)

@@ -120,7 +120,9 @@ def purses() -> Iterator[Purses]:
         yield chain
 
 
-def expired_batch(chain: Purses, *, issued: int, number: int = 1, ttl: int = 900) -> TipBatch:
+def expired_batch(
+    chain: Purses, *, issued: int, number: int = 1, ttl: int = 900, epoch: str = "an epoch's word"
+) -> TipBatch:
     """A closed batch whose addresses expired an hour ago; all of them were issued."""
     now = timezone.now()
     expired = now - timedelta(hours=1)
@@ -129,6 +131,7 @@ def expired_batch(chain: Purses, *, issued: int, number: int = 1, ttl: int = 900
         ttl_class=TtlClass.objects.get_or_create(ttl_seconds=ttl, defaults={"window_seconds": 300})[
             0
         ],
+        epoch=epoch,
         number=number,
         ttl_seconds=ttl,
         size=issued,
@@ -141,7 +144,9 @@ def expired_batch(chain: Purses, *, issued: int, number: int = 1, ttl: int = 900
     )
     rows = [
         TipAddress(
-            pubkey=derived_keypair(SEED, "tip", ttl, number, position).pubkey(),
+            pubkey=derived_keypair(
+                SEED, "tip", *([epoch] if epoch else []), ttl, number, position
+            ).pubkey(),
             batch=batch,
             position=position,
             edge=edge,

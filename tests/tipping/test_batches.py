@@ -5,13 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import connection, connections
 from solders.pubkey import Pubkey
 
 from chain.derived_keys import derived_keypair
 from tests.tipping.conftest import SEED, somebody_waits
 from tipping.errors import ClassHasBatches
-from tipping.models import Edge, TipAddress, TipBatch, TtlClass
+from tipping.models import Edge, TipAddress, TipBatch, TipEpoch, TtlClass
 from tipping.services import batches
 from tipping.services import ladder as classes
 from tipping.store import addresses
@@ -51,9 +52,37 @@ def test_the_keys_come_from_the_seed_and_the_batchs_place(ladder):
     (ttl_class,) = ladder(600, size=16)
     batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=1)
     for address in TipAddress.objects.order_by("position"):
-        keypair = derived_keypair(SEED, "tip", 600, START, address.position)
+        epoch = TipEpoch.objects.get().word
+        keypair = derived_keypair(SEED, "tip", epoch, 600, START, address.position)
         assert address.pubkey == keypair.pubkey()
     assert TipAddress.objects.count() == 16
+
+
+def test_a_restored_copy_derives_none_of_the_addresses_that_its_original_does(ladder):
+    (ttl_class,) = ladder(600, size=16)
+    begun = batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=1)
+    in_the_backup = list(TipEpoch.objects.values("pk", "word", "began_at"))
+
+    def of_the_next_batch() -> set[bytes]:
+        """As if from the backup: the batch of before, and the next one, made at the same moment."""
+        batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=begun + 1)
+        newest = TipBatch.objects.latest("number")
+        assert newest.number == START + 1
+        found = {bytes(each.pubkey) for each in newest.addresses.all()}
+        newest.addresses.all().delete()
+        newest.delete()
+        return found
+
+    original = of_the_next_batch()
+    assert of_the_next_batch() == original, "the same epoch, the same addresses"
+    TipEpoch.objects.all().delete()
+    TipEpoch.objects.bulk_create(TipEpoch(**each) for each in in_the_backup)
+    call_command("renew_tip_batches", verbosity=0)
+    batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=1)
+    made_anew = {bytes(pubkey) for pubkey in TipAddress.objects.values_list("pubkey", flat=True)}
+    assert len(original) == len(made_anew) == 16
+    assert TipBatch.objects.latest("number").number == START
+    assert not original & made_anew
 
 
 def test_a_number_is_never_used_again(ladder):

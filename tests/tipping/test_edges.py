@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
+from tests.databases import this_database
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
 from tipping.services import batches
@@ -56,12 +56,10 @@ def edge(name) -> Iterator[EdgeServer]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    database = connection.settings_dict
-    named = settings.DATABASE_URL.replace("/tidemark?", f"/{database['NAME']}?")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
-        "DATABASE_URL": named,
+        "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
         "EDGE_NAME": name,
         "LOG_LEVEL": "ERROR",

@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 
 from access.models import Tier
 from access.redis_client import client as redis_client
+from tests.databases import end_session
 from tests.tipping.conftest import SEED, somebody_waits
 from tipping.addresses import KEPT_SECONDS, live_key
 from tipping.errors import TipAddressesUnavailable
@@ -408,13 +409,10 @@ def test_without_redis_the_database_issues_and_a_guard_holds(fetch, opened, issu
 @pytest.mark.django_db(transaction=True)
 def test_without_the_database_the_caller_is_told_to_come_again(fetch, opened, many):
     from django.db import connection
-    from psycopg import connect
 
     opened(600, now=timezone.now())
     assert fetch("", many.secret).status_code == 200
-    pid = connection.connection.info.backend_pid
-    with connect(**connection.get_connection_params()) as other:
-        other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+    end_session()
     response = fetch("", many.secret)
     assert response.status_code == 503 and int(response["Retry-After"]) >= 1
     assert response.json()["error"] == "unavailable" and "details" in response.json()

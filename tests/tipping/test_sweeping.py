@@ -128,6 +128,17 @@ def test_a_late_tip_to_a_swept_address_is_swept_too(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
+def test_a_batch_from_before_there_were_epochs_is_swept(chain: Purses) -> None:
+    batch = expired_batch(chain, issued=2, epoch="")
+    chain.tip(addresses(batch)[0], 2_000_000)
+    assert plan(chain) == 1
+    assert bring_out(chain) == ["landed"]
+    plan(chain)
+    batch.refresh_from_db()
+    assert batch.swept_at is not None
+
+
+@pytest.mark.django_db
 def test_only_what_has_provably_expired_is_planned_anew(chain: Purses) -> None:
     batch = expired_batch(chain, issued=1)
     chain.tip(addresses(batch)[0], 2_000_000)

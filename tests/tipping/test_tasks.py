@@ -1,10 +1,10 @@
 """What the clock calls."""
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from access.redis_client import client as redis_client
+from tests.databases import end_session
 from tipping import tasks
 from tipping.models import TipAddress, TipBatch
 
@@ -36,13 +36,9 @@ def test_the_clock_rotates_asks_for_more_and_tidies(opened):
 
 @pytest.mark.django_db(transaction=True)
 def test_without_the_database_a_task_ends_with_a_line(opened, caplog):
-    from psycopg import connect
-
     opened(600, now=timezone.now(), size=16)
     for task in (tasks.rotate_tip_batches, tasks.prepare_tip_batches):
-        pid = connection.connection.info.backend_pid
-        with connect(**connection.get_connection_params()) as other:
-            other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+        end_session()
         caplog.clear()
         task()
         assert "waits for the database" in caplog.text

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from chain.derived_keys import derived_keypair
 from tipping.models import TipBatch, TtlClass
+from tipping.services.tip_keys import tip_keypair
 from tipping.store import batches as store
+from tipping.store import epochs
 
 log = logging.getLogger(__name__)
 
@@ -66,20 +67,30 @@ def _prepare_one(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) ->
     known = store.class_by_id(ttl_class_id)
     if known is None or store.prepared_count(known) >= keep or not store.may_prepare():
         return False
-    # Begins at the clock's seconds: a database that was restored from a copy repeats no number,
-    # and so no key.
+    # Begins at the clock's seconds: a database that was restored from a copy repeats no number.
     number = max(store.last_number() + 1, int(now.timestamp()))
+    epoch = epochs.current(now=now)
     # Before the class is locked: thousands of keys take seconds.
     pubkeys = [
-        bytes(derived_keypair(seed, "tip", known.ttl_seconds, number, position).pubkey())
+        bytes(
+            tip_keypair(
+                seed,
+                epoch=epoch,
+                ttl_seconds=known.ttl_seconds,
+                number=number,
+                position=position,
+            ).pubkey()
+        )
         for position in range(known.batch_size)
     ]
     ttl_class = store.lock_class(ttl_class_id, wait=True)
     if ttl_class is None or store.prepared_count(ttl_class) >= keep:
         return False
+    if epochs.current(now=now) != epoch:
+        return False  # a new one began meanwhile
     store.delete_unseen(store.outdated(ttl_class))
     if (ttl_class.ttl_seconds, ttl_class.batch_size) == (known.ttl_seconds, known.batch_size):
-        store.add(ttl_class, number=number, now=now, pubkeys=pubkeys)
+        store.add(ttl_class, epoch=epoch, number=number, now=now, pubkeys=pubkeys)
     return True
 
 
@@ -155,24 +166,31 @@ def _tell(ttl_class: TtlClass, *, closed: TipBatch | None, opened: TipBatch | No
 
 def renew(ttl_class_id: int, *, now: datetime) -> None:
     """Nothing that was made before is issued any more: the open batch closes and prepared ones go.
-    For a database that was restored from a copy, in which what was issued since counts as free.
+    For a database that was restored from a copy, in which what was issued since counts as free, and
+    which may run beside its original: a new epoch begins.
     """
-    with transaction.atomic():
-        ttl_class = store.lock_class(ttl_class_id, wait=True)
-        if ttl_class is None:
-            return
-        current = store.open_batch(ttl_class_id)
-        if current is not None:
-            store.close(current, now=now)
-        store.delete_unseen(store.prepared(ttl_class))
+    epochs.begin(now=now)
+    _begin_anew(ttl_class_id, now=now)
 
 
 def renew_all(*, now: datetime) -> int:
     """`renew` for every class; how many there are."""
+    epochs.begin(now=now)
     ttl_classes = store.ttl_classes()
     for ttl_class in ttl_classes:
-        renew(ttl_class.pk, now=now)
+        _begin_anew(ttl_class.pk, now=now)
     return len(ttl_classes)
+
+
+@transaction.atomic
+def _begin_anew(ttl_class_id: int, *, now: datetime) -> None:
+    ttl_class = store.lock_class(ttl_class_id, wait=True)
+    if ttl_class is None:
+        return
+    current = store.open_batch(ttl_class_id)
+    if current is not None:
+        store.close(current, now=now)
+    store.delete_unseen(store.prepared(ttl_class))
 
 
 def delete_never_issued(*, most: int = 20_000) -> int:

@@ -12,8 +12,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chain.derived_keys import derived_keypair
 from tipping.models import TipAddress, TipBatch, TipSweep
+from tipping.services.tip_keys import tip_keypair
 from tipping.store import sweeping as store
 from tipping.sweep_transactions import Group, grouped, sweep_transaction
 from upstream.balances import Balances, balances, latest_blockhash
@@ -202,4 +202,10 @@ def _conclude(look: _Look, *, waiting: Collection[Pubkey], again: bool, now: dat
 
 def _keypair(seed: bytes, address: TipAddress) -> Keypair:
     batch = address.batch
-    return derived_keypair(seed, "tip", batch.ttl_seconds, batch.number, address.position)
+    return tip_keypair(
+        seed,
+        epoch=batch.epoch,
+        ttl_seconds=batch.ttl_seconds,
+        number=batch.number,
+        position=address.position,
+    )

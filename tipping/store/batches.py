@@ -96,11 +96,14 @@ def open_(
     one.update(state=_OPEN, opened_at=now, window_ends_at=window_ends_at, expires_at=expires_at)
 
 
-def add(ttl_class: TtlClass, *, number: int, now: datetime, pubkeys: Iterable[bytes]) -> TipBatch:
+def add(
+    ttl_class: TtlClass, *, epoch: str, number: int, now: datetime, pubkeys: Iterable[bytes]
+) -> TipBatch:
     """A prepared batch with its addresses, in order."""
     listed = list(pubkeys)
     batch = TipBatch.objects.create(
         ttl_class=ttl_class,
+        epoch=epoch,
         number=number,
         ttl_seconds=ttl_class.ttl_seconds,
         size=len(listed),

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 _RUN_SLOTS = 16
 _RUN_BYTES = 24 * 1_048_576
 # One writer at a time: a second one would only wait for the first one's rows.
-_WRITER_LOCK = 7_305
+_WRITER_LOCK = 7_309
 REFUSED = "refused"
 
 

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from config.backup_keys import own_backup_key
 from config.backup_seals import BadBackup
-from config.backups import make_backup
+from config.backups import BY_ITSELF, make_backup
+from config.engine import UnfitDatabase, require_fit
 from config.lone_servers import lone_postgres
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES
@@ -37,6 +38,8 @@ class Command(BaseCommand):
         embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
             with lone_postgres(settings.RUN_DIR) if embedded else nullcontext():
+                if require_fit():
+                    raise BadBackup(BY_ITSELF)
                 manifest = make_backup(
                     folder,
                     database_url=settings.DATABASE_URL,
@@ -46,6 +49,6 @@ class Command(BaseCommand):
                     jobs=options["jobs"],
                     now=timezone.now(),
                 )
-        except (BadBackup, ToolFailed, *FAILURES) as failure:
+        except (BadBackup, ToolFailed, UnfitDatabase, *FAILURES) as failure:
             raise CommandError(str(failure)) from None
         self.stdout.write(f"{folder}: {len(manifest['files'])} files, {manifest['bytes']:,} bytes")

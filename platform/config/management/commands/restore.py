@@ -14,11 +14,13 @@ from django.db.utils import OperationalError
 from config.backup_keys import own_backup_key, read_backup_key
 from config.backup_seals import BadBackup
 from config.backups import (
+    BY_ITSELF,
     check_backup,
     restore_database,
     restore_localnet,
     restore_secrets,
 )
+from config.engine import UnfitDatabase, migrating, require_fit, server_version
 from config.lone_servers import lone_postgres
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
@@ -57,22 +59,35 @@ class Command(BaseCommand):
         try:
             manifest = check_backup(folder, key=_key(folder, options))
             with lone_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
+                if require_fit():
+                    raise BadBackup(BY_ITSELF)
                 if _has_tables():
                     raise BadBackup("the database is not empty: name a new one, or drop this one")
                 kept = restore_secrets(folder, settings.RUN_DIR, manifest=manifest)
                 if settings.LOCALNET:
                     chain = settings.LOCALNET_DIR / "ledger.sqlite3"
                     restore_localnet(folder, chain, manifest=manifest)
-                restore_database(folder, database_url=settings.DATABASE_URL, jobs=options["jobs"])
-                with connection.cursor() as cursor:
-                    cursor.execute("SET statement_timeout = 0")
-                    cursor.execute("SET lock_timeout = 0")
-                    cursor.execute("ANALYZE")
-                call_command("migrate", interactive=False, verbosity=0)
+                restore_database(
+                    folder,
+                    database_url=settings.DATABASE_URL,
+                    jobs=options["jobs"],
+                    version=server_version(),
+                )
+                with migrating(pooled=False):
+                    with connection.cursor() as cursor:
+                        cursor.execute("ANALYZE")
+                    call_command("migrate", interactive=False, verbosity=0)
                 call_command("renew_tip_batches", verbosity=0)
                 audit.record(None, "restored", text=f"The backup of {manifest['made_at']}.")
                 connection.close()
-        except (BadBackup, ToolFailed, RunDirTaken, OperationalError, *FAILURES) as failure:
+        except (
+            BadBackup,
+            ToolFailed,
+            RunDirTaken,
+            UnfitDatabase,
+            OperationalError,
+            *FAILURES,
+        ) as failure:
             raise CommandError(str(failure).strip()) from None
         self.stdout.write(f"restored the backup of {manifest['made_at']}; {', '.join(kept)} too")
 

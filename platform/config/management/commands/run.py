@@ -12,10 +12,17 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config import env
+from config.engine import (
+    UnfitDatabase,
+    forget_sessions,
+    keep_timeouts,
+    migrating,
+    require_fit,
+)
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
 from config.json_printer import line
 from config.ports import Port, PortUnusable, require_free
@@ -65,6 +72,7 @@ class Command(BaseCommand):
             RunDirTaken,
             BadCredentialsFile,
             PortUnusable,
+            UnfitDatabase,
             env.BadEnvironment,
         ) as failure:
             raise CommandError(str(failure)) from None
@@ -88,7 +96,7 @@ class Command(BaseCommand):
             valkey="REDIS_URL" not in os.environ,
         )
         try:
-            _migrate()
+            _prepare_database()
             self.check()
             if settings.LOCALNET and _ledger_is_imported():
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
@@ -145,12 +153,14 @@ def _not_needed() -> dict[str, str]:
     return {} if settings.LOCALNET else {"localnet": "UPSTREAM_* names the chain that is followed"}
 
 
-def _migrate() -> None:
-    """Waits as long as it takes: an index on a large table is no runaway statement."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0")
-        cursor.execute("SET lock_timeout = 0")
-    call_command("migrate", interactive=False, verbosity=0)
+def _prepare_database() -> None:
+    """The database is one that the service can work on, and up to date. Raises UnfitDatabase."""
+    pooled = require_fit()
+    with migrating(pooled):
+        call_command("migrate", interactive=False, verbosity=0)
+    if pooled:
+        forget_sessions()
+        keep_timeouts()
 
 
 def _ledger_is_imported() -> bool:

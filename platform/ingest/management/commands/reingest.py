@@ -12,6 +12,7 @@ class Command(BaseCommand):
     help = (
         "Fetch the slots FIRST to LAST anew, both included: what is lacking is stored, what differs"
         " is replaced. The archive's account writes come from the stream's replay alone."
+        " Ends with status 1 where something is left to deal with."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -11,6 +11,7 @@ class Command(BaseCommand):
     help = (
         "Look whether ledger and archive hold together from slot FIRST to LAST, both included:"
         " links, hashes, counts, and the transactions against the account writes. Changes nothing."
+        " Ends with status 1 where it found anything."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

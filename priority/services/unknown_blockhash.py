@@ -1,0 +1,65 @@
+"""Whether a blockhash that the node does not know may yet be of a block.
+
+A sender may have asked a node that is ahead of ours, so nothing is proved at the moment of the
+question. It is once the followed chain went on by some blocks without a gap, none of them having
+it, from the newest that the node knew: what the sender knew of is then among those we looked at.
+"""
+
+import threading
+import time
+from typing import Any
+
+import redis
+
+from access.redis_client import client
+from priority.happenings import BLOCKHASHES, HEAD
+
+# How far another node may be ahead of ours and of the stream.
+_BLOCKS_AHEAD = 4
+_LONGEST_SECONDS = 3.0
+_LOOK_SECONDS = 0.05
+# Threads of this process that may wait here: the others' bundles are accepted unproved.
+_places = threading.BoundedSemaphore(2)
+
+
+def is_of_no_block(blockhash: bytes, *, newest: bytes) -> bool:
+    """True where no block that could count has it. `newest` is the newest blockhash of the node
+    that does not know this one among its last 150. False where that cannot be told: no stream is
+    followed, it lags, stands still or has a gap, or Redis is away.
+    """
+    if not _places.acquire(blocking=False):
+        return False
+    try:
+        return _look(blockhash, newest)
+    except redis.RedisError:
+        return False
+    finally:
+        _places.release()
+
+
+def _look(blockhash: bytes, newest: bytes) -> bool:
+    deadline = time.monotonic() + _LONGEST_SECONDS
+    head = _head_height()
+    if head is None:
+        return False
+    while time.monotonic() < deadline:
+        known: Any = client().hmget(BLOCKHASHES, [blockhash, newest])
+        if known[0] is not None:
+            return False
+        if known[1] is not None:
+            first = int(known[1])
+            last = max(head, first) + _BLOCKS_AHEAD
+            if (_head_height() or 0) >= last:
+                return _all_known(first, last) and not client().hexists(BLOCKHASHES, blockhash)
+        time.sleep(_LOOK_SECONDS)
+    return False
+
+
+def _head_height() -> int | None:
+    told: Any = client().hget(HEAD, "height")
+    return int(told) if told else None
+
+
+def _all_known(first: int, last: int) -> bool:
+    heights = {int(height) for height in client().hvals(BLOCKHASHES)}
+    return heights.issuperset(range(first, last + 1))

@@ -1,0 +1,19 @@
+"""The epochs of this installation's tip addresses."""
+
+import secrets
+from datetime import datetime
+
+from tipping.models import TipEpoch
+
+_WORD_BYTES = 16
+
+
+def current(*, now: datetime) -> str:
+    """The newest epoch's word; the first one begins when it is asked for."""
+    newest = TipEpoch.objects.order_by("-pk").first()
+    return newest.word if newest is not None else begin(now=now)
+
+
+def begin(*, now: datetime) -> str:
+    """A new epoch: its word."""
+    return TipEpoch.objects.create(word=secrets.token_hex(_WORD_BYTES), began_at=now).word
