@@ -20,6 +20,7 @@ from webserver.large_bodies import LargeBodies
 from webserver.limits import Limits
 from webserver.load import Load
 from webserver.pipes import Pipe, begun
+from webserver.reading import Reader
 from webserver.requests import CONTINUE, SENT, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, plain_refusal
 
@@ -106,7 +107,7 @@ class Worker:
         else:
             lane.submit(lambda: self._answer(connection, request, lane, holder), holder)
 
-    def ask_for_large(self, connection: Connection, request: Request) -> Refused | None:
+    def ask_for_large(self, connection: Reader, request: Request) -> Refused | None:
         """Finds out in a thread whether the request's body may be above the maximum, and tells the
         connection; or says at once that it may not.
         """
