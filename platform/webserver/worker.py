@@ -80,6 +80,7 @@ class Worker:
         self._large = large
         self.large_maximum = 0 if large is None else large.maximum
         self._yields = False
+        self._beginning = 0  # connections that were accepted and are not served yet
         self._loop: asyncio.AbstractEventLoop | None = None
         self._draining: list[tuple[Connection, Callable[[], None]]] = []
         self._taken: dict[Connection, tuple[int, float]] = {}
@@ -222,7 +223,7 @@ class Worker:
         loop = self._loop
         assert loop is not None
         if self._load is not None:
-            self._load.tell(len(self.admission.connections))
+            self._tell_load(self._load)
             if not self._yields and self._load.is_above_others():
                 self._yields = True
                 self._rest(listening, _YIELD_SECONDS)
@@ -242,7 +243,13 @@ class Worker:
             return
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._beginning += 1
+        if self._load is not None:
+            self._tell_load(self._load)
         loop.create_task(self._take(accepted, peer))
+
+    def _tell_load(self, load: Load) -> None:
+        load.tell(len(self.admission.connections) + self._beginning)
 
     async def _take(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
         loop = self._loop
@@ -252,6 +259,8 @@ class Worker:
         except OSError:
             accepted.close()
             self.admission.give_back(peer[0])
+        finally:
+            self._beginning -= 1
 
     def _rest(self, listening: socket.socket, seconds: float) -> None:
         """A pause in which others accept, or in which descriptors are given back."""
