@@ -90,7 +90,7 @@ class FateStream(ReadView):
         if worker is None:
             raise StreamUnavailable  # another server than ours has called this view
         try:
-            listener = stream_listeners.listener(request._request, most_of_key=MOST_OF_A_KEY)
+            listener = stream_listeners.listener(request, most_of_key=MOST_OF_A_KEY)
             try:
                 opened = worker.call(Streams.open, worker, listener, place, signatures)
                 subscription, first, here = opened.result(_OPEN_SECONDS)

@@ -206,9 +206,7 @@ class ArchiveState(models.Model):
         default=False,
         help_text="Every account that lived when the first kept slot began has a row",
     )
-    lost_first_slot = SlotColumn(
-        null=True, help_text="Of the newest run of slots that left the window while missing"
-    )
+    lost_first_slot = SlotColumn(null=True, help_text="The newest that left the window unseen")
     lost_last_slot = SlotColumn(null=True, help_text="The last slot of that run")
     layout = models.BigIntegerField(
         default=0, help_text="Another number whenever a partition comes or goes"

@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any, cast
 
 import redis
-from django.http import HttpRequest
 
 from access import buckets, key_cache
 from access.callers import Caller
@@ -24,6 +23,7 @@ from gateway.hosts import Host
 from gateway.permissions import require
 from gateway.refusals import KeyRequired
 from gateway.terms import Terms
+from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
 from priority.errors import TooManyStreams
 from priority.store.fates import customers_of
@@ -57,20 +57,20 @@ class Listener:
     name: str = field(default_factory=lambda: f"{os.getpid()}-{next(_numbers)}")
 
 
-def listener(request: HttpRequest, *, most_of_key: int) -> Listener:
+def listener(request: EndpointRequest, *, most_of_key: int) -> Listener:
     """The caller of a request whose permissions were checked, as one stream more of its key. Raises
     KeyRequired, KeyUnknown, TooManyStreams, redis.RedisError and what the database raises.
     """
-    caller: Caller = request.user  # type: ignore[assignment]
+    caller: Caller = request.user
     secret = key_of(request.META)
     if caller.key_id is None or secret is None:
         raise KeyRequired
     customer = customers_of([caller.key_id]).get(caller.key_id)
     if customer is None:
         raise KeyUnknown
-    host: Host = request.host  # type: ignore[attr-defined]
-    address: str = request.client_address  # type: ignore[attr-defined]
-    found = Listener(digest_of(secret), caller.key_id, customer, host, address)
+    found = Listener(
+        digest_of(secret), caller.key_id, customer, request.host, request.client_address
+    )
     now = time.time()
     words = [f"{now:.3f}", f"{now + _FORGOTTEN_SECONDS:.3f}", most_of_key, found.name]
     if not _enter_script()(keys=[_key(found)], args=words):

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             model_name="archivestate",
             name="lost_first_slot",
             field=columns.numbers.SlotColumn(
-                help_text="Of the newest run of slots that left the window while missing",
+                help_text="The newest that left the window unseen",
                 null=True,
             ),
         ),

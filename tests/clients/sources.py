@@ -47,8 +47,23 @@ def modern_block(folder: Path) -> dict[str, Any]:
 
 
 def legacy_block(folder: Path, encoding: str) -> dict[str, Any]:
-    """Slot LEGACY, as the reference node answered it."""
-    return _read(folder / _REFERENCES[encoding])
+    """Slot LEGACY, as the reference node answered it, with what nodes say since then: where each
+    account comes from, and how deep each instruction was called, which of inner ones nobody
+    recorded at the time.
+    """
+    block = _read(folder / _REFERENCES[encoding])
+    if encoding != "base64":
+        for entry in block["transactions"]:
+            message = entry["transaction"]["message"]
+            if encoding == "jsonParsed":
+                for key in message["accountKeys"]:
+                    key["source"] = "transaction"
+            for instruction in message["instructions"]:
+                instruction["stackHeight"] = 1
+            for group in entry["meta"]["innerInstructions"] or ():
+                for instruction in group["instructions"]:
+                    instruction.setdefault("stackHeight", None)
+    return block
 
 
 def wire(entry: dict[str, Any]) -> VersionedTransaction:

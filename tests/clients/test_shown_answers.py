@@ -53,9 +53,11 @@ PLAIN_GETS = {
 RARE = {
     "Block.numRewardPartitions",
     "DiffContext.gap",
+    "FlatAccount.dataOmitted",
     "JobResult.error",
     "RewindContext.gap",
     "SeveralContext.gap",
+    "ShownAccount.dataOmitted",
     "TransactionMeta.returnData",
 }
 

@@ -118,7 +118,12 @@ class Run:
         return [p for p in found if p.pid != os.getpid()]
 
     def named(self, name: str) -> list[psutil.Process]:
-        return [p for p in self.processes() if name in " ".join(p.cmdline())]
+        found = []
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if name in " ".join(process.cmdline()):
+                    found.append(process)
+        return found
 
     def kill_all(self) -> None:
         for process in self.processes():

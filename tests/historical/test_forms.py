@@ -32,6 +32,12 @@ pytestmark = pytest.mark.django_db
 _hashes = itertools.count(1)
 
 
+@pytest.fixture(autouse=True)
+def _no_neighbours(db: None) -> None:
+    """The blocks of this folder's files are in the ledger, one right before the sample's."""
+    remove_blocks(sample.SLOT - 10, sample.SLOT + 10)
+
+
 def new_blockhash() -> str:
     """A block of another content needs another one: texts are cached by it."""
     return b58encode(next(_hashes).to_bytes(32))

@@ -37,23 +37,23 @@ _STATEMENTS = (
     """,
     """
     INSERT INTO rewind_gap (from_slot, to_slot, status, cause, opened_at, closed_at, closed_by,
-        tries, next_try_at, history)
+        tries, next_try_at, history, cannot_be_had_by)
     SELECT run * 1000 + 500, run * 1000 + 504,
         CASE WHEN run %% 4 = 0 THEN 'unknown' ELSE 'missing' END,
         CASE WHEN run %% 3 = 0 THEN 'writes_missing' ELSE 'stream_lost' END,
         now() - run %% 1000 * interval '1 h', NULL, '', 12, now() + interval '40 min',
         jsonb_build_array(jsonb_build_object('at', now(), 'event', 'opened', 'source', '',
-            'result', 'stream_lost'))
+            'result', 'stream_lost')), ''
     FROM generate_series(%(first)s / 1000, %(last)s / 1000) AS run
     """,
     """
     INSERT INTO {gap} (from_slot, to_slot, status, cause, opened_at, closed_at, closed_by, tries,
-        next_try_at, history)
+        next_try_at, history, cannot_be_had_by)
     SELECT %(first)s + n * 97 %% %(slots)s, %(first)s + n * 97 %% %(slots)s + n %% 9, 'missing',
         'stream_lost', now() - n * interval '1 min', now() - n * interval '30 s',
         CASE WHEN n %% 2 = 0 THEN 'stream of node.example' ELSE 'node.example' END, n %% 7, NULL,
         jsonb_build_array(jsonb_build_object('at', now(), 'event', 'filled', 'source',
-            'node.example', 'result', ''))
+            'node.example', 'result', '')), ''
     FROM generate_series(1, %(slots)s / 100) AS n
     """,
     """
