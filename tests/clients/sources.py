@@ -56,6 +56,8 @@ def legacy_block(folder: Path, encoding: str) -> dict[str, Any]:
         for entry in block["transactions"]:
             message = entry["transaction"]["message"]
             if encoding == "jsonParsed":
+                # Nothing was looked up; and the keys hold the loaded ones.
+                del message["addressTableLookups"], entry["meta"]["loadedAddresses"]
                 for key in message["accountKeys"]:
                     key["source"] = "transaction"
             for instruction in message["instructions"]:
