@@ -66,6 +66,8 @@ def serving(workers: int) -> Serve:
             place.progress()
             notify.progress()
 
+        # One that hangs before its first turn is to be known as well.
+        heartbeats.beat_quietly("web")
         heartbeats.start("web", also=every_second, by_progress=True)
         run_worker(worker(workers, tell, place.load), sockets)
 
