@@ -49,11 +49,15 @@ def database() -> Iterator[Path]:
 def import_path(path: Path) -> Any:
     """What was recorded of a file's blocks."""
     from ingest.services.imports import import_file
+    from rewind.services.filters import MAINNET_GENESIS_HASH
 
-    recorded, _ = import_file(
-        path, slot=None, now=lambda: datetime.now(UTC), progress=lambda position, size: None
-    )
-    return recorded
+    return import_file(
+        path,
+        slot=None,
+        genesis_hash=MAINNET_GENESIS_HASH,
+        now=lambda: datetime.now(UTC),
+        progress=lambda position, size: None,
+    ).recorded
 
 
 def new_key() -> str:

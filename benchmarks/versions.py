@@ -1,7 +1,8 @@
 """This checkout's web server beside an earlier revision's, on one database, taking turns.
 
 `BASELINE=<revision> python -m benchmarks.versions`; without one the last that served WSGI by
-granian. Figures are medians over the rounds, ratios are of the same round.
+granian. Both are started anew several times: how fast a process turns out differs by a quarter from
+start to start. Figures are medians, a ratio is of the same start.
 """
 
 import os
@@ -31,14 +32,18 @@ from benchmarks.service import (  # noqa: E402
 from benchmarks.tip_fetches import key_for_fetches, prepare_batches  # noqa: E402
 
 _BASELINE = os.environ.get("BASELINE", "382a5c8")
-_ROUNDS = int(os.environ.get("ROUNDS", "7"))
-_SECONDS = float(os.environ.get("SECONDS", "1.5"))
+_STARTS = int(os.environ.get("STARTS", "5"))
+_ROUNDS = int(os.environ.get("ROUNDS", "2"))
+_SECONDS = float(os.environ.get("SECONDS", "1"))
+_WARM_SECONDS = 0.3
 _CONNECTIONS = (1, 8, 32)
 _ACCEPTS = 60_000
 # Some calls alone, by their names with commas between.
 _CALLS = os.environ.get("CALLS", "getSlot,getTransaction,accept,fetchtipaddress,fate").split(",")
 
 Address = tuple[str, int]
+# By call, connections and side: the figures of each start.
+Starts = dict[tuple[str, int, str], list[list[load.Figures]]]
 
 
 def main() -> None:
@@ -46,15 +51,22 @@ def main() -> None:
         key, calls = _calls()
         del key
         environment = _addresses(run_dir)
-        with (
-            served("config.wsgi:application", workers=2, threads=8) as new,
-            _earlier_service(tree, environment) as old,
-        ):
-            for name in _CALLS:
-                requests = calls[name]
-                for connections in _CONNECTIONS:
-                    _compare(name, requests, connections, old, new)
-            _fates(calls, new)
+        starts: Starts = {}
+        fates = 0.0
+        for number in range(_STARTS):
+            with (
+                served("config.wsgi:application", workers=2, threads=8) as new,
+                _earlier_service(tree, environment) as old,
+            ):
+                sides = {"old": old, "new": new} if number % 2 else {"new": new, "old": old}
+                for name in _CALLS:
+                    for connections in _CONNECTIONS:
+                        _measure(starts, name, calls[name], connections, sides)
+                fates = _fates(calls, new) if number == 0 else fates
+        for name in _CALLS:
+            for connections in _CONNECTIONS:
+                _show(starts, name, connections)
+        print(f"a fate's read takes {fates:.2f} of getTransaction's p50")
 
 
 def _calls() -> tuple[str, dict[str, list[bytes]]]:
@@ -102,32 +114,34 @@ def _landed(secret: str) -> list[str]:
     return [str(landed(key, number).signature) for number in range(300)]
 
 
-def _compare(
-    name: str, requests: list[bytes], connections: int, old: Address, new: Address
+def _measure(
+    starts: Starts, name: str, requests: list[bytes], connections: int, sides: dict[str, Address]
 ) -> None:
-    figures: dict[str, list[load.Figures]] = {"old": [], "new": []}
-    sides = {"old": old, "new": new}
-    for side in sides.values():
-        _take(name, requests, side, connections, 0.5)
-    for number in range(_ROUNDS):
-        order = ("old", "new") if number % 2 == 0 else ("new", "old")
-        for side in order:
-            figures[side].append(_take(name, requests, sides[side], connections, _SECONDS))
+    for side, address in sides.items():
+        _take(name, requests, address, connections, _WARM_SECONDS)
+        starts.setdefault((name, connections, side), []).append([])
+    for _ in range(_ROUNDS):
+        for side, address in sides.items():
+            figures = _take(name, requests, address, connections, _SECONDS)
+            starts[name, connections, side][-1].append(figures)
 
-    def ratio(what: str) -> float:
-        pairs = zip(figures["new"], figures["old"], strict=True)
-        return statistics.median(getattr(n, what) / getattr(o, what) for n, o in pairs)
 
-    def middle(side: str, what: str) -> float:
-        return statistics.median(getattr(each, what) for each in figures[side])
+def _show(starts: Starts, name: str, connections: int) -> None:
+    def of(side: str, what: str) -> list[float]:
+        """By start."""
+        found = starts[name, connections, side]
+        return [statistics.mean(getattr(each, what) for each in start) for start in found]
+
+    def told(what: str, scale: float) -> str:
+        old, new = of("old", what), of("new", what)
+        ratios = [n / o for n, o in zip(new, old, strict=True)]
+        middle = statistics.median(ratios)
+        before, now = statistics.median(old) * scale, statistics.median(new) * scale
+        return f"{before:9,.2f} -> {now:9,.2f} ({middle:.2f}; {min(ratios):.2f}-{max(ratios):.2f})"
 
     print(
-        f"{name:16} {connections:3} connections:"
-        f" {middle('old', 'rate'):7,.0f} -> {middle('new', 'rate'):7,.0f}/s ({ratio('rate'):.2f})"
-        f"  p50 {middle('old', 'p50') * 1e3:6.2f} -> {middle('new', 'p50') * 1e3:6.2f} ms"
-        f" ({ratio('p50'):.2f})"
-        f"  p99 {middle('old', 'p99') * 1e3:6.2f} -> {middle('new', 'p99') * 1e3:6.2f} ms"
-        f" ({ratio('p99'):.2f})",
+        f"{name:16} {connections:3} connections: {told('rate', 1)}/s"
+        f"  p50 {told('p50', 1e3)} ms  p99 {told('p99', 1e3)} ms",
         flush=True,
     )
 
@@ -150,14 +164,14 @@ def _take(
     return load.run(address, requests, connections=connections, seconds=seconds)
 
 
-def _fates(calls: dict[str, list[bytes]], new: Address) -> None:
-    """A fate's read beside a transaction's, in turns."""
+def _fates(calls: dict[str, list[bytes]], new: Address) -> float:
+    """A fate's read beside a transaction's, in turns: how much of its p50 it takes."""
     ratios = []
-    for _ in range(_ROUNDS):
+    for _ in range(5):
         read = load.run(new, calls["getTransaction"], connections=1, seconds=_SECONDS)
         fate = load.run(new, calls["fate"], connections=1, seconds=_SECONDS)
         ratios.append(fate.p50 / read.p50)
-    print(f"a fate's read takes {statistics.median(ratios):.2f} of getTransaction's p50")
+    return statistics.median(ratios)
 
 
 @contextmanager
