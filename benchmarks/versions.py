@@ -132,7 +132,7 @@ def _show(starts: Starts, name: str, connections: int) -> None:
         found = starts[name, connections, side]
         return [statistics.mean(getattr(each, what) for each in start) for start in found]
 
-    def told(what: str, scale: float) -> str:
+    def compared(what: str, scale: float) -> str:
         old, new = of("old", what), of("new", what)
         ratios = [n / o for n, o in zip(new, old, strict=True)]
         middle = statistics.median(ratios)
@@ -140,8 +140,8 @@ def _show(starts: Starts, name: str, connections: int) -> None:
         return f"{before:9,.2f} -> {now:9,.2f} ({middle:.2f}; {min(ratios):.2f}-{max(ratios):.2f})"
 
     print(
-        f"{name:16} {connections:3} connections: {told('rate', 1)}/s"
-        f"  p50 {told('p50', 1e3)} ms  p99 {told('p99', 1e3)} ms",
+        f"{name:16} {connections:3} connections: {compared('rate', 1)}/s"
+        f"  p50 {compared('p50', 1e3)} ms  p99 {compared('p99', 1e3)} ms",
         flush=True,
     )
 

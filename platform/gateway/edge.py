@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.db import close_old_connections, connections
@@ -93,12 +92,8 @@ def _too_large(request: Request | None) -> BodyTooLarge:
 
 def _view_of(request: Request) -> Any:
     """The endpoint that the request's path leads to, None where there is none."""
-    match = endpoint_at(_decoded(request.path))
+    match = endpoint_at(request.decoded_path)
     return None if match is None else match.func
-
-
-def _decoded(path: str) -> str:
-    return unquote_to_bytes(path).decode("latin-1") if "%" in path else path
 
 
 def at_once(application: Any) -> Callable[[Request], Response | None]:
@@ -152,7 +147,7 @@ class Lanes:
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and who is asking, by key or address."""
-        path = _decoded(request.path)
+        path = request.decoded_path
         match = endpoint_at(path)
         if match is None or is_page(match.func, request.method):
             return self.pages, b""

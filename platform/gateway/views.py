@@ -25,7 +25,7 @@ from gateway.declarations import TypedGet
 from gateway.hosts import Host
 from gateway.permissions import KeyHasRights, KeyInGoodStanding, ServedByHost, right_missing
 from gateway.refusals import NotAllowed, TooManyRequests
-from gateway.renderers import JsonRenderer, OneForm
+from gateway.renderers import JsonRenderer
 from gateway.terms import Terms
 from gateway.throttles import CallerQuota, still_known, take
 from jsonrpc.errors import RpcError
@@ -66,7 +66,6 @@ class Endpoint(APIView):
     permission_classes: Sequence[type[Any]] = (KeyInGoodStanding, KeyHasRights)
     throttle_classes: Sequence[type[BaseThrottle]] = (CallerQuota,)
     renderer_classes = (JsonRenderer,)
-    content_negotiation_class = OneForm
     parser_classes = ()
 
     now: datetime

@@ -57,17 +57,20 @@ class Request:
                 return value
         return None
 
+    @property
+    def decoded_path(self) -> str:
+        """Without percent-encoding, each byte a character."""
+        path = self.path
+        return unquote_to_bytes(path.encode("latin-1")).decode("latin-1") if "%" in path else path
+
     def environ(self, address: tuple[str, int], server: tuple[str, int]) -> dict[str, Any]:
         """The WSGI environment. Headers whose name has an underscore are left out: WSGI's names
         would take them for others, such as X_Forwarded_For for X-Forwarded-For.
         """
-        path = self.path
-        if "%" in path:
-            path = unquote_to_bytes(path.encode("latin-1")).decode("latin-1")
         environ = {
             **_COMMON,
             "REQUEST_METHOD": self.method,
-            "PATH_INFO": path,
+            "PATH_INFO": self.decoded_path,
             "QUERY_STRING": self.query,
             "SERVER_PROTOCOL": f"HTTP/{self.version}",
             "SERVER_NAME": server[0],

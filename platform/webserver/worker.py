@@ -22,7 +22,7 @@ from webserver.load import Load
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, SENT, WORKER, Request
-from webserver.responses import Refuse, Refused, Response, plain_refusal
+from webserver.responses import Refuse, Refused, Response, head_of, plain_refusal
 
 log = logging.getLogger(__name__)
 
@@ -275,8 +275,6 @@ class Worker:
         loop.call_later(seconds, again)
 
     def _turn_away(self, accepted: socket.socket) -> None:
-        from webserver.responses import head_of
-
         status, headers, body = self.refuse(Refused.TOO_MANY_CONNECTIONS, None)
         response = Response(status, headers, [body])
         with contextlib.suppress(OSError):
