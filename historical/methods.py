@@ -143,6 +143,7 @@ _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
 @methods.add(
     "getTransaction",
     result=TransactionEntry | None,
+    point_read=True,
     errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
 )
 def get_transaction(
@@ -166,7 +167,9 @@ def get_transaction(
     )
 
 
-@methods.add("getSignatureStatuses", errors=(MinContextSlotNotReached, TooManySignatures))
+@methods.add(
+    "getSignatureStatuses", point_read=True, errors=(MinContextSlotNotReached, TooManySignatures)
+)
 def get_signature_statuses(
     call: Call, signatures: list[Signature], config: StatusesConfig = StatusesConfig()
 ) -> SignatureStatuses:
@@ -315,7 +318,7 @@ def get_transactions_for_address(
     )
 
 
-@methods.add("getSlot", errors=(MinContextSlotNotReached, LedgerEmpty))
+@methods.add("getSlot", point_read=True, errors=(MinContextSlotNotReached, LedgerEmpty))
 def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
     """The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
     ahead.
@@ -327,7 +330,7 @@ def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
     return bounds.newest_slot()
 
 
-@methods.add("getBlockTime", errors=_NO_BLOCK)
+@methods.add("getBlockTime", point_read=True, errors=_NO_BLOCK)
 def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
     """When a block was made, as its validators estimated it.
 
@@ -337,7 +340,7 @@ def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
     return blocks.block_time(slot)
 
 
-@methods.add("getFirstAvailableBlock", errors=(LedgerEmpty,))
+@methods.add("getFirstAvailableBlock", point_read=True, errors=(LedgerEmpty,))
 def get_first_available_block(call: Call) -> Slot:
     """The lowest slot of the ledger.
 

@@ -1,22 +1,34 @@
 """The process's Redis client for everything that is not a limit: short waits, no retries."""
 
 from functools import cache
+from typing import Any
 
 import redis
 from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from eventloop.calls import require_thread
+
 TIMEOUT_SECONDS = 0.5
 NAMESPACE = "tidemark:"
+
+
+class _Pool(redis.ConnectionPool):
+    """Connections for code that may block."""
+
+    def get_connection(self, *args: Any, **options: Any) -> Any:
+        require_thread()
+        return super().get_connection(*args, **options)
 
 
 @cache
 def client() -> redis.Redis:
     """The client's pool notices a fork by itself; the default policy would retry for seconds."""
-    return redis.Redis.from_url(
+    pool = _Pool.from_url(
         settings.REDIS_URL,
         socket_timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
+    return redis.Redis.from_pool(pool)

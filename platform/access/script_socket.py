@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from django.conf import settings
 
 from access.redis_client import TIMEOUT_SECONDS
+from eventloop.calls import current_call
 
 # After a failure nobody waits for Redis again before this has passed.
 AWAY_SECONDS = 1.0
@@ -85,6 +86,9 @@ def ask(message: bytes) -> list[int]:
     global _away_until
     if _away_until and time.monotonic() < _away_until:
         raise RedisAway("Redis did not answer a moment ago")
+    call = current_call()
+    if call is not None:
+        return call.in_thread(lambda: ask(message))
     connection = _threads.connection
     sent = False
     try:

@@ -12,6 +12,7 @@ from access import local_buckets
 from access.buckets import Taken
 from access.callers import Quota
 from access.script_socket import AWAY_SECONDS
+from eventloop.calls import current_call
 from webserver.holders import holder_of
 
 _away_until = 0.0
@@ -22,6 +23,9 @@ def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int
     fit: `burst` calls in the whole seconds, at least one, that the rate needs for about as many.
     While Redis is away this process counts alone.
     """
+    call = current_call()
+    if call is not None:
+        return call.in_thread(lambda: take(request, group, address, quota, cost))
     global _away_until
     holder = holder_of(address)
     period = max(1, round(quota.burst / quota.rate))

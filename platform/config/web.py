@@ -43,6 +43,8 @@ def worker(
         limits=limits(workers),
         refuse=edge.refuse,
         at_once=edge.at_once(application),
+        runs_on_loop=edge.runs_on_loop,
+        at_begin=edge.begin_on_loop,
         on_progress=progress,
         load=load,
         large=edge.large_bodies(lanes),

@@ -2,6 +2,7 @@
 threads answer a request, and what is answered whatever the threads do.
 """
 
+import asyncio
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,6 +13,10 @@ from django.conf import settings
 from django.db import close_old_connections, connections
 
 from access.errors import KeyRefused
+from columns import raw_queries
+from columns.loop_queries import LoopQueries
+from columns.raw_queries import close_lost_connection
+from eventloop.calls import require_thread
 from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
@@ -37,7 +42,6 @@ from gateway.refusals import (
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
 from gateway.terms import Face
-from gateway.wsgi import close_lost_connection
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.requests import Request
@@ -49,6 +53,8 @@ _ADDRESS = ("127.0.0.1", 0)
 # The node is asked eight things at a time (upstream.passage); the others say that it is busy.
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
+# Bytes of a body that is read on the loop.
+_MOST_ON_LOOP = 4_096
 
 _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
     Refused.MALFORMED: RequestMalformed,
@@ -118,6 +124,37 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
         return Response(head[0], head[1], list(chunks))
 
     return answer
+
+
+def runs_on_loop(request: Request) -> bool:
+    """Whether the body seems to be a single call of a point read; the endpoint looks again."""
+    body = request.body
+    if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
+        return False
+    return _point_reads().search(body) is not None
+
+
+def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+    """Makes the loop's thread fit for calls: queries go to connections of the loop, and nothing
+    else connects. Gives what ends that.
+    """
+    queries = LoopQueries(loop)
+    raw_queries.on_loop = queries.execute
+    create = connections.create_connection
+
+    def in_thread_only(alias: str) -> Any:
+        """A call finds no connection of Django's in its context, and may not open one."""
+        require_thread()
+        return create(alias)
+
+    connections.create_connection = in_thread_only  # type: ignore[method-assign]
+
+    def end() -> None:
+        raw_queries.on_loop = None
+        connections.create_connection = create  # type: ignore[method-assign]
+        queries.close()
+
+    return end
 
 
 class Lanes:
@@ -209,6 +246,13 @@ def _holder(request: Request, address: str) -> bytes:
     forwarded = request.header(b"x-forwarded-for") or b""
     meta = {"REMOTE_ADDR": address, "HTTP_X_FORWARDED_FOR": forwarded.decode("latin-1")}
     return client_address(meta).encode()
+
+
+@cache
+def _point_reads() -> re.Pattern[bytes]:
+    tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
+    names = {re.escape(each.name) for table in tables for each in table if each.is_point_read}
+    return re.compile(rb'"(?:%b)"' % "|".join(sorted(names)).encode())
 
 
 @cache

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
 from access.callers import Caller
+from eventloop.calls import WouldWait, current_call
 from gateway.answers import Answer
 from gateway.bodies import read_body
 from gateway.budgets import DEAR_PRICE, Budget
@@ -130,6 +131,8 @@ class RpcEndpoint(Endpoint):
         self._caller = caller
         if self._calls is None:
             self._calls = self._read(caller)
+            if current_call() is not None and not self._is_point_read(self._calls):
+                raise WouldWait
         if is_narrow(caller, self.terms):
             self._calls = _with_rights(self._calls, caller, self.terms)
 
@@ -171,6 +174,12 @@ class RpcEndpoint(Endpoint):
             if method is None or not method.takes_large:
                 raise BodyTooLarge(settings.MAX_BODY, len(body))
         return calls
+
+    def _is_point_read(self, calls: rpc.Requests | RpcError) -> bool:
+        if isinstance(calls, RpcError) or calls.batch:
+            return False
+        method = self.methods.get(calls.items[0].method)
+        return method is not None and method.is_point_read
 
     def _price(self, request: rpc.Request) -> int:
         """What a call of a batch takes from the limit of requests."""

@@ -1,13 +1,14 @@
 """The WSGI handler: Django's own, with a short way in and out for endpoints."""
 
-import select
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.db import close_old_connections, connection
+from django.db import close_old_connections
 
+from columns.raw_queries import close_lost_connection
+from eventloop.calls import current_call
 from gateway.answers import Answer
 from gateway.middleware import HostMiddleware
 from gateway.routes import endpoint_at, is_page
@@ -31,6 +32,8 @@ class EndpointsFirst(WSGIHandler):
         self._first = HostMiddleware(self.get_response)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if current_call() is not None:  # of an endpoint, and no database connection is used here
+            return self._answer(environ, start_response)
         close_lost_connection()
         if not environ.get("SCRIPT_NAME"):
             match = endpoint_at(environ.get("PATH_INFO", ""))
@@ -40,9 +43,12 @@ class EndpointsFirst(WSGIHandler):
 
     def _call(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         try:
-            response = self._first(WSGIRequest(environ))
+            return self._answer(environ, start_response)
         finally:
             close_old_connections()
+
+    def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        response = self._first(WSGIRequest(environ))
         start_response(_STATUS_LINES[response.status_code], list(response.headers._store.values()))
         if isinstance(response, Answer):
             if response.sent is not None:
@@ -52,20 +58,3 @@ class EndpointsFirst(WSGIHandler):
             environ[CONTINUE], environ[SENT] = response.proceed, response.ended
             return []
         raise TypeError(f"an endpoint answered {type(response).__name__}")
-
-
-def close_lost_connection() -> None:
-    """Closes the thread's database connection when the server has, so that a query opens another.
-
-    An idle connection has something to read only when the server ended it: after a restart every
-    thread would fail one request. A look at the socket costs a microsecond, a query a hundred.
-    """
-    raw = connection.connection
-    if raw is None or connection.in_atomic_block:
-        return
-    if not raw.closed:
-        idle = select.poll()
-        idle.register(raw.fileno(), select.POLLIN)
-        if not idle.poll(0):
-            return
-    connection.close()

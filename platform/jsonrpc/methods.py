@@ -18,7 +18,8 @@ class Method:
     `result` is the annotation that the reference shows, `errors` what it can give beside what any
     call can. One that `is_dear` reads or computes much: few run at once, and a batch pays more for
     it. One that `asks_node` waits for the node that is followed, which may hang. One that
-    `takes_large` may come in a body above the maximum, alone.
+    `takes_large` may come in a body above the maximum, alone. One that `is_point_read` runs on the
+    event loop: it changes nothing, makes a small answer and waits for single statements at most.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Method:
     is_dear: bool = False
     asks_node: bool = False
     takes_large: bool = False
+    is_point_read: bool = False
 
 
 class Elsewhere(Protocol):
@@ -60,6 +62,7 @@ class MethodTable:
         dear: bool = False,
         asks_node: bool = False,
         takes_large: bool = False,
+        point_read: bool = False,
     ) -> Callable[[F], F]:
         """`result` where the function's own annotation says less than its answer has."""
 
@@ -68,9 +71,8 @@ class MethodTable:
             told = typing.get_type_hints(function, include_extras=True).get("return", Any)
             shown = told if result is None else result
             reader = ParamsReader(function)
-            self._methods[name] = Method(
-                name, function, reader, shown, tuple(errors), dear, asks_node, takes_large
-            )
+            kinds = (dear, asks_node, takes_large, point_read)
+            self._methods[name] = Method(name, function, reader, shown, tuple(errors), *kinds)
             return function
 
         return register

@@ -150,7 +150,7 @@ class Connection(Reader):
         head = head_of(response, request, keeps=keeps, chunked=False)
         write(self.transport, head, response, request)
         if response.sent is not None:
-            worker.on_drained(self, response.sent)
+            worker.unsent.on_drained(self, response.sent)
         self._end_response(keeps)
 
     def refuse_current(self, request: Request, why: Refused) -> None:

@@ -12,7 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 import uvloop
+from greenlet import getcurrent, greenlet
 
+from eventloop.calls import LoopCall, WouldWait
 from webserver.admission import Admission
 from webserver.connections import Connection
 from webserver.lanes import Lane
@@ -23,6 +25,7 @@ from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, SENT, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, head_of, plain_refusal
+from webserver.unsent import Unsent
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +36,8 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 # The threads that answer a request, and for whom.
 LaneOf = Callable[[Request, str], tuple[Lane, bytes]]
 AtOnce = Callable[[Request], Response | None]
+# Whether the application runs on the loop for a request, and steps aside where it would wait.
+RunsOnLoop = Callable[[Request], bool]
 
 _SWEEP_SECONDS = 0.5
 # A process whose threads have stood still for so long makes no progress.
@@ -40,12 +45,17 @@ _STILL_SECONDS = 15.0
 _GRACE_SECONDS = 4.0
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
+_MOST_ON_LOOP = 1_000
 # How long a process that holds more connections than another leaves a new one to that.
 _YIELD_SECONDS = 0.003
 
 
 def _nothing_at_once(_request: Request) -> Response | None:
     return None
+
+
+def _never_on_loop(_request: Request) -> bool:
+    return False
 
 
 class Worker:
@@ -59,6 +69,8 @@ class Worker:
         limits: Limits | None = None,
         refuse: Refuse = plain_refusal,
         at_once: AtOnce = _nothing_at_once,
+        runs_on_loop: RunsOnLoop = _never_on_loop,
+        at_begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]] | None = None,
         on_progress: Callable[[], None] | None = None,
         load: Load | None = None,
         large: LargeBodies | None = None,
@@ -66,6 +78,7 @@ class Worker:
         self.limits = limits or Limits()
         self.refuse = refuse
         self.admission = Admission(self.limits)
+        self.unsent = Unsent(self.admission, self.limits)
         self.lane_of = lane_of
         self.lanes: set[Lane] = set()
         self.streams: set[asyncio.Task[None]] = set()
@@ -75,6 +88,10 @@ class Worker:
         self.server = ("", 0)
         self._application = application
         self._at_once = at_once
+        self._runs_on_loop = runs_on_loop
+        self._at_begin = at_begin
+        self._hub: greenlet | None = None  # the loop's own, of which calls are begun and resumed
+        self._on_loop = 0  # calls that are on the loop, and wait there
         self._on_progress = on_progress
         self._load = load
         self._large = large
@@ -82,8 +99,6 @@ class Worker:
         self._yields = False
         self._beginning = 0  # connections that were accepted and are not served yet
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._draining: list[tuple[Connection, Callable[[], None]]] = []
-        self._taken: dict[Connection, tuple[int, float]] = {}
         self._stopped: asyncio.Event | None = None
 
     # --- running ----------------------------------------------------------------------------------
@@ -101,6 +116,41 @@ class Worker:
             connection.abort()
             return
         self.lanes.add(lane)
+        if self._on_loop < _MOST_ON_LOOP and self._runs_on_loop(request):
+            if getcurrent() is self._hub:
+                self._begin_on_loop(connection, request, lane, holder)
+            else:
+                assert self._loop is not None
+                self._loop.call_soon(self._begin_on_loop, connection, request, lane, holder)
+        else:
+            self._submit(connection, request, lane, holder)
+
+    def _begin_on_loop(
+        self, connection: Connection, request: Request, lane: Lane, holder: bytes
+    ) -> None:
+        assert self._loop is not None
+        call = LoopCall(lambda: self._answer_on_loop(connection, request, lane, holder), self._hub)
+        call.begin(self._loop, lane.threads.submit)
+
+    def _answer_on_loop(
+        self, connection: Connection, request: Request, lane: Lane, holder: bytes
+    ) -> None:
+        """In a LoopCall: runs the application, and answers; or leaves that to a thread."""
+        self._on_loop += 1
+        try:
+            response, pipe = self._response_to(connection, request)
+        except WouldWait:
+            self._submit(connection, request, lane, holder)
+            return
+        finally:
+            self._on_loop -= 1
+        if pipe is not None:
+            log.error("%s %s answers in pieces: not on the loop", request.method, request.path)
+            connection.abort()
+        else:
+            self._respond(connection, request, response)
+
+    def _submit(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
         if not lane.has_room():
             connection.refuse_current(request, Refused.OVERLOADED)
         elif not lane.has_room_for(holder):
@@ -193,6 +243,8 @@ class Worker:
     async def serve(self, sockets: Sequence[socket.socket]) -> None:
         """Until SIGTERM, SIGINT or `stop`."""
         loop = self._loop = asyncio.get_running_loop()
+        self._hub = getcurrent()
+        at_end = None if self._at_begin is None else self._at_begin(loop)
         self._stopped = asyncio.Event()
         self.server = sockets[0].getsockname()[:2]
         _raise_file_limit()
@@ -208,6 +260,8 @@ class Worker:
                 loop.remove_reader(each.fileno())
             await self._end()
             sweeping.cancel()
+            if at_end is not None:
+                at_end()
             for lane in self.lanes:
                 lane.stop()
             for lane in self.lanes:
@@ -287,10 +341,6 @@ class Worker:
 
     # --- looking after connections ----------------------------------------------------------------
 
-    def on_drained(self, connection: Connection, sent: Callable[[], None]) -> None:
-        """Calls `sent` once the client has taken everything, or is gone."""
-        self._draining.append((connection, sent))
-
     async def _sweep(self) -> None:
         while True:
             try:
@@ -307,41 +357,11 @@ class Worker:
                 await asyncio.sleep(0)  # thousands may be late together, and others wait meanwhile
             if not connection.is_lost and now > connection.deadline:
                 connection.expire()
-        self._look_after_writes(now)
+        self.unsent.look(now)
         if self._on_progress is not None and not any(
             lane.stands_still(_STILL_SECONDS) for lane in self.lanes
         ):
             self._on_progress()
-
-    def _look_after_writes(self, now: float) -> None:
-        """Ends the connections of clients that take nothing, or whose answers are too many."""
-        waiting, total = {}, 0
-        for connection in list(self.admission.connections):
-            size = connection.transport.get_write_buffer_size()
-            if size == 0:
-                continue
-            before, since = self._taken.get(connection, (0, now))
-            if size != before:
-                since = now
-            elif now - since > self.limits.write_seconds:
-                connection.abort()
-                continue
-            waiting[connection] = (size, since)
-            total += size
-        self._taken = waiting
-        for connection, (size, _since) in sorted(waiting.items(), key=lambda each: each[1][1]):
-            if total <= self.limits.answers:
-                break
-            connection.abort()
-            total -= size
-        if self._draining:
-            still = []
-            for connection, sent in self._draining:
-                if connection.is_lost or not connection.transport.get_write_buffer_size():
-                    sent()
-                else:
-                    still.append((connection, sent))
-            self._draining = still
 
     async def _end(self) -> None:
         for connection in list(self.admission.connections):

@@ -1,0 +1,311 @@
+"""Statements of calls that run on an event loop: few connections, each statement sent behind the
+one before it without waiting (libpq's pipeline mode), answers given to their calls as they come.
+
+What is asked in one turn of the loop goes out together and is one implicit transaction: one that
+fails lets those behind it fail as aborted, and these are sent again. Statements that change
+anything must not come this way.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
+from psycopg import errors, pq
+
+from columns import raw_queries
+from columns.raw_queries import MOST_PREPARED, Parameter
+from eventloop.calls import LoopCall
+
+log = logging.getLogger(__name__)
+
+_CONNECTIONS = 2
+_PAUSE_SECONDS = 1.0  # after a connection that failed
+_WATCH_SECONDS = 1.0
+_MARGIN_SECONDS = 2.0
+_LONGEST_SECONDS = 60.0  # where statements have no time limit of the server's
+_SENT_AGAIN = 3
+_FLUSHED = 0
+
+_OK = pq.ExecStatus.TUPLES_OK
+_ABORTED = pq.ExecStatus.PIPELINE_ABORTED
+_SYNCED = pq.ExecStatus.PIPELINE_SYNC
+
+
+@dataclass(slots=True)
+class _Statement:
+    call: LoopCall
+    sql: str
+    types: list[int]
+    values: list[bytes]
+    times: int = 0
+    sent_at: float = 0.0
+
+
+@dataclass(slots=True)
+class _Preparation:
+    """Of the statement behind it."""
+
+    sql: str
+    failed: pq.abc.PGresult | None = None
+
+
+# What else has an answer: the end of a turn, and the closing of a prepared statement.
+_TURN, _CLOSING = object(), object()
+
+
+class Pipeline:
+    """One connection, in autocommit mode. Used on the loop alone; `raw` is nobody else's."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, raw: psycopg.Connection[Any]) -> None:
+        self.is_open = False
+        self.pending: deque[object] = deque()
+        self._loop = loop
+        self._raw = raw
+        self._pgconn = raw.pgconn
+        self._socket = raw.pgconn.socket
+        self._names = raw_queries.statements_of(raw)
+        self._result: pq.abc.PGresult | None = None
+        self._turn_ends = False
+        self._is_writing = False
+        self._is_watched = False
+        self._before: _Preparation | None = None
+
+    def begin(self) -> None:
+        """On the loop: reads from now on."""
+        self._pgconn.nonblocking = 1
+        self._pgconn.enter_pipeline_mode()
+        self.is_open = True
+        self._loop.add_reader(self._socket, self._on_readable)
+
+    def execute(self, call: LoopCall, sql: str, parameters: Sequence[Parameter]) -> Any:
+        """The statement's result, while the call waits. Raises psycopg's errors."""
+        types, values = raw_queries.encoded(parameters)
+        self._send(_Statement(call, sql, types, values))
+        return call.wait()
+
+    def close(self, error: psycopg.Error | None = None) -> None:
+        """Every statement that waits fails with the error."""
+        if self.is_open:
+            self._loop.remove_reader(self._socket)
+            if self._is_writing:
+                self._loop.remove_writer(self._socket)
+        self.is_open = False
+        self._raw.close()
+        waiting = [each for each in self.pending if isinstance(each, _Statement)]
+        self.pending.clear()
+        for each in waiting:
+            why = error or psycopg.OperationalError("the connection was closed")
+            self._loop.call_soon(each.call.resume, None, why)
+
+    def _send(self, statement: _Statement) -> None:
+        statement.times += 1
+        statement.sent_at = time.monotonic()
+        pgconn, pending = self._pgconn, self.pending
+        formats = [1] * len(statement.values)
+        try:
+            if self._names is None:
+                pgconn.send_query_params(
+                    statement.sql.encode(), statement.values, statement.types, formats, 1
+                )
+            else:
+                name = self._name_of(statement, self._names)
+                pgconn.send_query_prepared(name, statement.values, formats, 1)
+            pending.append(statement)
+        except psycopg.Error as error:
+            self._loop.call_soon(statement.call.resume, None, error)
+            self._loop.call_soon(self.close)
+            return
+        if not self._turn_ends:
+            self._turn_ends = True
+            self._loop.call_soon(self._end_turn)
+        if not self._is_watched:
+            self._is_watched = True
+            self._loop.call_later(_WATCH_SECONDS, self._watch)
+
+    def _name_of(self, statement: _Statement, names: dict[str, bytes]) -> bytes:
+        sql = statement.sql
+        name = names.pop(sql, None)
+        if name is None:
+            if len(names) >= MOST_PREPARED:
+                self._pgconn.send_close_prepared(names.pop(next(iter(names))))
+                self.pending.append(_CLOSING)
+            name = raw_queries.new_name()
+            self._pgconn.send_prepare(name, sql.encode(), statement.types)
+            self.pending.append(_Preparation(sql))
+        names[sql] = name  # the last, for the first is the one that goes
+        return name
+
+    def _end_turn(self) -> None:
+        self._turn_ends = False
+        if not self.is_open:
+            return
+        try:
+            self._pgconn.pipeline_sync()
+            self.pending.append(_TURN)
+        except psycopg.Error as error:
+            self.close(psycopg.OperationalError(str(error)))
+            return
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            is_sent = self._pgconn.flush() == _FLUSHED
+        except psycopg.Error as error:
+            self.close(psycopg.OperationalError(str(error)))
+            return
+        if not is_sent and not self._is_writing:
+            self._is_writing = True
+            self._loop.add_writer(self._socket, self._flush)
+        elif is_sent and self._is_writing:
+            self._is_writing = False
+            self._loop.remove_writer(self._socket)
+
+    def _on_readable(self) -> None:
+        pgconn = self._pgconn
+        try:
+            pgconn.consume_input()
+            while self.is_open and not pgconn.is_busy():
+                result = pgconn.get_result()
+                if result is None:
+                    if self._result is None:
+                        break
+                    found, self._result = self._result, None
+                    self._take(self.pending.popleft(), found)
+                elif result.status == _SYNCED:
+                    self.pending.popleft()
+                elif self._result is None:
+                    self._result = result
+        except (psycopg.Error, IndexError) as error:
+            self.close(psycopg.OperationalError(str(error)))
+            return
+        if pgconn.status == pq.ConnStatus.BAD:
+            self.close(psycopg.OperationalError("the server closed the connection"))
+
+    def _take(self, item: object, result: pq.abc.PGresult) -> None:
+        before, self._before = self._before, None
+        if isinstance(item, _Preparation):
+            self._before = item
+            if result.status != pq.ExecStatus.COMMAND_OK:
+                item.failed = result
+                self._forget(item.sql)
+        elif isinstance(item, _Statement):
+            self._answer(item, result, None if before is None else before.failed)
+
+    def _answer(
+        self, statement: _Statement, result: pq.abc.PGresult, unprepared: pq.abc.PGresult | None
+    ) -> None:
+        if result.status == _OK:
+            self._resume(statement, result, None)
+            return
+        if unprepared is not None and unprepared.status != _ABORTED:
+            result = unprepared
+        is_unknown = result.error_field(pq.DiagnosticField.SQLSTATE) == raw_queries.NOT_PREPARED
+        if is_unknown:
+            self._forget(statement.sql)
+        # In each turn the first that fails has its error, so that all of them end.
+        if result.status == _ABORTED or (is_unknown and statement.times < _SENT_AGAIN):
+            self._send(statement)
+        else:
+            self._resume(statement, None, errors.error_from_result(result))
+
+    def _forget(self, sql: str) -> None:
+        if self._names is not None:
+            self._names.pop(sql, None)
+
+    def _resume(self, statement: _Statement, result: Any, error: psycopg.Error | None) -> None:
+        try:
+            statement.call.resume(result, error)
+        except Exception:
+            log.exception("a call failed behind its query")
+
+    def _watch(self) -> None:
+        """A server that says nothing beyond its own time limit hangs."""
+        self._is_watched = False
+        oldest = next((each for each in self.pending if isinstance(each, _Statement)), None)
+        if oldest is None or not self.is_open:
+            return
+        limit = settings.STATEMENT_TIMEOUT_MS / 1_000 or _LONGEST_SECONDS
+        if time.monotonic() - oldest.sent_at > limit + _MARGIN_SECONDS:
+            self.close(psycopg.OperationalError("the server does not answer"))
+            return
+        self._is_watched = True
+        self._loop.call_later(_WATCH_SECONDS, self._watch)
+
+
+class LoopQueries:
+    """The pipelines of one loop. Until they are connected, and while they cannot be, statements
+    run on the connections of threads.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = _CONNECTIONS) -> None:
+        self._loop = loop
+        self._most = connections
+        self._pipelines: list[Pipeline] = []
+        self._is_connecting = False
+        self._not_before = 0.0
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def execute(self, call: LoopCall, sql: str, parameters: Sequence[Parameter]) -> Any:
+        """The statement's result, while the call waits. Raises psycopg's errors."""
+        open_ones = [each for each in self._pipelines if each.is_open]
+        if len(open_ones) < self._most:
+            self._connect()
+        if not open_ones:
+            return call.in_thread(lambda: _in_thread(sql, parameters))
+        return min(open_ones, key=lambda each: len(each.pending)).execute(call, sql, parameters)
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+        for each in self._pipelines:
+            each.close()
+
+    def _connect(self) -> None:
+        if self._is_connecting or self._is_closed or time.monotonic() < self._not_before:
+            return
+        self._is_connecting = True
+        made = self._loop.run_in_executor(None, self._connected)
+        made.add_done_callback(self._take)
+
+    def _connected(self) -> Pipeline:
+        """In a thread. Django makes the connection, with its settings."""
+        wrapper = connections.create_connection(DEFAULT_DB_ALIAS)
+        wrapper.connect()
+        pipeline = Pipeline(self._loop, wrapper.connection)
+        with self._lock:
+            if self._is_closed:
+                wrapper.connection.close()
+            else:
+                self._pipelines.append(pipeline)
+        return pipeline
+
+    def _take(self, made: "asyncio.Future[Pipeline]") -> None:
+        self._is_connecting = False
+        try:
+            pipeline = made.result()
+        except Exception as error:
+            # The statements that threads run meanwhile say what is wrong.
+            log.debug("no connection for the event loop: %s", error)
+            self._not_before = time.monotonic() + _PAUSE_SECONDS
+            return
+        with self._lock:
+            self._pipelines = [p for p in self._pipelines if p.is_open or p is pipeline]
+            if not self._is_closed:
+                pipeline.begin()
+
+
+def _in_thread(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
+    raw_queries.close_lost_connection()
+    try:
+        return raw_queries.execute(sql, parameters)
+    finally:
+        close_old_connections()

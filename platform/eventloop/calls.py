@@ -1,0 +1,81 @@
+"""Synchronous code on an event loop: where it would wait it steps aside, and the loop goes on.
+
+Each call is a greenlet. A query or a command that knows of this sends what it has to and suspends
+its call until the answer is there; anything else that would block raises WouldWait, and the call
+begins again in a thread. So what is answered from memory changes no thread at all, and what waits
+for the database once is woken by the loop instead of by another thread.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+# Runs a job in a thread that may block.
+Submit = Callable[[Callable[[], None]], None]
+
+
+class WouldWait(BaseException):
+    """The call cannot go on where it runs: it is begun again in a thread."""
+
+
+class LoopCall(greenlet):
+    """One call on the event loop. Made and resumed in the loop's own greenlet."""
+
+    loop: asyncio.AbstractEventLoop
+    submit: Submit
+
+    def begin(self, loop: asyncio.AbstractEventLoop, submit: Submit) -> None:
+        """Runs it until it ends or waits for the first time."""
+        self.loop = loop
+        self.submit = submit
+        self.switch()
+
+    def wait(self) -> Any:
+        """Suspends the call until `resume`: gives its value, or raises its error."""
+        parent = self.parent
+        assert parent is not None
+        return parent.switch()
+
+    def resume(self, value: Any, error: BaseException | None = None) -> None:
+        """Goes on with the call, in the loop's own greenlet."""
+        if self.dead:
+            return
+        if error is None:
+            self.switch(value)
+        else:
+            self.throw(error)
+
+    def in_thread(self, function: Callable[[], T]) -> T:
+        """What the function gives or raises in a thread, while the call waits."""
+
+        def job() -> None:
+            value, failure = None, None
+            try:
+                value = function()
+            except BaseException as error:  # it belongs to the call, not to the thread
+                failure = error
+            try:
+                self.loop.call_soon_threadsafe(self.resume, value, failure)
+            except RuntimeError:
+                log.debug("a call's loop ended before its answer came")
+
+        self.submit(job)
+        return self.wait()  # type: ignore[no-any-return]
+
+
+def current_call() -> LoopCall | None:
+    """The call that runs on an event loop here; None in any other code."""
+    found = getcurrent()
+    return found if type(found) is LoopCall else None
+
+
+def require_thread() -> None:
+    """To be called before anything that blocks. Raises WouldWait in a call on an event loop."""
+    if type(getcurrent()) is LoopCall:
+        raise WouldWait

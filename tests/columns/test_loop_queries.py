@@ -1,0 +1,229 @@
+"""Statements of calls on an event loop, against a real server that fails, forgets and goes away."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+import uvloop
+from django.db import connection, connections
+from greenlet import getcurrent
+
+from columns import raw_queries
+from columns.loop_queries import LoopQueries
+from columns.raw_queries import fetch_all, fetch_one
+from eventloop.calls import LoopCall, WouldWait, current_call, require_thread
+from webserver.threads import Threads
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Loop:
+    """An event loop in a thread, and calls on it."""
+
+    def __init__(self) -> None:
+        self.threads = Threads(4, connections.close_all)
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()), daemon=True)
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end = asyncio.Event()
+        self._hub = getcurrent()
+        self.queries = LoopQueries(self._loop)
+        raw_queries.on_loop = self.queries.execute
+        self._ready.set()
+        await self._end.wait()
+        raw_queries.on_loop = None
+        self.queries.close()
+
+    def run(self, *functions: Callable[[], Any]) -> list[Any]:
+        """What each gives or raises; all are begun in one turn of the loop."""
+        results: list[Any] = [None] * len(functions)
+        left = threading.Semaphore(0)
+
+        def begin() -> None:
+            for number, function in enumerate(functions):
+
+                def body(number: int = number, function: Callable[[], Any] = function) -> None:
+                    try:
+                        results[number] = function()
+                    except BaseException as error:
+                        results[number] = error
+                    left.release()
+
+                LoopCall(body, self._hub).begin(self._loop, self.threads.submit)
+
+        self._loop.call_soon_threadsafe(begin)
+        for _ in functions:
+            assert left.acquire(timeout=60)
+        return results
+
+    def connected(self) -> None:
+        """Until statements go by the loop's own connections."""
+        for _ in range(600):
+            self.run(lambda: fetch_one("SELECT 1"))
+            if any(each.is_open for each in self.queries._pipelines):
+                return
+            threading.Event().wait(0.02)
+        raise AssertionError("no connection of the loop's own")
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(30)
+        self.threads.stop()
+        self.threads.join(30)
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    loop.connected()
+    try:
+        yield loop
+    finally:
+        loop.stop()
+
+
+def test_calls_are_answered_each_with_its_own(loop):
+    def doubled(number: int) -> Callable[[], Any]:
+        return lambda: [fetch_one("SELECT $1 * 2", number), fetch_one("SELECT $1 + 1", number)]
+
+    found = loop.run(*(doubled(number) for number in range(500)))
+    assert found == [[(2 * number,), (number + 1,)] for number in range(500)]
+
+
+def test_all_kinds_of_parameters_and_columns(loop):
+    sql = "SELECT $1, $2, $3 = ARRAY['\\x01'::bytea], $4, NULL::bigint, 'ß'::text, ARRAY[1, 2]"
+    values = (7, b"\0\xff", [b"\x01"], True)
+
+    def read() -> Any:
+        return fetch_one(sql.replace("$4", "true"), *values[:3])
+
+    assert loop.run(read) == [read()] == [(7, b"\0\xff", True, True, None, "ß", [1, 2])]
+
+
+def test_one_that_fails_lets_those_beside_it_be(loop):
+    def fails() -> Any:
+        return fetch_one("SELECT 1 / $1", 0)
+
+    def unknown() -> Any:
+        return fetch_one("SELECT * FROM no_such_table")
+
+    def right() -> Any:
+        return fetch_one("SELECT 10 / $1", 5)
+
+    for _ in range(3):
+        found = loop.run(right, fails, right, unknown, fails, right)
+        assert [found[0], found[2], found[5]] == [(2,)] * 3
+        assert isinstance(found[1], psycopg.errors.DivisionByZero)
+        assert isinstance(found[3], psycopg.errors.UndefinedTable)
+        assert isinstance(found[4], psycopg.errors.DivisionByZero)
+
+
+def test_a_call_goes_on_behind_its_error(loop):
+    def call() -> Any:
+        with contextlib.suppress(psycopg.errors.DivisionByZero):
+            fetch_one("SELECT 1 / $1", 0)
+        return fetch_one("SELECT 1 / $1", 1)
+
+    assert loop.run(call, call) == [(1,), (1,)]
+
+
+def test_statements_that_the_server_forgot_are_prepared_again(loop):
+    def read() -> Any:
+        return fetch_all("SELECT n FROM generate_series(1, $1) AS n", 3)
+
+    assert loop.run(read) == [[(1,), (2,), (3,)]]
+    for _ in range(2):
+        loop.run(*[_forgets] * 2)  # two, so that both connections forget
+        assert loop.run(read, read, read) == [[(1,), (2,), (3,)]] * 3
+
+
+def _forgets() -> Any:
+    # DEALLOCATE gives no rows, which is no answer to a query, and is done all the same.
+    with contextlib.suppress(psycopg.Error):
+        fetch_all("DEALLOCATE ALL")
+
+
+def test_more_texts_than_are_kept_prepared(loop):
+    found = loop.run(
+        *((lambda n=n: fetch_one(f"SELECT $1 + {n}", 1)) for n in range(200)),
+    )
+    assert found == [(n + 1,) for n in range(200)]
+    names = loop.queries._pipelines[0]._names
+    assert names is not None
+    assert len(names) <= raw_queries.MOST_PREPARED
+
+
+def test_a_lost_connection_fails_what_waits_and_is_made_anew(loop):
+    def pid() -> Any:
+        return fetch_one("SELECT pg_backend_pid()::bigint")
+
+    def sleeps() -> Any:
+        return fetch_one("SELECT pg_sleep(60)::text, $1", 1)
+
+    before = {row[0] for row in loop.run(*[pid] * 4)}
+    waiting = threading.Thread(target=lambda: results.extend(loop.run(sleeps)))
+    results: list[Any] = []
+    waiting.start()
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
+        for _ in range(600):
+            active = other.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'"
+                " AND state = 'active' AND pid <> pg_backend_pid()"
+            ).fetchone()
+            if active is not None and active[0]:
+                break
+        other.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM unnest(%s::int[]) AS pid", [list(before)]
+        )
+    waiting.join(60)
+    assert isinstance(results[0], psycopg.OperationalError)
+    loop.connected()
+    after = {row[0] for row in loop.run(*[pid] * 4)}
+    assert after.isdisjoint(before)
+
+
+def test_a_statement_that_takes_too_long_ends_by_the_servers_own_limit(loop):
+    def limited() -> Any:
+        return fetch_one("SELECT set_config('statement_timeout', '50', false)")
+
+    def sleeps() -> Any:
+        return fetch_one("SELECT pg_sleep(30)::text")
+
+    loop.run(*[limited] * 2)
+    (found,) = loop.run(sleeps)
+    assert isinstance(found, psycopg.errors.QueryCanceled)
+
+
+def test_what_would_block_is_begun_again_elsewhere(loop):
+    found = loop.run(require_thread, lambda: raw_queries.raw_connection())
+    assert [type(each) for each in found] == [WouldWait, WouldWait]
+    require_thread()
+    assert current_call() is None
+
+
+def test_a_thread_answers_a_call_that_waits(loop):
+    def fails() -> None:
+        raise KeyError("in the thread")
+
+    def call() -> Any:
+        found = current_call()
+        assert found is not None
+        return found.in_thread(lambda: (threading.current_thread().name, current_call()))
+
+    def failing_call() -> Any:
+        found = current_call()
+        assert found is not None
+        return found.in_thread(fails)
+
+    (name, inner), error = loop.run(call, failing_call)
+    assert name.startswith("web-")
+    assert inner is None
+    assert isinstance(error, KeyError)
