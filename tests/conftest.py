@@ -158,6 +158,8 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
     request.getfixturevalue("transactional_db")
     from django.db import connection
 
+    from columns import generations
+
     with connection.cursor() as cursor:
         cursor.execute("SELECT EXISTS (SELECT FROM historical_block)")
         if cursor.fetchone()[0]:
@@ -165,6 +167,7 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
                 "TRUNCATE historical_block, historical_transaction, historical_addressentries,"
                 " historical_blocktally"
             )
+            generations.move_all()
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from chain.blocks import SlotRecord
 from chain.units import I64_MAX, Slot
 from historical import bodies, segments
 from historical.errors import BadBlock, BlockConflict
+from historical.remembering import CHANGES
 from historical.store import blocks as block_store
 from historical.store import writing
 from historical.store.tallies import Tallies
@@ -55,6 +56,8 @@ def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
         result.last_slot = max(record.slot, result.last_slot or record.slot)
     batch.write()
     tallies.write()
+    if result.recorded:
+        CHANGES.moves()
     return result
 
 

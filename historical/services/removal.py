@@ -5,6 +5,7 @@ from collections import defaultdict
 from django.db import transaction
 
 from historical import segments
+from historical.remembering import CHANGES, REMOVALS
 from historical.segments import SEGMENT_SLOTS, segment_of
 from historical.store import removal as store
 from historical.store import writing
@@ -20,6 +21,9 @@ def remove_blocks(first: int, last: int) -> int:
     for segment in sorted({segment_of(slot) for slot in slots}):
         _remove_entries(segment, slots)
     tallies_of(removed, count=-1).write()
+    if removed:
+        CHANGES.moves()
+        REMOVALS.moves()
     return len(removed)
 
 

@@ -10,7 +10,7 @@ from historical.errors import TooManySignatures
 from historical.results import SignatureStatus
 from historical.services.blocks import require_version
 from historical.services.bounds import why_no_block
-from historical.services.recent_texts import recent_texts
+from historical.services.recent_texts import recent_answers, recent_texts
 from historical.store import transactions as store
 from historical.store.transactions import TransactionRow
 from jsonrpc.wire import Encoded
@@ -33,7 +33,13 @@ def transaction(
     row = store.transaction(bytes(signature))
     if row is None:
         return None
-    return entry(row, encoding=encoding, max_version=max_version, wanted=wanted)
+    # All that the text depends on. A refusal is raised each time anew.
+    known = (row.slot, row.blockhash, row.position, encoding, max_version, wanted)
+    text = recent_answers.get(
+        known,
+        lambda: bytes(entry(row, encoding=encoding, max_version=max_version, wanted=wanted)),
+    )
+    return Encoded(text)
 
 
 def entry(

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from chain.units import I64_MAX
 from columns.raw_queries import fetch_all, fetch_one
+from columns.remembered import Remembered
+from historical.remembering import CHANGES, REMOVALS
 
 
 class BlockRow(NamedTuple):
@@ -23,7 +25,23 @@ class BlockRow(NamedTuple):
     rewards: bytes | None
 
 
+# Rewards, at an epoch's first blocks, are megabytes.
+_LONGEST_REWARDS = 4_096
+_blocks: Remembered[int, BlockRow] = Remembered(REMOVALS, 2_000)
+_bounds: Remembered[None, tuple[int, int]] = Remembered(CHANGES, 1)
+
+
 def block(slot: int) -> BlockRow | None:
+    number = _blocks.now()
+    found = None if number is None else _blocks.find(slot)
+    if found is None:
+        found = _block(slot)
+        if found is not None and len(found.rewards or b"") <= _LONGEST_REWARDS:
+            _blocks.keep(slot, found, number)
+    return found
+
+
+def _block(slot: int) -> BlockRow | None:
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
         " transaction_count, newest_version, form, reward_partitions, rewards"
@@ -53,6 +71,10 @@ def body(slot: int) -> tuple[bytes, list[int]] | None:
 
 def bounds() -> tuple[int, int] | None:
     """The lowest and the highest stored slot; None when there is none."""
+    return _bounds.get(None, _read_bounds)
+
+
+def _read_bounds() -> tuple[int, int] | None:
     row = fetch_one(
         "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1),"
         " (SELECT slot FROM historical_block ORDER BY slot DESC LIMIT 1)"

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from columns.raw_queries import fetch_all, fetch_one
+from columns.remembered import Remembered
+from historical.remembering import REMOVALS
 
 _LOOKED_UP_AT_ONCE = 1_000
 
@@ -40,7 +42,16 @@ _SELECT = (
 )
 
 
+# Some 500 bytes each.
+_remembered: Remembered[bytes, TransactionRow] = Remembered(REMOVALS, 50_000)
+_statuses: Remembered[bytes, tuple[int, str | None]] = Remembered(REMOVALS, 20_000)
+
+
 def transaction(signature: bytes) -> TransactionRow | None:
+    return _remembered.get(signature, lambda: _transaction(signature))
+
+
+def _transaction(signature: bytes) -> TransactionRow | None:
     row = fetch_one(_SELECT + " WHERE t.signature = $1 LIMIT 1", signature)
     return None if row is None else TransactionRow(*row)
 
@@ -99,13 +110,24 @@ def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
 
 def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     """Signature → (slot, err as JSON or None), for those that the ledger holds."""
-    if not signatures:
-        return {}  # an empty list has no type that PostgreSQL could compare
+    number = _statuses.now()
+    found: dict[bytes, tuple[int, str | None]] = {}
+    if number is not None:
+        for each in signatures:
+            status = _statuses.find(each)
+            if status is not None:
+                found[each] = status
+    missing = [each for each in signatures if each not in found]
+    if not missing:
+        return found  # an empty list has no type that PostgreSQL could compare
     rows = fetch_all(
         "SELECT signature, slot, err FROM historical_transaction WHERE signature = ANY($1)",
-        signatures,
+        missing,
     )
-    return {signature: (slot, err) for signature, slot, err in rows}
+    for signature, slot, err in rows:
+        found[signature] = (slot, err)
+        _statuses.keep(signature, (slot, err), number)
+    return found
 
 
 def listed(places: list[tuple[int, int]]) -> list[ListedRow]:

@@ -10,13 +10,13 @@ from redis.retry import Retry
 from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
+from config.databases import database_of, shared_memory
 from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
 from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
 from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
 from config.web_limits import *  # noqa: F403  (every one of them is a setting)
-from embedded.addresses import database_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -240,27 +240,13 @@ if 0 < STATEMENT_TIMEOUT_MS <= LOCK_TIMEOUT_MS:
         f" ({STATEMENT_TIMEOUT_MS})"
     )
 
-_database = database_settings(DATABASE_URL)
-_database["OPTIONS"] = {
-    "application_name": "tidemark",
-    "connect_timeout": "5",
-    **_database["OPTIONS"],
-    "options": " ".join(
-        [
-            f"-c statement_timeout={STATEMENT_TIMEOUT_MS}",
-            f"-c lock_timeout={LOCK_TIMEOUT_MS}",
-            _database["OPTIONS"].get("options", ""),
-        ]
-    ).strip(),
+DATABASES = {
+    "default": database_of(DATABASE_URL, statement_ms=STATEMENT_TIMEOUT_MS, lock_ms=LOCK_TIMEOUT_MS)
 }
-# A new connection costs 2.3 ms, a query 0.1: each thread keeps its own for ten minutes. A health
-# check would put a round trip before every request; gateway.wsgi looks at the socket instead.
-_database["CONN_MAX_AGE"] = 600
-_database["CONN_HEALTH_CHECKS"] = False
-# A cursor of the server outlives its transaction only in one session, and behind a pooler the next
-# statement may meet another one.
-_database["DISABLE_SERVER_SIDE_CURSORS"] = True
-DATABASES = {"default": _database}
+# Where all processes that write to the database share memory, so that reads are answered from it
+# and never stale: a folder of this machine. The embedded PostgreSQL cannot be reached from another;
+# for any other name one only where no other machine runs a process of Tidemark on that database.
+SHARED_MEMORY_DIR = shared_memory(env.text("SHARED_MEMORY_DIR", ""), DATABASE_URL, RUN_DIR)
 
 # --- Redis ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,31 @@
+"""The backend's connection (Django looks for `DatabaseWrapper` here)."""
+
+from typing import Any
+
+from django.db.backends.postgresql import base
+
+from columns.generations import Change, Generation
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A transaction's commit is announced to what it changes (columns.generations)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.changed: set[Generation] = set()
+
+    def _commit(self) -> None:
+        changed, self.changed = self.changed, set()
+        if not changed:
+            super()._commit()  # type: ignore[misc]
+            return
+        with Change(changed):
+            super()._commit()  # type: ignore[misc]  # django-stubs lack it
+
+    def _rollback(self) -> None:
+        self.changed.clear()
+        super()._rollback()  # type: ignore[misc]
+
+    def _close(self) -> None:
+        self.changed.clear()
+        super()._close()  # type: ignore[misc]

@@ -1,0 +1,182 @@
+"""Point reads run on the event loop of the whole service: the same answers, limits and refusals."""
+
+import io
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from eventloop.calls import LoopCall
+from tests.upstream import sample_blocks as sample
+from tests.web_server import service_worker, serving
+from tests.webserver.client import Client, post
+
+pytestmark = pytest.mark.django_db(transaction=True)
+_JSON = "Content-Type: application/json"
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Where calls were begun: `loop` for each on the loop, `thread` for each in a thread."""
+    from webserver.worker import Worker
+
+    found: list[str] = []
+    on_loop, submit = LoopCall.begin, Worker._submit
+
+    def begin(self: Any, *args: Any) -> None:
+        found.append("loop")
+        on_loop(self, *args)
+
+    def in_thread(self: Any, *args: Any) -> None:
+        found.append("thread")
+        submit(self, *args)
+
+    monkeypatch.setattr(LoopCall, "begin", begin)
+    monkeypatch.setattr(Worker, "_submit", in_thread)
+    return found
+
+
+@pytest.fixture
+def port(tmp_path: Any) -> Iterator[int]:
+    path = tmp_path / f"block-{sample.SLOT}.json"
+    path.write_bytes(sample.json_file())
+    call_command("import_blocks", str(path), "--genesis", "mainnet", stdout=io.StringIO())
+    with serving(service_worker()) as found:
+        yield found
+
+
+@pytest.fixture
+def call(port: int, api_key: str) -> Callable[..., Any]:
+    """`call("getSlot")`: the answer's object."""
+
+    def ask(method: str, *params: Any, key: str | None = api_key, path: str = "/historical") -> Any:
+        body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+        headers = [_JSON] if key is None else [_JSON, f"Authorization: {key}"]
+        with Client(port) as client:
+            reply = client.send(post(path, json.dumps(body).encode(), *headers)).reply()
+        return reply.status, json.loads(reply.body)
+
+    return ask
+
+
+def test_reads_are_answered_on_the_loop_as_in_a_thread(call, rpc, begun):
+    block = rpc("/historical", "getBlock", sample.SLOT, {"transactionDetails": "signatures"})
+    signature = block["result"]["signatures"][0]
+    versions = {"maxSupportedTransactionVersion": 0}
+    calls: list[tuple[Any, ...]] = [
+        ("getSlot",),
+        ("getSlot", {"minContextSlot": 2**40}),
+        ("getFirstAvailableBlock",),
+        ("getBlockTime", sample.SLOT),
+        ("getBlockTime", sample.SLOT + 1),
+        ("getBlockTime", 2**70),
+        ("getTransaction", signature, {**versions, "encoding": "base64"}),
+        ("getTransaction", signature, {**versions, "encoding": "jsonParsed"}),
+        ("getTransaction", signature[::-1]),
+        ("getTransaction", "no signature"),
+        ("getSignatureStatuses", [signature]),
+    ]
+    call("getSlot")  # the key is read from its table, which takes a thread
+    begun.clear()
+    for each in calls:
+        status, answer = call(*each)
+        assert status == 200
+        expected = rpc("/historical", *each)
+        del answer["id"], expected["id"]
+        assert answer == expected
+    assert begun == ["loop"] * len(calls)
+
+
+def test_a_key_that_is_not_known_yet_is_read_in_a_thread(call, begun):
+    assert call("getSlot")[1]["result"] == sample.SLOT
+    assert begun == ["loop", "thread"]
+    begun.clear()
+    assert call("getSlot")[1]["result"] == sample.SLOT
+    assert begun == ["loop"]
+    status, answer = call("getSlot", key="tmk_no_such_key")
+    assert (status, answer["error"]["data"]["reason"]) == (401, "key_malformed")
+
+
+def test_other_methods_are_left_to_threads_whatever_their_body_says(call, begun):
+    call("getSlot")
+    begun.clear()
+    status, answer = call("getBlocks", "getSlot", path="/historical")
+    assert (status, answer["error"]["code"]) == (200, -32602)
+    assert begun == ["loop", "thread"]
+    begun.clear()
+    assert call("getBlocks", sample.SLOT, sample.SLOT)[1]["result"] == [sample.SLOT]
+    assert begun == ["thread"]
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_a_limit_is_exact_however_its_calls_are_answered(port, call, tier, keyed, begun):
+    from access.models import ApiKey, Customer
+    from access.services.keys import issue_key
+
+    limits = {"requests_per_second": 0.001, "requests_burst": 40}
+    key = None
+    if keyed:
+        limited = tier("limited", 40, **limits)
+        key = issue_key(Customer.objects.create(name="limited"), tier=limited, name="k").secret
+        assert ApiKey.objects.count() >= 1
+    else:
+        tier("anonymous", 0, **limits)
+    statuses: list[int] = []
+
+    def ask() -> None:
+        for number in range(15):
+            method = ("getSlot", "getBlocks")[number % 3 == 0]
+            params = () if method == "getSlot" else (sample.SLOT, sample.SLOT)
+            statuses.append(call(method, *params, key=key)[0])
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for each in askers:
+        each.start()
+    for each in askers:
+        each.join()
+    assert sorted(statuses) == [200] * 40 + [429] * 20
+
+
+def test_a_removed_block_is_gone_with_the_commit(call):
+    from historical.services.removal import remove_blocks
+
+    assert call("getSlot")[1]["result"] == sample.SLOT
+    assert call("getBlockTime", sample.SLOT)[1]["result"] is not None
+    remove_blocks(0, 2**40)
+    assert call("getSlot")[1]["error"]["data"]["reason"] == "ledger_empty"
+    assert "error" in call("getBlockTime", sample.SLOT)[1]
+
+
+def test_a_restarted_database_fails_no_call_that_comes_later(call):
+    assert call("getSlot")[1]["result"] == sample.SLOT
+    call("getBlockTime", sample.SLOT + 1)
+    connection.close()
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    for _ in range(5):
+        assert call("getBlockTime", sample.SLOT + 1)[1]["error"]["data"]["reason"] != "outage"
+        assert call("getSlot")[1]["result"] == sample.SLOT
+
+
+def test_requests_sent_at_once_are_answered_in_their_order(port, api_key):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "getSlot"}).encode()
+    with Client(port) as client:
+        for number in range(1, 60):
+            method = ("getSlot", "getBlockTime", "getBlocks")[number % 3]
+            params = {"getSlot": [], "getBlockTime": [sample.SLOT + number]}.get(
+                method, [sample.SLOT, sample.SLOT]
+            )
+            body = json.dumps(
+                {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            ).encode()
+            client.send(post("/historical", body, _JSON, f"Authorization: {api_key}"))
+        for number in range(1, 60):
+            assert json.loads(client.reply().body)["id"] == number
