@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 
 from django.conf import settings
+from django.core.signals import setting_changed
 from django.db import OperationalError, connection, transaction
 
 from columns import raw_queries
@@ -38,6 +39,9 @@ _STUCK_SECONDS = 2.0
 # However often nothing has moved, what is remembered is read anew after this: changes made by hand
 # in SQL arrive.
 LONGEST_SECONDS = 60.0
+
+_UNKNOWN = object()
+_found: object = _UNKNOWN
 
 
 class Generation:
@@ -195,9 +199,20 @@ def _numbers() -> memoryview | None:
 
 
 def _shared() -> tuple[Path, memoryview] | None:
-    folder = settings.SHARED_MEMORY_DIR
-    # Tests give the database another name while they run.
-    return None if folder is None else _mapped(folder, settings.DATABASES["default"]["NAME"])
+    global _found
+    if _found is _UNKNOWN:
+        folder = settings.SHARED_MEMORY_DIR
+        _found = folder and _mapped(folder, settings.DATABASES["default"]["NAME"])
+    return _found  # type: ignore[return-value]
+
+
+def forget(**_signal: object) -> None:
+    """Looks for the memory anew: a setting has changed, which happens in tests."""
+    global _found
+    _found = _UNKNOWN
+
+
+setting_changed.connect(forget)
 
 
 @cache

@@ -43,7 +43,7 @@ def worker(
         limits=limits(workers),
         refuse=edge.refuse,
         at_once=edge.at_once(application),
-        runs_on_loop=edge.runs_on_loop,
+        runs_on_loop=lanes.helping,
         at_begin=edge.begin_on_loop,
         on_progress=progress,
         load=load,

@@ -126,14 +126,6 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
     return answer
 
 
-def runs_on_loop(request: Request) -> bool:
-    """Whether the body seems to be a single call of a point read; the endpoint looks again."""
-    body = request.body
-    if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
-        return False
-    return _point_reads().search(body) is not None
-
-
 def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
     """Makes the loop's thread fit for calls: queries go to connections of the loop, and nothing
     else connects. Gives what ends that.
@@ -181,6 +173,15 @@ class Lanes:
             at_end=close,
         )
         self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
+
+    def helping(self, request: Request) -> Lane | None:
+        """The threads that help the event loop, where the body seems to be a single call of a point
+        read; the endpoint looks again.
+        """
+        body = request.body
+        if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
+            return None
+        return None if _point_reads().search(body) is None else self.quick
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and who is asking, by key or address."""

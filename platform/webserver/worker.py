@@ -36,8 +36,9 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 # The threads that answer a request, and for whom.
 LaneOf = Callable[[Request, str], tuple[Lane, bytes]]
 AtOnce = Callable[[Request], Response | None]
-# Whether the application runs on the loop for a request, and steps aside where it would wait.
-RunsOnLoop = Callable[[Request], bool]
+# The threads that help where the application runs on the loop for a request and would block; None
+# where a thread runs it from the beginning.
+RunsOnLoop = Callable[[Request], Lane | None]
 
 _SWEEP_SECONDS = 0.5
 # A process whose threads have stood still for so long makes no progress.
@@ -54,8 +55,8 @@ def _nothing_at_once(_request: Request) -> Response | None:
     return None
 
 
-def _never_on_loop(_request: Request) -> bool:
-    return False
+def _never_on_loop(_request: Request) -> Lane | None:
+    return None
 
 
 class Worker:
@@ -110,37 +111,34 @@ class Worker:
             if response is not None:
                 connection.respond(request, response)
                 return
+            helping = self._runs_on_loop(request) if self._on_loop < _MOST_ON_LOOP else None
+            if helping is not None:
+                self._begin_on_loop(connection, request, helping)
+                return
             lane, holder = self.lane_of(request, connection.peer[0])
         except Exception:
             log.exception("a request could not be taken")
             connection.abort()
             return
+        self._submit(connection, request, lane, holder)
+
+    def _begin_on_loop(self, connection: Connection, request: Request, lane: Lane) -> None:
+        loop = self._loop
+        assert loop is not None
         self.lanes.add(lane)
-        if self._on_loop < _MOST_ON_LOOP and self._runs_on_loop(request):
-            if getcurrent() is self._hub:
-                self._begin_on_loop(connection, request, lane, holder)
-            else:
-                assert self._loop is not None
-                self._loop.call_soon(self._begin_on_loop, connection, request, lane, holder)
+        call = LoopCall(lambda: self._answer_on_loop(connection, request, lane), self._hub)
+        if getcurrent() is self._hub:
+            call.begin(loop, lane.threads.submit)
         else:
-            self._submit(connection, request, lane, holder)
+            loop.call_soon(call.begin, loop, lane.threads.submit)
 
-    def _begin_on_loop(
-        self, connection: Connection, request: Request, lane: Lane, holder: bytes
-    ) -> None:
-        assert self._loop is not None
-        call = LoopCall(lambda: self._answer_on_loop(connection, request, lane, holder), self._hub)
-        call.begin(self._loop, lane.threads.submit)
-
-    def _answer_on_loop(
-        self, connection: Connection, request: Request, lane: Lane, holder: bytes
-    ) -> None:
+    def _answer_on_loop(self, connection: Connection, request: Request, lane: Lane) -> None:
         """In a LoopCall: runs the application, and answers; or leaves that to a thread."""
         self._on_loop += 1
         try:
             response, pipe = self._response_to(connection, request)
         except WouldWait:
-            self._submit(connection, request, lane, holder)
+            self._submit(connection, request, lane, b"")
             return
         finally:
             self._on_loop -= 1
@@ -151,6 +149,7 @@ class Worker:
             self._respond(connection, request, response)
 
     def _submit(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
+        self.lanes.add(lane)
         if not lane.has_room():
             connection.refuse_current(request, Refused.OVERLOADED)
         elif not lane.has_room_for(holder):

@@ -167,6 +167,7 @@ def _count(folder: str, database: str, times: int) -> None:
 
     settings.SHARED_MEMORY_DIR = Path(folder)
     settings.DATABASES["default"]["NAME"] = database
+    generations.forget()
     for _ in range(times):
         with Change([THINGS]):
             pass
