@@ -11,12 +11,13 @@ import ssl
 import struct
 import threading
 import time
+from collections.abc import Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.conf import settings
 
 from access.redis_client import TIMEOUT_SECONDS
-from eventloop.calls import current_call
+from eventloop.calls import LoopCall, current_call
 
 # After a failure nobody waits for Redis again before this has passed.
 AWAY_SECONDS = 1.0
@@ -43,6 +44,9 @@ class _Threads(threading.local):
 
 _threads = _Threads()
 _away_until = 0.0
+
+# How a call on an event loop asks (access.loop_scripts); without it a thread does.
+on_loop: Callable[[LoopCall, bytes], list[int]] | None = None
 
 
 def command(*words: str | bytes | int | float) -> bytes:
@@ -88,7 +92,7 @@ def ask(message: bytes) -> list[int]:
         raise RedisAway("Redis did not answer a moment ago")
     call = current_call()
     if call is not None:
-        return call.in_thread(lambda: ask(message))
+        return call.in_thread(lambda: ask(message)) if on_loop is None else on_loop(call, message)
     connection = _threads.connection
     sent = False
     try:
@@ -119,6 +123,23 @@ def ask(message: bytes) -> list[int]:
         _away_until = time.monotonic() + AWAY_SECONDS
         raise RedisAway(reply.decode("utf-8", "replace").strip())
     return []
+
+
+def is_away() -> None:
+    """Redis did not answer: nobody asks for a moment."""
+    global _away_until
+    _away_until = time.monotonic() + AWAY_SECONDS
+
+
+def connected() -> socket.socket | None:
+    """A connection for who reads without waiting; None where TLS stands between. Raises OSError or
+    RedisAway.
+    """
+    connection = _connect()
+    if isinstance(connection, ssl.SSLSocket):
+        connection.close()
+        return None
+    return connection
 
 
 def forget() -> None:

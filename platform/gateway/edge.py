@@ -12,7 +12,9 @@ from typing import Any
 from django.conf import settings
 from django.db import close_old_connections, connections
 
+from access import script_socket
 from access.errors import KeyRefused
+from access.loop_scripts import LoopScripts
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import close_lost_connection
@@ -127,11 +129,12 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
 
 
 def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-    """Makes the loop's thread fit for calls: queries go to connections of the loop, and nothing
-    else connects. Gives what ends that.
+    """Makes the loop's thread fit for calls: queries and scripts go by connections of the loop, and
+    nothing else connects. Gives what ends that.
     """
-    queries = LoopQueries(loop)
+    queries, scripts = LoopQueries(loop), LoopScripts(loop)
     raw_queries.on_loop = queries.execute
+    script_socket.on_loop = scripts.ask
     create = connections.create_connection
 
     def in_thread_only(alias: str) -> Any:
@@ -142,9 +145,10 @@ def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
     connections.create_connection = in_thread_only  # type: ignore[method-assign]
 
     def end() -> None:
-        raw_queries.on_loop = None
+        raw_queries.on_loop = script_socket.on_loop = None
         connections.create_connection = create  # type: ignore[method-assign]
         queries.close()
+        scripts.close()
 
     return end
 

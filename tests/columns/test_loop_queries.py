@@ -8,61 +8,33 @@ from typing import Any
 
 import psycopg
 import pytest
-import uvloop
-from django.db import connection, connections
-from greenlet import getcurrent
+from django.db import connection
 
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import fetch_all, fetch_one
-from eventloop.calls import LoopCall, WouldWait, current_call, require_thread
-from webserver.threads import Threads
+from eventloop.calls import WouldWait, current_call, require_thread
+from tests.loop_calls import Loop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-class Loop:
-    """An event loop in a thread, and calls on it."""
+class Queries(Loop):
+    """With connections to the database."""
+
+    queries: LoopQueries
 
     def __init__(self) -> None:
-        self.threads = Threads(4, connections.close_all)
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: uvloop.run(self._main()), daemon=True)
-        self._thread.start()
-        assert self._ready.wait(30)
+        super().__init__(self._begin)
 
-    async def _main(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._end = asyncio.Event()
-        self._hub = getcurrent()
-        self.queries = LoopQueries(self._loop)
+    def _begin(self, running: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        self.queries = LoopQueries(running)
         raw_queries.on_loop = self.queries.execute
-        self._ready.set()
-        await self._end.wait()
+        return self._finish
+
+    def _finish(self) -> None:
         raw_queries.on_loop = None
         self.queries.close()
-
-    def run(self, *functions: Callable[[], Any]) -> list[Any]:
-        """What each gives or raises; all are begun in one turn of the loop."""
-        results: list[Any] = [None] * len(functions)
-        left = threading.Semaphore(0)
-
-        def begin() -> None:
-            for number, function in enumerate(functions):
-
-                def body(number: int = number, function: Callable[[], Any] = function) -> None:
-                    try:
-                        results[number] = function()
-                    except BaseException as error:
-                        results[number] = error
-                    left.release()
-
-                LoopCall(body, self._hub).begin(self._loop, self.threads.submit)
-
-        self._loop.call_soon_threadsafe(begin)
-        for _ in functions:
-            assert left.acquire(timeout=60)
-        return results
 
     def connected(self) -> None:
         """Until statements go by the loop's own connections."""
@@ -73,16 +45,10 @@ class Loop:
             threading.Event().wait(0.02)
         raise AssertionError("no connection of the loop's own")
 
-    def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
-        self.threads.stop()
-        self.threads.join(30)
-
 
 @pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
+def loop() -> Iterator[Queries]:
+    loop = Queries()
     loop.connected()
     try:
         yield loop

@@ -1,0 +1,132 @@
+"""Scripts of calls on an event loop, against a real Redis that forgets, hangs and goes away."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from access import script_socket
+from access.loop_scripts import LoopScripts
+from access.redis_client import client
+from access.script_socket import RedisAway, Script, command
+from eventloop.calls import WouldWait
+from tests.loop_calls import Loop
+
+_ECHO = Script("return {tonumber(ARGV[1]), tonumber(ARGV[2])}")
+
+
+@pytest.fixture
+def loop(nothing_remembered: None) -> Iterator[Loop]:
+    with opened() as loop:
+        yield loop
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Loop]:
+    scripts: list[LoopScripts] = []
+
+    def begin(running: Any) -> Any:
+        scripts.append(LoopScripts(running))
+        script_socket.on_loop = scripts[0].ask
+        return scripts[0].close
+
+    loop = Loop(begin)
+    try:
+        for _ in range(600):
+            loop.run(lambda: _ECHO.run(0, 1, 2))
+            if scripts[0]._socket is not None:
+                break
+            threading.Event().wait(0.02)
+        assert scripts[0]._socket is not None
+        loop.scripts = scripts[0]  # type: ignore[attr-defined]
+        yield loop
+    finally:
+        script_socket.on_loop = None
+        loop.stop()
+        script_socket.forget()
+
+
+def test_calls_are_answered_each_with_its_own(loop):
+    found = loop.run(*((lambda n=n: [_ECHO.run(0, n, 1), _ECHO.run(0, n, 2)]) for n in range(500)))
+    assert found == [[[n, 1], [n, 2]] for n in range(500)]
+
+
+def test_a_script_that_redis_forgot_is_sent_again(loop):
+    client().script_flush()
+    assert loop.run(*[lambda: _ECHO.run(0, 3, 4)] * 5) == [[3, 4]] * 5
+
+
+def test_an_error_of_redis_says_that_it_cannot(loop):
+    (found,) = loop.run(lambda: script_socket.ask(command("NOSUCHCOMMAND")))
+    assert isinstance(found, RedisAway)
+    assert not found.sent
+
+
+def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, settings):
+    ids = redis.Redis.from_url(settings.REDIS_URL)
+    own = loop.run(lambda: script_socket.ask(command("EVAL", "return {1}", 0)))
+    assert own == [[1]]
+    waits = command("EVAL", "local n = 0 while n < 20000000 do n = n + 1 end return {n}", 0)
+    results: list[Any] = []
+    asking = threading.Thread(
+        target=lambda: results.extend(loop.run(lambda: script_socket.ask(waits)))
+    )
+    asking.start()
+    asking.join()
+    # Either it was quick enough, or it was given up; never a wrong answer.
+    assert results == [[20_000_000]] or (isinstance(results[0], RedisAway) and results[0].sent)
+    script_socket.forget()
+    ids.client_kill_filter(_type="normal", skipme=True)
+    for _ in range(600):
+        script_socket._away_until = 0.0
+        (found,) = loop.run(lambda: _ECHO.run(0, 5, 6))
+        if found == [5, 6] and loop.scripts._socket is not None:
+            break
+        threading.Event().wait(0.02)
+    assert loop.run(*[lambda: _ECHO.run(0, 7, 8)] * 3) == [[7, 8]] * 3
+
+
+def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):
+    """One that takes the greeting of a connection and says nothing more."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        taken: list[socket.socket] = []
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    taken.append(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        settings.REDIS_URL = f"redis://127.0.0.1:{listening.getsockname()[1]}/0"
+        scripts: list[LoopScripts] = []
+
+        def begin(running: Any) -> Any:
+            scripts.append(LoopScripts(running))
+            script_socket.on_loop = scripts[0].ask
+            return scripts[0].close
+
+        loop = Loop(begin)
+        try:
+            for _ in range(3):
+                script_socket._away_until = 0.0
+                found = loop.run(*[lambda: _ECHO.run(0, 1, 2)] * 3)
+                assert all(isinstance(each, RedisAway) for each in found)
+        finally:
+            script_socket.on_loop = None
+            loop.stop()
+            script_socket.forget()
+            for each in taken:
+                each.close()
+
+
+def test_the_general_client_would_block(loop):
+    (found,) = loop.run(lambda: client().ping())
+    assert isinstance(found, WouldWait)
+    assert client().ping()
