@@ -143,7 +143,7 @@ _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
 @methods.add(
     "getTransaction",
     result=TransactionEntry | None,
-    point_read=True,
+    quick=True,
     errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
 )
 def get_transaction(
@@ -168,7 +168,7 @@ def get_transaction(
 
 
 @methods.add(
-    "getSignatureStatuses", point_read=True, errors=(MinContextSlotNotReached, TooManySignatures)
+    "getSignatureStatuses", quick=True, errors=(MinContextSlotNotReached, TooManySignatures)
 )
 def get_signature_statuses(
     call: Call, signatures: list[Signature], config: StatusesConfig = StatusesConfig()
@@ -318,7 +318,7 @@ def get_transactions_for_address(
     )
 
 
-@methods.add("getSlot", point_read=True, errors=(MinContextSlotNotReached, LedgerEmpty))
+@methods.add("getSlot", quick=True, errors=(MinContextSlotNotReached, LedgerEmpty))
 def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
     """The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
     ahead.
@@ -330,7 +330,7 @@ def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
     return bounds.newest_slot()
 
 
-@methods.add("getBlockTime", point_read=True, errors=_NO_BLOCK)
+@methods.add("getBlockTime", quick=True, errors=_NO_BLOCK)
 def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
     """When a block was made, as its validators estimated it.
 
@@ -340,7 +340,7 @@ def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
     return blocks.block_time(slot)
 
 
-@methods.add("getFirstAvailableBlock", point_read=True, errors=(LedgerEmpty,))
+@methods.add("getFirstAvailableBlock", quick=True, errors=(LedgerEmpty,))
 def get_first_available_block(call: Call) -> Slot:
     """The lowest slot of the ledger.
 

@@ -25,10 +25,13 @@ class WouldWait(BaseException):
 
 
 class LoopCall(greenlet):
-    """One call on the event loop. Made and resumed in the loop's own greenlet."""
+    """One call on the event loop. Made and resumed in the loop's own greenlet. `done` is what it
+    has done that must not be done twice, should it begin again in a thread.
+    """
 
     loop: asyncio.AbstractEventLoop
     submit: Submit
+    done: object = None
 
     def begin(self, loop: asyncio.AbstractEventLoop, submit: Submit) -> None:
         """Runs it until it ends or waits for the first time."""

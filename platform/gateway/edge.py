@@ -185,7 +185,7 @@ class Lanes:
         body = request.body
         if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
             return None
-        return None if _point_reads().search(body) is None else self.quick
+        return None if _quick_methods().search(body) is None else self.quick
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and who is asking, by key or address."""
@@ -254,9 +254,9 @@ def _holder(request: Request, address: str) -> bytes:
 
 
 @cache
-def _point_reads() -> re.Pattern[bytes]:
+def _quick_methods() -> re.Pattern[bytes]:
     tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
-    names = {re.escape(each.name) for table in tables for each in table if each.is_point_read}
+    names = {re.escape(each.name) for table in tables for each in table if each.is_quick}
     return re.compile(rb'"(?:%b)"' % "|".join(sorted(names)).encode())
 
 

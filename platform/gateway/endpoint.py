@@ -131,7 +131,7 @@ class RpcEndpoint(Endpoint):
         self._caller = caller
         if self._calls is None:
             self._calls = self._read(caller)
-            if current_call() is not None and not self._is_point_read(self._calls):
+            if current_call() is not None and not self._is_quick(self._calls):
                 raise WouldWait
         if is_narrow(caller, self.terms):
             self._calls = _with_rights(self._calls, caller, self.terms)
@@ -175,11 +175,11 @@ class RpcEndpoint(Endpoint):
                 raise BodyTooLarge(settings.MAX_BODY, len(body))
         return calls
 
-    def _is_point_read(self, calls: rpc.Requests | RpcError) -> bool:
+    def _is_quick(self, calls: rpc.Requests | RpcError) -> bool:
         if isinstance(calls, RpcError) or calls.batch:
             return False
         method = self.methods.get(calls.items[0].method)
-        return method is not None and method.is_point_read
+        return method is not None and method.is_quick
 
     def _price(self, request: rpc.Request) -> int:
         """What a call of a batch takes from the limit of requests."""

@@ -18,8 +18,8 @@ class Method:
     `result` is the annotation that the reference shows, `errors` what it can give beside what any
     call can. One that `is_dear` reads or computes much: few run at once, and a batch pays more for
     it. One that `asks_node` waits for the node that is followed, which may hang. One that
-    `takes_large` may come in a body above the maximum, alone. One that `is_point_read` runs on the
-    event loop: it changes nothing, makes a small answer and waits for single statements at most.
+    `takes_large` may come in a body above the maximum, alone. One that `is_quick` runs on the
+    event loop: it makes a small answer and waits for single statements (that read) and scripts.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Method:
     is_dear: bool = False
     asks_node: bool = False
     takes_large: bool = False
-    is_point_read: bool = False
+    is_quick: bool = False
 
 
 class Elsewhere(Protocol):
@@ -62,7 +62,7 @@ class MethodTable:
         dear: bool = False,
         asks_node: bool = False,
         takes_large: bool = False,
-        point_read: bool = False,
+        quick: bool = False,
     ) -> Callable[[F], F]:
         """`result` where the function's own annotation says less than its answer has."""
 
@@ -71,7 +71,7 @@ class MethodTable:
             told = typing.get_type_hints(function, include_extras=True).get("return", Any)
             shown = told if result is None else result
             reader = ParamsReader(function)
-            kinds = (dear, asks_node, takes_large, point_read)
+            kinds = (dear, asks_node, takes_large, quick)
             self._methods[name] = Method(name, function, reader, shown, tuple(errors), *kinds)
             return function
 

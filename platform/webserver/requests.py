@@ -27,10 +27,12 @@ _COMMON: dict[str, Any] = {
 # Keys of the environment beside WSGI's own. An application may put a coroutine function under
 # CONTINUE: it is called with a Stream on the event loop once the head has been sent. What it puts
 # under SENT is called, on the loop, when the response has left this process or never will. Under
-# WORKER it finds the Worker that serves it.
+# WORKER it finds the Worker that serves it, under DONE what the LoopCall of the same request had
+# done before it had to begin again here.
 CONTINUE = "webserver.continue"
 SENT = "webserver.sent"
 WORKER = "webserver.worker"
+DONE = "webserver.done"
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Request:
     keeps: bool = True
     length: int = -1
     held: object = None
+    done: object = None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of that lower-case name."""
@@ -79,6 +82,8 @@ class Request:
             "REMOTE_PORT": str(address[1]),
             "wsgi.input": io.BytesIO(self.body),
         }
+        if self.done is not None:
+            environ[DONE] = self.done
         for raw, value in self.headers:
             name = _names.get(raw, "")
             if name == "":

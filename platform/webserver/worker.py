@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import uvloop
 from greenlet import getcurrent, greenlet
 
-from eventloop.calls import LoopCall, WouldWait
+from eventloop.calls import LoopCall, WouldWait, current_call
 from webserver.admission import Admission
 from webserver.connections import Connection
 from webserver.lanes import Lane
@@ -138,6 +138,8 @@ class Worker:
         try:
             response, pipe = self._response_to(connection, request)
         except WouldWait:
+            call = current_call()
+            request.done = None if call is None else call.done
             self._submit(connection, request, lane, b"")
             return
         finally:

@@ -142,6 +142,26 @@ def test_a_limit_is_exact_however_its_calls_are_answered(port, call, tier, keyed
     assert sorted(statuses) == [200] * 40 + [429] * 20
 
 
+def test_a_call_that_begins_again_in_a_thread_is_counted_once(call, tier, begun, monkeypatch):
+    from access.models import Customer
+    from access.services.keys import issue_key
+    from eventloop.calls import require_thread
+    from historical.services import bounds
+
+    real = bounds.newest_slot
+
+    def blocking() -> Any:
+        require_thread()
+        return real()
+
+    monkeypatch.setattr(bounds, "newest_slot", blocking)
+    limited = tier("limited", 40, requests_per_second=0.001, requests_burst=20)
+    key = issue_key(Customer.objects.create(name="limited"), tier=limited, name="k").secret
+    statuses = [call("getSlot", key=key)[0] for _ in range(25)]
+    assert statuses == [200] * 20 + [429] * 5
+    assert begun.count("thread") >= 20
+
+
 def test_a_removed_block_is_gone_with_the_commit(call):
     from historical.services.removal import remove_blocks
 
