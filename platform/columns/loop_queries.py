@@ -24,6 +24,9 @@ from columns import raw_queries
 from columns.raw_queries import MOST_PREPARED, Parameter
 from eventloop.calls import LoopCall
 
+# A text and its parameters.
+Query = tuple[str, Sequence[Parameter]]
+
 log = logging.getLogger(__name__)
 
 _CONNECTIONS = 2
@@ -40,8 +43,19 @@ _SYNCED = pq.ExecStatus.PIPELINE_SYNC
 
 
 @dataclass(slots=True)
-class _Statement:
+class _Asked:
+    """What a call waits for: its statements' results, in their order, or the first error."""
+
     call: LoopCall
+    results: list[Any]
+    left: int
+    error: psycopg.Error | None = None
+
+
+@dataclass(slots=True)
+class _Statement:
+    asked: _Asked
+    number: int
     sql: str
     types: list[int]
     values: list[bytes]
@@ -85,11 +99,13 @@ class Pipeline:
         self.is_open = True
         self._loop.add_reader(self._socket, self._on_readable)
 
-    def execute(self, call: LoopCall, sql: str, parameters: Sequence[Parameter]) -> Any:
-        """The statement's result, while the call waits. Raises psycopg's errors."""
-        types, values = raw_queries.encoded(parameters)
-        self._send(_Statement(call, sql, types, values))
-        return call.wait()
+    def execute(self, call: LoopCall, queries: Sequence[Query]) -> list[Any]:
+        """The statements' results, while the call waits. Raises psycopg's errors."""
+        asked = _Asked(call, [None] * len(queries), len(queries))
+        for number, (sql, parameters) in enumerate(queries):
+            self._send(_Statement(asked, number, sql, *raw_queries.encoded(parameters)))
+        found: list[Any] = call.wait()
+        return found
 
     def close(self, error: psycopg.Error | None = None) -> None:
         """Every statement that waits fails with the error."""
@@ -103,7 +119,7 @@ class Pipeline:
         self.pending.clear()
         for each in waiting:
             why = error or psycopg.OperationalError("the connection was closed")
-            self._loop.call_soon(each.call.resume, None, why)
+            self._loop.call_soon(self._done, each, None, why)
 
     def _send(self, statement: _Statement) -> None:
         statement.times += 1
@@ -120,7 +136,7 @@ class Pipeline:
                 pgconn.send_query_prepared(name, statement.values, formats, 1)
             pending.append(statement)
         except psycopg.Error as error:
-            self._loop.call_soon(statement.call.resume, None, error)
+            self._loop.call_soon(self._done, statement, None, error)
             self._loop.call_soon(self.close)
             return
         if not self._turn_ends:
@@ -203,7 +219,7 @@ class Pipeline:
         self, statement: _Statement, result: pq.abc.PGresult, unprepared: pq.abc.PGresult | None
     ) -> None:
         if result.status == _OK:
-            self._resume(statement, result, None)
+            self._done(statement, result, None)
             return
         if unprepared is not None and unprepared.status != _ABORTED:
             result = unprepared
@@ -214,15 +230,21 @@ class Pipeline:
         if result.status == _ABORTED or (is_unknown and statement.times < _SENT_AGAIN):
             self._send(statement)
         else:
-            self._resume(statement, None, errors.error_from_result(result))
+            self._done(statement, None, errors.error_from_result(result))
 
     def _forget(self, sql: str) -> None:
         if self._names is not None:
             self._names.pop(sql, None)
 
-    def _resume(self, statement: _Statement, result: Any, error: psycopg.Error | None) -> None:
+    def _done(self, statement: _Statement, result: Any, error: psycopg.Error | None) -> None:
+        asked = statement.asked
+        asked.results[statement.number] = result
+        asked.error = asked.error or error
+        asked.left -= 1
+        if asked.left:
+            return
         try:
-            statement.call.resume(result, error)
+            asked.call.resume(asked.results, asked.error)
         except Exception:
             log.exception("a call failed behind its query")
 
@@ -254,14 +276,14 @@ class LoopQueries:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def execute(self, call: LoopCall, sql: str, parameters: Sequence[Parameter]) -> Any:
-        """The statement's result, while the call waits. Raises psycopg's errors."""
+    def execute(self, call: LoopCall, queries: Sequence[Query]) -> list[Any]:
+        """The statements' results, while the call waits. Raises psycopg's errors."""
         open_ones = [each for each in self._pipelines if each.is_open]
         if len(open_ones) < self._most:
             self._connect()
         if not open_ones:
-            return call.in_thread(lambda: _in_thread(sql, parameters))
-        return min(open_ones, key=lambda each: len(each.pending)).execute(call, sql, parameters)
+            return call.in_thread(lambda: _in_thread(queries))
+        return min(open_ones, key=lambda each: len(each.pending)).execute(call, queries)
 
     def close(self) -> None:
         with self._lock:
@@ -303,9 +325,9 @@ class LoopQueries:
                 pipeline.begin()
 
 
-def _in_thread(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
+def _in_thread(queries: Sequence[Query]) -> list[Any]:
     raw_queries.close_lost_connection()
     try:
-        return raw_queries.execute(sql, parameters)
+        return [raw_queries.execute(*each) for each in queries]
     finally:
         close_old_connections()

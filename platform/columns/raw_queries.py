@@ -39,8 +39,10 @@ _ours = secrets.token_hex(6).encode()
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes] | None] = WeakKeyDictionary()
 _IDLE = pq.TransactionStatus.IDLE
 
-# How a call on an event loop runs a statement (columns.loop_queries); without it a thread does.
-on_loop: Callable[[LoopCall, str, Sequence[Parameter]], pq.abc.PGresult] | None = None
+# How a call on an event loop runs statements (columns.loop_queries); without it a thread does.
+on_loop: (
+    Callable[[LoopCall, Sequence[tuple[str, Sequence[Parameter]]]], list[pq.abc.PGresult]] | None
+) = None
 
 
 def raw_connection() -> psycopg.Connection[Any]:
@@ -88,7 +90,7 @@ def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     call = current_call()
     if call is not None:
         if on_loop is not None:
-            return on_loop(call, sql, parameters)
+            return on_loop(call, [(sql, parameters)])[0]
         return call.in_thread(lambda: execute(sql, parameters))
     raw = raw_connection()
     if not raw.autocommit and raw.pgconn.transaction_status == _IDLE:
