@@ -46,7 +46,8 @@ from webserver.responses import Headers, Refused, Response
 _ALIVE = b'{"status": "ok"}'
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
 _ADDRESS = ("127.0.0.1", 0)
-# The node is asked eight things at a time (upstream.passage); the others say that it is busy.
+# Of threads that wait for it, the node is asked eight things at a time (upstream.passage); the
+# others say that it is busy.
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
 
@@ -157,11 +158,18 @@ class Lanes:
             # Only dear methods take it, and looking through all of it would hold up the loop.
             return self.dear, _holder(request, address)
         dear, asking = _patterns()
-        if path == "/" or asking.search(request.body):
+        if asking.search(request.body) or (path == "/" and not is_handed_on(request)):
             return self.node, _holder(request, address)
         if dear.search(request.body):
             return self.dear, _holder(request, address)
         return self.quick, b""
+
+
+def is_handed_on(request: Request) -> bool:
+    """Whether a POST of `/` is one call that, if it is not ours, is handed on: its thread waits for
+    no node. An escape in it may be part of the name of a method that does wait.
+    """
+    return request.body.lstrip()[:1] == b"{" and b"\\u" not in request.body
 
 
 def large_bodies(lanes: Lanes) -> LargeBodies:

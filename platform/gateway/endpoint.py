@@ -20,6 +20,7 @@ from gateway.budgets import DEAR_PRICE, Budget
 from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
 from gateway.exception_handler import error_of
+from gateway.handing_on import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
@@ -40,6 +41,7 @@ from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
+from webserver.requests import WORKER
 
 __all__ = ["Call", "RpcEndpoint", "Terms"]
 
@@ -177,7 +179,7 @@ class RpcEndpoint(Endpoint):
         method = self.methods.get(request.method)
         return DEAR_PRICE if method is not None and method.is_dear else 1
 
-    def _answer(self, request: Any, started: float) -> Answer:
+    def _answer(self, request: Any, started: float) -> HttpResponseBase:
         caller, calls, identity = self._caller, self._calls, request.request_id
         assert caller is not None and calls is not None
         observe = _Observer(self, caller.key_id, started)
@@ -199,6 +201,8 @@ class RpcEndpoint(Endpoint):
                     request,
                     budget=budget,
                 )
+                if self._is_handed_on(calls):
+                    return self._handed_on(calls.items[0], call, observe)
                 chunks = rpc.answer(calls, self.methods, call, observe, outage_of, budget)
                 if not calls.batch:
                     headers = call.headers
@@ -221,6 +225,23 @@ class RpcEndpoint(Endpoint):
             taken=self.taken,
             headers=headers,
             sent=sent,
+        )
+
+    def _is_handed_on(self, calls: rpc.Requests) -> bool:
+        """Whether our web server waits for the answer, and not this thread."""
+        one = calls.items[0]
+        return (
+            not calls.batch
+            and one.error is None
+            and self.methods.goes_elsewhere(one.method)
+            and WORKER in self.request.META
+        )
+
+    def _handed_on(self, one: rpc.Request, call: Call, observe: "_Observer") -> HandedOn:
+        assert self.methods.elsewhere is not None
+        accepted: str = self.request.META.get("HTTP_ACCEPT_ENCODING") or ""
+        return HandedOn(
+            Handing(self.methods.elsewhere, one, call, observe, self.taken, accepted).response
         )
 
     def _error_of(self, error: Exception, request: Any) -> RpcError:
