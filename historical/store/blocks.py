@@ -8,7 +8,9 @@ from columns.raw_queries import fetch_all, fetch_one
 
 
 class BlockRow(NamedTuple):
-    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None."""
+    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None. `written`
+    is another number once the row was written anew.
+    """
 
     slot: int
     parent_slot: int
@@ -21,12 +23,13 @@ class BlockRow(NamedTuple):
     form: int
     reward_partitions: int | None
     rewards: bytes | None
+    written: int
 
 
 def block(slot: int) -> BlockRow | None:
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
-        " transaction_count, newest_version, form, reward_partitions, rewards"
+        " transaction_count, newest_version, form, reward_partitions, rewards, xmin::text::bigint"
         " FROM historical_block WHERE slot = $1",
         slot,
     )
