@@ -1,10 +1,11 @@
-"""Texts of whole blocks that were asked for lately. A finalized block never changes, so an entry
-is right for as long as the block is stored: the key holds its blockhash.
+"""Texts that were asked for lately: of whole blocks, and opened frames of them. A finalized block
+never changes, so a text is right for as long as its block is stored: its key names the stored row.
 """
 
+from asyncio import _get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Lock
+from threading import Event, Lock
 
 
 class BodyCache:
@@ -14,23 +15,41 @@ class BodyCache:
         self._capacity = capacity
         self._size = 0
         self._texts: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._making: dict[Hashable, Event] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """The text under the key, made when it is not there. Two threads may make it at once."""
-        with self._lock:
-            text = self._texts.get(key)
-            if text is not None:
-                self._texts.move_to_end(key)
-                return text
-        text = make()
-        if len(text) > self._capacity // 2:
+        """The text under the key, made when it is not there. Threads that want the same text wait
+        for the one that makes it; what an event loop runs does not.
+        """
+        while True:
+            with self._lock:
+                text = self._texts.get(key)
+                if text is not None:
+                    self._texts.move_to_end(key)
+                    return text
+                made = self._making.get(key)
+                if made is None:
+                    made = self._making[key] = Event()
+                    break
+            if _get_running_loop() is not None:
+                return make()
+            made.wait()
+        try:
+            text = make()
+            self._keep(key, text)
             return text
+        finally:
+            with self._lock:
+                del self._making[key]
+            made.set()
+
+    def _keep(self, key: Hashable, text: bytes) -> None:
+        if len(text) > self._capacity // 2:
+            return
         with self._lock:
-            if key not in self._texts:
-                self._texts[key] = text
-                self._size += len(text)
+            self._texts[key] = text
+            self._size += len(text)
             while self._size > self._capacity:
                 _, dropped = self._texts.popitem(last=False)
                 self._size -= len(dropped)
-        return text

@@ -250,10 +250,14 @@ def get_blocks_with_limit(
     return blocks.slots_from(start_slot, limit)
 
 
-@methods.add("getSignaturesForAddress", errors=(*_READS, LimitInvalid, FilterTransactionNotFound))
+@methods.add(
+    "getSignaturesForAddress",
+    result=list[AddressSignature],
+    errors=(*_READS, LimitInvalid, FilterTransactionNotFound),
+)
 def get_signatures_for_address(
     call: Call, address: Pubkey, config: AddressConfig = AddressConfig()
-) -> list[AddressSignature]:
+) -> Encoded:
     """Transactions that name an address or look it up, newest first. For the next page give the
     last signature as `before`.
 

@@ -1,11 +1,18 @@
 """A transaction's place in the ledger, and the walk over an address's places."""
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from chain.units import I64_MAX
-from historical.segments import MAX_POSITION, SEGMENT_SLOTS, segment_of, unpack_entries
+from historical.segments import (
+    MAX_POSITION,
+    SEGMENT_SLOTS,
+    last_slot,
+    segment_of,
+    unpack_backwards,
+    unpack_entries,
+)
 
 
 class Place(NamedTuple):
@@ -18,24 +25,29 @@ class Place(NamedTuple):
 LOWEST = Place(-1, 0)
 HIGHEST = Place(I64_MAX - 1, MAX_POSITION)
 
+Row = tuple[int, bytes]
 # Reads rows of the index from a slot on: (bound, number of rows) → [(first_slot, packed)].
-ReadRows = Callable[[int, int], list[tuple[int, bytes]]]
+ReadRows = Callable[[int, int], list[Row]]
 
 _FIRST_READ = 8
 _LONGEST_READ = 512
 
 
-def newest_first(read_below: ReadRows, *, below: Place, above: Place) -> Iterator[Place]:
-    """Places strictly between the two, descending; read_below: rows that begin below a slot."""
+def newest_first(
+    read_below: ReadRows, *, below: Place, above: Place, enough: int | None = None
+) -> Iterator[Place]:
+    """Places strictly between the two, descending. read_below gives rows that begin below a slot;
+    where `enough` is named it may stop with the segment in which so many entries are reached.
+    """
     bound = min(below.slot, I64_MAX - 1) + 1
-    for segment, rows in groupby(_rows(read_below, bound, next_bound=0), key=_segment):
-        if (segment + 1) * SEGMENT_SLOTS <= above.slot:
+    for rows in _segments(read_below, bound, 0, enough):
+        if (segment_of(rows[0][0]) + 1) * SEGMENT_SLOTS <= above.slot:
             return
-        for place in sorted(_places(rows), reverse=True):
+        for place in _descending(rows):
             if place <= above:
                 return
             if place < below:
-                yield place
+                yield Place(*place)
 
 
 def oldest_first(read_from: ReadRows, *, above: Place, below: Place) -> Iterator[Place]:
@@ -43,8 +55,8 @@ def oldest_first(read_from: ReadRows, *, above: Place, below: Place) -> Iterator
     above it.
     """
     bound = segment_of(max(above.slot, 0)) * SEGMENT_SLOTS
-    for segment, rows in groupby(_rows(read_from, bound, next_bound=1), key=_segment):
-        if segment * SEGMENT_SLOTS > below.slot:
+    for rows in _segments(read_from, bound, 1):
+        if segment_of(rows[0][0]) * SEGMENT_SLOTS > below.slot:
             return
         for place in sorted(_places(rows)):
             if place >= below:
@@ -53,21 +65,40 @@ def oldest_first(read_from: ReadRows, *, above: Place, below: Place) -> Iterator
                 yield place
 
 
-def _rows(read: ReadRows, bound: int, *, next_bound: int) -> Iterator[tuple[int, bytes]]:
-    wanted = _FIRST_READ
+def _segments(
+    read: ReadRows, bound: int, next_bound: int, enough: int | None = None
+) -> Iterator[list[Row]]:
+    """The rows by segment, each as soon as it is known to be whole."""
+    wanted = _FIRST_READ if enough is None else min(enough, _LONGEST_READ)
+    held: list[Row] = []
     while True:
         rows = read(bound, wanted)
-        yield from rows
+        for row in rows:
+            if held and segment_of(row[0]) != segment_of(held[0][0]):
+                yield held
+                held = []
+            held.append(row)
         if len(rows) < wanted:
-            return
+            if held:
+                yield held
+                held = []
+            if enough is None or sum(len(packed) for _, packed in rows) < 4 * enough:
+                return
         bound = rows[-1][0] + next_bound
         wanted = min(wanted * 4, _LONGEST_READ)
 
 
-def _segment(row: tuple[int, bytes]) -> int:
-    return segment_of(row[0])
+def _descending(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """(slot, position) of a segment's rows, themselves descending. Only blocks that were stored out
+    of order leave rows that overlap, which have to be sorted.
+    """
+    if any(last_slot(*older) >= newer[0] for newer, older in pairwise(rows)):
+        yield from sorted(_places(rows), reverse=True)
+        return
+    for row in rows:
+        yield from unpack_backwards(*row)
 
 
-def _places(rows: Iterator[tuple[int, bytes]]) -> Iterator[Place]:
+def _places(rows: Sequence[Row]) -> Iterator[Place]:
     for first_slot, packed in rows:
         yield from (Place(*entry) for entry in unpack_entries(first_slot, packed))

@@ -8,12 +8,13 @@ work and gains the attacker only their own addresses' mixture.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 SEGMENT_SLOTS = 64
 DIGEST_BYTES = 16
 MAX_POSITION = 2**24 - 1
+_UNPACKED_AT_ONCE = 128 * 4  # bytes
 
 
 def digest(address: bytes) -> bytes:
@@ -34,3 +35,16 @@ def pack_entries(first_slot: int, entries: Iterable[tuple[int, int]]) -> bytes:
 def unpack_entries(first_slot: int, packed: bytes) -> list[tuple[int, int]]:
     words = struct.unpack(f">{len(packed) // 4}I", packed)
     return [(first_slot + (word >> 24), word & MAX_POSITION) for word in words]
+
+
+def unpack_backwards(first_slot: int, packed: bytes) -> Iterator[tuple[int, int]]:
+    """The same from the last one on. Of a long run mostly the newest entries are wanted."""
+    for end in range(len(packed), 0, -_UNPACKED_AT_ONCE):
+        yield from reversed(
+            unpack_entries(first_slot, packed[max(0, end - _UNPACKED_AT_ONCE) : end])
+        )
+
+
+def last_slot(first_slot: int, packed: bytes) -> int:
+    """The slot of a run's last entry."""
+    return first_slot + packed[-4]

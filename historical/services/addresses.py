@@ -12,27 +12,36 @@ from solders.signature import Signature
 from chain.encodings import b58encode
 from historical.errors import FilterTransactionNotFound, LimitInvalid
 from historical.places import HIGHEST, LOWEST, Place, newest_first
-from historical.results import AddressSignature
 from historical.segments import digest
 from historical.store import addresses as store
 from historical.store import transactions as transaction_store
 from historical.store.transactions import ListedRow
+from jsonrpc.wire import Encoded
 
 MAX_LIMIT = 1000
 
 
 def signatures_for_address(
     address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
-) -> list[AddressSignature]:
-    """Newest first, strictly between the two transactions; raises LimitInvalid and
-    FilterTransactionNotFound.
+) -> Encoded:
+    """A list of AddressSignature, newest first, strictly between the two transactions; raises
+    LimitInvalid and FilterTransactionNotFound.
     """
     require_limit(limit, MAX_LIMIT)
     below = HIGHEST if before is None else _place("before", before)
     above = LOWEST if until is None else _place("until", until)
-    read = partial(store.entries_below, digest(bytes(address)))
-    places = list(islice(newest_first(read, below=below, above=above), limit))
-    return [AddressSignature(**listed_fields(row)) for row in listed(places)]
+    read = partial(store.newest_entries, digest(bytes(address)), limit)
+    places = list(islice(newest_first(read, below=below, above=above, enough=limit), limit))
+    if not places:
+        return Encoded(b"[]")
+    columns = transaction_store.listed_columns(places)
+    # Written here: a struct and its members for each takes three times as long.
+    entries = [
+        f'{{"signature":"{b58encode(signature)}","slot":{slot},"err":{err},"memo":{memo},'
+        f'"blockTime":{time},"confirmationStatus":"finalized"}}'
+        for slot, signature, err, memo, time in zip(*columns, strict=True)
+    ]
+    return Encoded(f"[{','.join(entries)}]".encode())
 
 
 def require_limit(found: int, maximum: int) -> None:

@@ -38,17 +38,20 @@ def block(
     row = store.block(slot) if slot <= I64_MAX else None
     if row is None:
         raise why_no_block(slot)
+    header = _header(row, rewards)
+    # A text is that of this row and of no other that the slot had or will have.
+    key = (slot, row.blockhash, row.written, details)
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
         require_version(row.newest_version, max_version)
         text = recent_texts.get(
-            (slot, row.blockhash, encoding, details, rewards, max_version is None, wanted),
+            (*key, encoding, rewards, max_version is None, wanted),
             lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
         )
-        return Encoded(_header(row, rewards) + b',"transactions":[', text, b"]}")
+        return Encoded(header + b',"transactions":[', text, b"]}")
     if details is TransactionDetails.SIGNATURES:
-        signatures = [b58encode(raw) for raw in transaction_store.signatures_of(slot)]
-        return Encoded(_header(row, rewards) + b',"signatures":', _encode(signatures), b"}")
-    return Encoded(_header(row, rewards) + b"}")
+        text = recent_texts.get(key, lambda: _signatures(row))
+        return Encoded(header + b',"signatures":', text, b"}")
+    return Encoded(header + b"}")
 
 
 def blockhashes(first: int, last: int) -> dict[int, str]:
@@ -87,6 +90,13 @@ def require_version(found: int, maximum: int | None) -> None:
     """Raises UnsupportedTransactionVersion when the caller cannot read the version."""
     if found > (-1 if maximum is None else maximum):
         raise UnsupportedTransactionVersion(found)
+
+
+def _signatures(row: BlockRow) -> bytes:
+    texts = [b58encode(raw) for raw in transaction_store.signatures_of(row.slot)]
+    if len(texts) != row.transaction_count:  # the block was taken out between the two reads
+        raise why_no_block(row.slot)
+    return _encode(texts)
 
 
 def _transactions(

@@ -10,7 +10,9 @@ from historical.remembering import CHANGES, REMOVALS
 
 
 class BlockRow(NamedTuple):
-    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None."""
+    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None. `written`
+    is another number once the row was written anew.
+    """
 
     slot: int
     parent_slot: int
@@ -23,6 +25,7 @@ class BlockRow(NamedTuple):
     form: int
     reward_partitions: int | None
     rewards: bytes | None
+    written: int
 
 
 # Rewards, at an epoch's first blocks, are megabytes.
@@ -44,7 +47,7 @@ def block(slot: int) -> BlockRow | None:
 def _block(slot: int) -> BlockRow | None:
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
-        " transaction_count, newest_version, form, reward_partitions, rewards"
+        " transaction_count, newest_version, form, reward_partitions, rewards, xmin::text::bigint"
         " FROM historical_block WHERE slot = $1",
         slot,
     )

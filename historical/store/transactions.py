@@ -143,9 +143,50 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     return [ListedRow(*row) for row in rows]
 
 
+class ListedColumns(NamedTuple):
+    """What lists of transactions show, by column: errs are JSON, memos JSON strings or `null`,
+    times Unix seconds or `null`.
+    """
+
+    slots: Sequence[int]
+    signatures: list[bytes]
+    errs: list[str]
+    memos: list[str]
+    times: list[str]
+
+
+def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
+    """The transactions at (slot, position), in the order of the places. One row of five long values
+    is read in a fifth of the time that their rows take.
+    """
+    # No JSON text has a line break: it stands between them.
+    row = fetch_one(
+        "SELECT array_agg(n::int), string_agg(signature, ''), string_agg(err, E'\n'),"
+        " string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
+        " SELECT w.n, t.signature, coalesce(t.err, 'null') AS err,"
+        " coalesce(t.memo, 'null') AS memo, coalesce(b.block_time::text, 'null') AS block_time"
+        " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
+        " JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
+        " JOIN historical_block b ON b.slot = t.slot ORDER BY w.n) AS listed",
+        [slot for slot, _ in places],
+        [position for _, position in places],
+    )
+    if row is None or row[0] is None:
+        return ListedColumns([], [], [], [], [])
+    numbers, signatures, *texts = row
+    slots = [places[number - 1][0] for number in numbers]
+    return ListedColumns(slots, _each_64(signatures), *(text.split("\n") for text in texts))
+
+
+def _each_64(signatures: bytes) -> list[bytes]:
+    return [signatures[at : at + 64] for at in range(0, len(signatures), 64)]
+
+
 def signatures_of(slot: int) -> list[bytes]:
     """The first signatures of a block's transactions, in order."""
-    rows = fetch_all(
-        "SELECT signature FROM historical_transaction WHERE slot = $1 ORDER BY position", slot
+    row = fetch_one(
+        "SELECT string_agg(signature, '') FROM (SELECT signature FROM historical_transaction"
+        " WHERE slot = $1 ORDER BY position) AS listed",
+        slot,
     )
-    return [signature for (signature,) in rows]
+    return [] if row is None or row[0] is None else _each_64(row[0])

@@ -184,6 +184,11 @@ def _binary(parameter: Parameter) -> bytes:
         return parameter
     if isinstance(parameter, int):
         return parameter.to_bytes(8, signed=True)
+    if parameter and isinstance(parameter[0], int):
+        sized = [8] * (2 * len(parameter))
+        sized[1::2] = parameter  # type: ignore[assignment]
+        layout = ">5i" + "iq" * len(parameter)
+        return struct.pack(layout, 1, 0, _INT8, len(parameter), 1, *sized)
     items = [_binary(item) for item in parameter]
     head = struct.pack(">iiiii", 1, 0, _oid(parameter[0]) if parameter else _INT8, len(items), 1)
     return head + b"".join(len(item).to_bytes(4) + item for item in items)

@@ -16,6 +16,8 @@ WEB_THREADS = env.integer("WEB_THREADS", 8, minimum=1, maximum=64)
 DEAR_CALLS = env.integer("DEAR_CALLS", 4, minimum=1, maximum=64)
 DEAR_CALLS_OF_KEY = env.integer("DEAR_CALLS_OF_KEY", 3, minimum=1, maximum=64)
 DEAR_CALLS_WAITING = env.integer("DEAR_CALLS_WAITING", 128, minimum=1)
+# Connections of a web process to the upstream node; calls of one key have three of four at most.
+PROXY_CONNECTIONS = env.integer("PROXY_CONNECTIONS", 32, minimum=1, maximum=1_024)
 # Connections in all and of one address (a trusted proxy's are not counted), and how long the head
 # and the body of a request may take.
 MAX_CONNECTIONS = env.integer("MAX_CONNECTIONS", 8_192, minimum=16)

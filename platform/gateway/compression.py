@@ -3,6 +3,7 @@
 import threading
 import zlib
 from functools import lru_cache
+from typing import Any
 
 import zstandard
 
@@ -38,6 +39,24 @@ def compress(chunks: list[bytes], accept_encoding: str) -> tuple[list[bytes], st
     else:
         return chunks, None
     return [piece for piece in pieces if piece], encoding
+
+
+class Compressor:
+    """Compresses one long response piece by piece."""
+
+    def __init__(self, encoding: str) -> None:
+        self._stream: Any = (
+            zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compressobj()
+            if encoding == "zstd"
+            else zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
+        )
+
+    def piece(self, data: bytes) -> bytes:
+        """What is ready to be sent, perhaps nothing."""
+        return bytes(self._stream.compress(data))
+
+    def end(self) -> bytes:
+        return bytes(self._stream.flush())
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,7 @@ threads answer a request, and what is answered whatever the threads do.
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -44,6 +44,7 @@ from gateway.refusals import (
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
 from gateway.terms import Face
+from jsonrpc.methods import Method
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.requests import Request
@@ -52,7 +53,8 @@ from webserver.responses import Headers, Refused, Response
 _ALIVE = b'{"status": "ok"}'
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
 _ADDRESS = ("127.0.0.1", 0)
-# The node is asked eight things at a time (upstream.passage); the others say that it is busy.
+# Of threads that wait for it, the node is asked eight things at a time (upstream.passage); the
+# others say that it is busy.
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
 # Bytes of a body that is read on the loop.
@@ -179,13 +181,15 @@ class Lanes:
         self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
 
     def helping(self, request: Request) -> Lane | None:
-        """The threads that help the event loop, where the body seems to be a single call of a point
-        read; the endpoint looks again.
+        """The threads that help the event loop, where the body seems to be a single call of a quick
+        method, or one that is handed on; the endpoint looks again.
         """
         body = request.body
         if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
             return None
-        return None if _quick_methods().search(body) is None else self.quick
+        if request.path == "/" and is_handed_on(request):
+            return None if _threads_methods().search(body) else self.quick
+        return self.quick if _quick_methods().search(body) else None
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and who is asking, by key or address."""
@@ -199,11 +203,18 @@ class Lanes:
             # Only dear methods take it, and looking through all of it would hold up the loop.
             return self.dear, _holder(request, address)
         dear, asking = _patterns()
-        if path == "/" or asking.search(request.body):
+        if asking.search(request.body) or (path == "/" and not is_handed_on(request)):
             return self.node, _holder(request, address)
         if dear.search(request.body):
             return self.dear, _holder(request, address)
         return self.quick, b""
+
+
+def is_handed_on(request: Request) -> bool:
+    """Whether a POST of `/` is one call that, if it is not ours, is handed on: its thread waits for
+    no node. An escape in it may be part of the name of a method that does wait.
+    """
+    return request.body.lstrip()[:1] == b"{" and b"\\u" not in request.body
 
 
 def large_bodies(lanes: Lanes) -> LargeBodies:
@@ -255,9 +266,12 @@ def _holder(request: Request, address: str) -> bytes:
 
 @cache
 def _quick_methods() -> re.Pattern[bytes]:
-    tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
-    names = {re.escape(each.name) for table in tables for each in table if each.is_quick}
-    return re.compile(rb'"(?:%b)"' % "|".join(sorted(names)).encode())
+    return _naming(each for each in _methods() if each.is_quick)
+
+
+@cache
+def _threads_methods() -> re.Pattern[bytes]:
+    return _naming(each for each in _methods() if not each.is_quick)
 
 
 @cache
@@ -265,11 +279,18 @@ def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Two that find in a body the name of a dear method (or an escape, which may be part of one),
     and of a method that asks the node.
     """
-    tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
-    methods = [method for table in tables for method in table]
-    dear = {re.escape(each.name) for each in methods if each.is_dear}
-    asking = {re.escape(each.name) for each in methods if each.asks_node}
+    dear = _naming(each for each in _methods() if each.is_dear)
     return (
-        re.compile(rb'"(?:%b)"|\\u' % "|".join(sorted(dear)).encode()),
-        re.compile(rb'"(?:%b)"' % "|".join(sorted(asking)).encode()),
+        re.compile(dear.pattern + rb"|\\u"),
+        _naming(each for each in _methods() if each.asks_node),
     )
+
+
+def _naming(methods: Iterable[Method]) -> re.Pattern[bytes]:
+    names = sorted({re.escape(each.name) for each in methods})
+    return re.compile(rb'"(?:%b)"' % "|".join(names).encode())
+
+
+def _methods() -> list[Method]:
+    tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
+    return [method for table in tables for method in table]

@@ -21,6 +21,7 @@ from gateway.budgets import DEAR_PRICE, Budget
 from gateway.compression import MINIMUM, compress
 from gateway.everywhere import everywhere
 from gateway.exception_handler import error_of
+from gateway.handing_on import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
@@ -41,6 +42,7 @@ from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
+from webserver.requests import WORKER
 
 __all__ = ["Call", "RpcEndpoint", "Terms"]
 
@@ -179,14 +181,14 @@ class RpcEndpoint(Endpoint):
         if isinstance(calls, RpcError) or calls.batch:
             return False
         method = self.methods.get(calls.items[0].method)
-        return method is not None and method.is_quick
+        return self._is_handed_on(calls) if method is None else method.is_quick
 
     def _price(self, request: rpc.Request) -> int:
         """What a call of a batch takes from the limit of requests."""
         method = self.methods.get(request.method)
         return DEAR_PRICE if method is not None and method.is_dear else 1
 
-    def _answer(self, request: Any, started: float) -> Answer:
+    def _answer(self, request: Any, started: float) -> HttpResponseBase:
         caller, calls, identity = self._caller, self._calls, request.request_id
         assert caller is not None and calls is not None
         observe = _Observer(self, caller.key_id, started)
@@ -208,6 +210,8 @@ class RpcEndpoint(Endpoint):
                     request,
                     budget=budget,
                 )
+                if self._is_handed_on(calls):
+                    return self._handed_on(calls.items[0], call, observe)
                 chunks = rpc.answer(calls, self.methods, call, observe, outage_of, budget)
                 if not calls.batch:
                     headers = call.headers
@@ -230,6 +234,23 @@ class RpcEndpoint(Endpoint):
             taken=self.taken,
             headers=headers,
             sent=sent,
+        )
+
+    def _is_handed_on(self, calls: rpc.Requests) -> bool:
+        """Whether our web server waits for the answer, and not this thread."""
+        one = calls.items[0]
+        return (
+            not calls.batch
+            and one.error is None
+            and self.methods.goes_elsewhere(one.method)
+            and WORKER in self.request.META
+        )
+
+    def _handed_on(self, one: rpc.Request, call: Call, observe: "_Observer") -> HandedOn:
+        assert self.methods.elsewhere is not None
+        accepted: str = self.request.META.get("HTTP_ACCEPT_ENCODING") or ""
+        return HandedOn(
+            Handing(self.methods.elsewhere, one, call, observe, self.taken, accepted).response
         )
 
     def _error_of(self, error: Exception, request: Any) -> RpcError:

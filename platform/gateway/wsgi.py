@@ -10,10 +10,11 @@ from django.db import close_old_connections
 from columns.raw_queries import close_lost_connection
 from eventloop.calls import current_call
 from gateway.answers import Answer
+from gateway.handing_on import HandedOn
 from gateway.middleware import HostMiddleware
 from gateway.routes import endpoint_at, is_page
 from gateway.views import EventStream
-from webserver.requests import CONTINUE, SENT
+from webserver.requests import CONTINUE, LATER, SENT
 
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
@@ -49,6 +50,10 @@ class EndpointsFirst(WSGIHandler):
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         response = self._first(WSGIRequest(environ))
+        if isinstance(response, HandedOn):
+            environ[LATER] = response.later
+            start_response("200 OK", [])  # the loop's response has its own
+            return []
         start_response(_STATUS_LINES[response.status_code], list(response.headers._store.values()))
         if isinstance(response, Answer):
             if response.sent is not None:

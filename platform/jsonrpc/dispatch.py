@@ -183,27 +183,43 @@ def _answer_one(
         body = answered.chunks if answered is not None else _result(request, methods, call, budget)
         if budget is not None:
             budget.spend(sum(map(len, body)))
-    except RpcError as error:
-        observe(request.method, error)
-        return [failure(error, request.id)]
     except Exception as error:
-        # Never the params: they may hold what its owner alone should read.
-        key = getattr(getattr(call, "caller", None), "key_id", None)
-        identity = getattr(call, "request_id", "")
-        extra = {"request_id": identity, "method": request.method, "key_id": key}
-        translated = translate(error)
-        if translated is not None:
-            log.warning("calls are answered %s: %s", translated.reason, error, extra=extra)
-            observe(request.method, translated)
-            return [failure(translated, request.id)]
-        log.exception(
-            *("request %s failed: method %r, key %s", identity, request.method, key), extra=extra
-        )
-        internal = InternalError()
-        observe(request.method, internal)
-        return [failure(internal, request.id)]
+        return [failed(error, request, call, observe, translate)]
     observe(request.method, None)
-    return [b'{"jsonrpc":"2.0","id":' + request.id + b',"result":', *body, b"}"]
+    return [result_head(request.id), *body, b"}"]
+
+
+def result_head(identity: bytes) -> bytes:
+    """What stands before a result; `}` stands behind it."""
+    return b'{"jsonrpc":"2.0","id":' + identity + b',"result":'
+
+
+def failed(
+    error: Exception, request: Request, call: Any, observe: Observer, translate: Translate
+) -> bytes:
+    """The answer to a call that failed by the error, which is observed, and logged where it was
+    not expected.
+    """
+    if isinstance(error, RpcError):
+        observe(request.method, error)
+        return failure(error, request.id)
+    # Never the params: they may hold what its owner alone should read.
+    key = getattr(getattr(call, "caller", None), "key_id", None)
+    identity = getattr(call, "request_id", "")
+    extra = {"request_id": identity, "method": request.method, "key_id": key}
+    translated = translate(error)
+    if translated is not None:
+        log.warning("calls are answered %s: %s", translated.reason, error, extra=extra)
+        observe(request.method, translated)
+        return failure(translated, request.id)
+    log.error(
+        *("request %s failed: method %r, key %s", identity, request.method, key),
+        exc_info=error,
+        extra=extra,
+    )
+    internal = InternalError()
+    observe(request.method, internal)
+    return failure(internal, request.id)
 
 
 def _result(

@@ -41,6 +41,19 @@ class Elsewhere(Protocol):
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
         """The answers to calls of (method, params as they came), in order."""
 
+    async def ask(self, call: Any, method: str, params: bytes) -> "Encoded | Pieces":
+        """The result of one call, on an event loop; raises RpcError."""
+
+
+class Pieces(Protocol):
+    """A long result as JSON that comes piece by piece."""
+
+    async def next(self) -> bytes:
+        """The next bytes, b"" behind the last. Raises RpcError: the result is not whole then."""
+
+    def close(self) -> None:
+        """Nothing more of it is wanted. May be called twice."""
+
 
 class MethodTable:
     """`@methods.add("getSlot")` puts a function under its wire name; what is under none goes

@@ -96,7 +96,7 @@ def tls_context() -> ssl.SSLContext:
     return context
 
 
-_shared_tls_context = cache(tls_context)
+shared_tls_context = cache(tls_context)
 
 
 class Connection:
@@ -217,7 +217,7 @@ class Client:
 
     def _post(self, body: bytes, seconds: float, largest: int) -> Answer:
         deadline = time.monotonic() + seconds
-        request = request_bytes(_read_url(self._url).target, self._headers, body)
+        request = request_bytes(read_url(self._url).target, self._headers, body)
         connection = self._idle_one()
         if connection is not None:
             # A server may close a connection that waited long just as we write: a new one, once.
@@ -237,12 +237,12 @@ class Client:
                 connection.close()
 
     def _new_one(self, deadline: float) -> Connection:
-        address = _read_url(self._url)
+        address = read_url(self._url)
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
         return Connection.open(
             [Place(family, sockaddr) for family, _, _, _, sockaddr in found],
             deadline=deadline,
-            tls=_shared_tls_context() if address.tls else None,
+            tls=shared_tls_context() if address.tls else None,
             host=address.host,
             place_seconds=_CONNECT_SECONDS,
         )
@@ -260,12 +260,18 @@ class Client:
 
 def request_bytes(target: str, headers: Mapping[str, str], body: bytes) -> bytes:
     """A POST request; names and values of headers are written as they are."""
+    return request_head(target, headers) + b"%d\r\n\r\n" % len(body) + body
+
+
+def request_head(target: str, headers: Mapping[str, str]) -> bytes:
+    """The head of a POST request, up to the value of its Content-Length."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = f"POST {target} HTTP/1.1\r\n{lines}Content-Length: {len(body)}\r\n\r\n"
-    return head.encode("latin-1") + body
+    return f"POST {target} HTTP/1.1\r\n{lines}Content-Length: ".encode("latin-1")
 
 
-class _Address(NamedTuple):
+class Address(NamedTuple):
+    """Where requests to a URL go, `target` with its query."""
+
     tls: bool
     host: str
     port: int
@@ -273,7 +279,8 @@ class _Address(NamedTuple):
 
 
 @cache
-def _read_url(url: str) -> _Address:
+def read_url(url: str) -> Address:
+    """Raises NotAnAnswer where the URL is none of HTTP."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -285,7 +292,7 @@ def _read_url(url: str) -> _Address:
     query = f"?{parts.query}" if parts.query else ""
     target = quote(f"{parts.path or '/'}{query}", safe="/%:@!$&'()*+,;=~-._?[]")
     tls = parts.scheme == "https"
-    return _Address(tls, host, port or (443 if tls else 80), target)
+    return Address(tls, host, port or (443 if tls else 80), target)
 
 
 def _body(response: http.client.HTTPResponse, largest: int) -> bytes:

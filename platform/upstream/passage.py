@@ -10,7 +10,7 @@ from upstream.exchange import Client
 # at a time, and the next ones only half a second for their turn.
 _CONNECTIONS = 8
 LARGEST_ANSWER = 256 * 1024 * 1024
-_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 
 
 class PassageFailed(Exception):
@@ -38,7 +38,7 @@ class Passage:
 
     def __init__(self, url: str, *, largest_answer: int = LARGEST_ANSWER) -> None:
         self._largest_answer = largest_answer
-        self._client = Client(url, headers=_HEADERS, kept=_CONNECTIONS, most=_CONNECTIONS)
+        self._client = Client(url, headers=HEADERS, kept=_CONNECTIONS, most=_CONNECTIONS)
 
     def call(self, body: bytes, *, seconds: float, largest: int | None = None) -> tuple[int, bytes]:
         """HTTP status and body of the node's answer, within the seconds in all and of at most so

@@ -1,6 +1,7 @@
 """One client's connection: HTTP/1.1 requests in, responses out, under deadlines."""
 
 import asyncio
+import logging
 import time
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +12,8 @@ from webserver.streams import Stream
 
 if TYPE_CHECKING:
     from webserver.worker import Worker
+
+log = logging.getLogger(__name__)
 
 _NEVER = float("inf")
 # A client that was refused while it still sends is read for so long, or it would see a reset
@@ -25,12 +28,13 @@ _monotonic = time.monotonic
 class Connection(Reader):
     """Answers requests, in the order in which they came."""
 
-    __slots__ = ("_ahead_bytes", "_is_closing", "_lingers", "_stream", "is_paused")
+    __slots__ = ("_ahead_bytes", "_goes_on", "_is_closing", "_lingers", "_stream", "is_paused")
 
     def __init__(self, worker: "Worker", peer: tuple[str, int]) -> None:
         super().__init__(worker, peer)
         self._ahead_bytes = 0
         self._stream: Stream | None = None
+        self._goes_on = False  # behind the stream
         self.is_paused = False
         self._is_closing = False
         self._lingers = False
@@ -49,7 +53,9 @@ class Connection(Reader):
 
     def eof_received(self) -> bool:
         # A client that has sent all it wants to may still read what it is answered.
-        if self._stream is not None or (self._current is None and not self._ahead):
+        if self._current is None and not self._ahead:
+            return False
+        if self._stream is not None and not self._goes_on:
             return False
         self._is_closing = True
         return True
@@ -135,7 +141,12 @@ class Connection(Reader):
             self.transport.write_eof()
 
     def respond(self, request: Request, response: Response) -> None:
-        """Sends the response to the current request."""
+        """Sends the response to the current request, once it is made where that is done later."""
+        if response.later is not None:
+            task = asyncio.get_running_loop().create_task(self._respond_later(request, response))
+            self._worker.streams.add(task)
+            task.add_done_callback(self._worker.streams.discard)
+            return
         if self.is_lost:
             if response.sent is not None:
                 response.sent()
@@ -145,13 +156,27 @@ class Connection(Reader):
         goes_on = self._ahead or not self._is_closing
         keeps = bool(request.keeps and goes_on and not worker.is_stopping)
         if response.proceed is not None:
-            self._begin_stream(request, response)
+            self._begin_stream(request, response, keeps=keeps)
             return
         head = head_of(response, request, keeps=keeps, chunked=False)
         write(self.transport, head, response, request)
         if response.sent is not None:
             worker.unsent.on_drained(self, response.sent)
         self._end_response(keeps)
+
+    async def _respond_later(self, request: Request, response: Response) -> None:
+        assert response.later is not None
+        try:
+            made = await response.later()
+        except Exception:
+            log.exception("the application failed")
+            status, headers, body = self._worker.refuse(Refused.FAILED, request)
+            made = Response(status, headers, [body])
+        try:
+            self.respond(request, made)
+        except Exception:
+            log.exception("a response could not be sent")
+            self.abort()
 
     def refuse_current(self, request: Request, why: Refused) -> None:
         """Refuses a whole request for which there is no thread, and keeps the connection."""
@@ -172,17 +197,24 @@ class Connection(Reader):
         else:
             self._begin_next()
 
-    def _begin_stream(self, request: Request, response: Response) -> None:
+    def _begin_stream(self, request: Request, response: Response, *, keeps: bool) -> None:
         chunked = request.version != "1.0"
         response.is_streamed = True
-        head = head_of(response, request, keeps=False, chunked=chunked)
+        self._goes_on = keeps and chunked and response.goes_on
+        head = head_of(response, request, keeps=self._goes_on, chunked=chunked)
         self.transport.write(head)
-        self._ignores = True
+        self._ignores = not self._goes_on
         self._stream = Stream(self, response.proceed, response.sent, chunked=chunked)
         self._stream.begin(self._worker)
 
-    def finish_stream(self) -> None:
-        """What the stream wrote is sent, then the connection ends."""
+    def finish_stream(self, *, is_whole: bool) -> None:
+        """What the stream wrote is sent, then the connection ends, or goes on to the next
+        request.
+        """
+        if self._goes_on and is_whole and not self.is_lost:
+            self._stream = None
+            self._end_response(keeps=not self._worker.is_stopping)
+            return
         self._is_closing = True
         if not self.is_lost:
             self.transport.close()

@@ -25,11 +25,13 @@ _COMMON: dict[str, Any] = {
 }
 
 # Keys of the environment beside WSGI's own. An application may put a coroutine function under
-# CONTINUE: it is called with a Stream on the event loop once the head has been sent. What it puts
-# under SENT is called, on the loop, when the response has left this process or never will. Under
-# WORKER it finds the Worker that serves it, under DONE what the LoopCall of the same request had
-# done before it had to begin again here.
+# CONTINUE: it is called with a Stream on the event loop once the head has been sent. One that it
+# puts under LATER is called on the loop in place of its response, and returns the Response to send.
+# What it puts under SENT is called, on the loop, when the response has left this process or never
+# will. Under WORKER it finds the Worker that serves it, under DONE what the LoopCall of the same
+# request had done before it had to begin again here.
 CONTINUE = "webserver.continue"
+LATER = "webserver.later"
 SENT = "webserver.sent"
 WORKER = "webserver.worker"
 DONE = "webserver.done"

@@ -3,7 +3,7 @@
 import asyncio
 import enum
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
@@ -56,7 +56,8 @@ def plain_refusal(why: Refused, _request: Request | None) -> tuple[int, Headers,
 @dataclass(slots=True)
 class Response:
     """What an application answered: `chunks` are sent as they are, `proceed` goes on with the
-    connection on the loop.
+    connection on the loop; behind it the connection ends unless it `goes_on`. `later` makes the
+    response to send in place of this one.
     """
 
     status: int
@@ -65,6 +66,8 @@ class Response:
     proceed: Callable[..., Any] | None = None
     sent: Callable[[], None] | None = None
     is_streamed: bool = False
+    goes_on: bool = False
+    later: Callable[[], Coroutine[Any, Any, "Response"]] | None = None
 
     @property
     def size(self) -> int:

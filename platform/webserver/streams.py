@@ -74,16 +74,18 @@ class Stream:
 
     async def _run(self) -> None:
         connection = self._connection
+        is_whole = False
         try:
             await self._proceed(self)
             if self._chunked and not connection.is_lost:
                 connection.transport.write(b"0\r\n\r\n")
+            is_whole = True
         except (ConnectionError, asyncio.CancelledError):
             pass
         except Exception:
             log.exception("a stream failed")
             connection.abort()
         finally:
-            connection.finish_stream()
+            connection.finish_stream(is_whole=is_whole)
             if self._ended is not None:
                 self._ended()

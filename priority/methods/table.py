@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from jsonrpc.errors import RpcError
-from jsonrpc.methods import MethodTable
+from jsonrpc.methods import MethodTable, Pieces
 from jsonrpc.wire import Encoded
 from priority.errors import (
     NoUpstreamNode,
@@ -16,7 +16,9 @@ from priority.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
+from priority.services.handing_on import hand_on
 from priority.services.passing import pass_on
+from upstream.async_passage import AsyncPassage, async_passage_to
 from upstream.passage import Passage, passage_to
 
 # What comes where the node has no answer of its own.
@@ -44,6 +46,14 @@ class _Node:
             largest=max(1, call.budget.left),
         )
 
+    async def ask(self, call: Any, method: str, params: bytes) -> Encoded | Pieces:
+        return await hand_on(
+            (method, params),
+            node=upstream_node_of_loop(),
+            seconds=settings.PROXY_TIMEOUT_SECONDS,
+            holder=call.address if call.caller.key_id is None else call.caller.key_id,
+        )
+
 
 methods = MethodTable(elsewhere=_Node())
 landing_methods = MethodTable()
@@ -56,6 +66,16 @@ block_engine_transactions = MethodTable()
 
 def upstream_node() -> Passage:
     """The way to the upstream node; raises NoUpstreamNode."""
-    if not settings.UPSTREAM_RPC_URL:
+    return passage_to(_node_url())
+
+
+def upstream_node_of_loop() -> AsyncPassage:
+    """The same from the running event loop."""
+    return async_passage_to(_node_url(), most=settings.PROXY_CONNECTIONS)
+
+
+def _node_url() -> str:
+    url: str = settings.UPSTREAM_RPC_URL
+    if not url:
         raise NoUpstreamNode
-    return passage_to(settings.UPSTREAM_RPC_URL)
+    return url

@@ -11,11 +11,12 @@ from priority.errors import (
     UpstreamAnswerTooLarge,
     UpstreamAnswerUnreadable,
     UpstreamBusy,
+    UpstreamFailed,
     UpstreamTimeout,
     UpstreamUnreachable,
 )
 from upstream import passage
-from upstream.passage import Passage
+from upstream.passage import Passage, PassageFailed
 
 # A call for the node: the method, and its params as the bytes that came.
 NodeCall = tuple[str, bytes]
@@ -30,6 +31,7 @@ class _Answer(msgspec.Struct):
 
 _read_answer = msgspec.json.Decoder(_Answer).decode
 _read_answers = msgspec.json.Decoder(list[_Answer]).decode
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
 def pass_on(
@@ -43,31 +45,47 @@ def pass_on(
     several as one batch. `largest` is the most bytes that they may have together. Raises
     UpstreamFailed.
     """
-    requests = [_request(number, *call) for number, call in enumerate(calls)]
+    requests = [request_of(number, *call) for number, call in enumerate(calls)]
     alone = len(requests) == 1
     body = requests[0] if alone else b"[" + b",".join(requests) + b"]"
     try:
         status, content = node.call(body, seconds=seconds, largest=largest)
-    except passage.TimedOut:
-        raise UpstreamTimeout(seconds) from None
-    except passage.Busy:
-        raise UpstreamBusy from None
-    except passage.AnswerTooLarge:
-        raise UpstreamAnswerTooLarge from None
-    except passage.PassageFailed:
-        raise UpstreamUnreachable from None
+    except passage.PassageFailed as error:
+        raise failure_of(error, seconds) from None
+    if alone or content.lstrip(b" \t\r\n")[:1] == b"{":
+        # A node that refuses a batch as a whole answers with one object.
+        return [answer_in(content, status)] * len(calls)
     unreadable = UpstreamAnswerUnreadable(status)
     try:
-        if alone or content.lstrip(b" \t\r\n")[:1] == b"{":
-            # A node that refuses a batch as a whole answers with one object.
-            return [_answer(_read_answer(content), unreadable)] * len(calls)
         by_number = {answer.id: answer for answer in _read_answers(content)}
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+    except _UNREADABLE:
         raise unreadable from None
     return [_answer(by_number.get(number), unreadable) for number in range(len(calls))]
 
 
-def _request(number: int, method: str, params: bytes) -> bytes:
+def failure_of(error: PassageFailed, seconds: int) -> UpstreamFailed:
+    """What the caller is answered when the node did not."""
+    match error:
+        case passage.TimedOut():
+            return UpstreamTimeout(seconds)
+        case passage.Busy():
+            return UpstreamBusy()
+        case passage.AnswerTooLarge():
+            return UpstreamAnswerTooLarge()
+    return UpstreamUnreachable()
+
+
+def answer_in(content: bytes, status: int) -> Answer:
+    """The one answer in the content; raises UpstreamAnswerUnreadable."""
+    try:
+        answer = _read_answer(content)
+    except _UNREADABLE:
+        raise UpstreamAnswerUnreadable(status) from None
+    return _answer(answer, UpstreamAnswerUnreadable(status))
+
+
+def request_of(number: int, method: str, params: bytes) -> bytes:
+    """The call under a number as its id, params as they came."""
     head = b'{"jsonrpc":"2.0","id":%d,"method":' % number
     return head + encode(method) + b',"params":' + params + b"}"
 

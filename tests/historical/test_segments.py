@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from historical.places import HIGHEST, LOWEST, Place, newest_first, oldest_first
-from historical.segments import SEGMENT_SLOTS, pack_entries, segment_of, unpack_entries
+from historical.segments import (
+    SEGMENT_SLOTS,
+    pack_entries,
+    segment_of,
+    unpack_backwards,
+    unpack_entries,
+)
 
 places = st.lists(
     st.tuples(st.integers(0, 5 * SEGMENT_SLOTS), st.integers(0, 2**24 - 1)), unique=True
@@ -36,14 +42,27 @@ def test_a_walk_gives_exactly_the_places_between_its_ends(entries, splits, low, 
     def from_(bound, count):
         return [(slot, rows[slot]) for slot in sorted(rows) if slot >= bound][:count]
 
+    def cut(bound, count):
+        """Whole segments, until five entries are reached."""
+        found, reached, last = [], 0, None
+        for slot, packed in below(bound, count):
+            if reached >= 5 and segment_of(slot) != last:
+                break
+            found.append((slot, packed))
+            reached, last = reached + len(packed) // 4, segment_of(slot)
+        return found
+
     for under, over in ((high, low), (HIGHEST, LOWEST)):
         wanted = sorted(Place(*entry) for entry in entries if over < Place(*entry) < under)
         assert list(oldest_first(from_, above=over, below=under)) == wanted
         assert list(newest_first(below, below=under, above=over)) == wanted[::-1]
+        assert list(newest_first(cut, below=under, above=over, enough=5)) == wanted[::-1]
 
 
 @given(st.integers(0, 2**40), st.sets(
     st.tuples(st.integers(0, SEGMENT_SLOTS - 1), st.integers(0, 2**24 - 1))))  # fmt: skip
 def test_packed_entries_read_back(first, offsets):
     entries = sorted((first + slot, position) for slot, position in offsets)
-    assert unpack_entries(first, pack_entries(first, entries)) == entries
+    packed = pack_entries(first, entries)
+    assert unpack_entries(first, packed) == entries
+    assert list(unpack_backwards(first, packed)) == entries[::-1]

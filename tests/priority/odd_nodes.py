@@ -1,6 +1,8 @@
 """Nodes that misbehave: a real HTTP server whose answers a test writes."""
 
 import contextlib
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -56,3 +58,49 @@ def odd_node(answer: Answer) -> Iterator[OddNode]:
         finally:
             server.shutdown()
             thread.join()
+
+
+# Gets the connection and a request's body, and writes what it likes.
+Write = Callable[[socket.socket, bytes], None]
+
+
+@contextlib.contextmanager
+def raw_node(write: Write) -> Iterator[OddNode]:
+    """A node that writes its answers byte by byte as told."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        node = OddNode(f"http://127.0.0.1:{listening.getsockname()[1]}")
+
+        def serve(connection: socket.socket) -> None:
+            with contextlib.suppress(OSError), connection:
+                while body := _request(connection):
+                    node.bodies.append(body)
+                    write(connection, body)
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _address = listening.accept()
+                    node.connections += 1
+                    threading.Thread(target=serve, args=[connection], daemon=True).start()
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        try:
+            yield node
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join(20)
+
+
+def _request(connection: socket.socket) -> bytes:
+    """The body of the next request, b"" where there is none."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        if not (piece := connection.recv(65_536)):
+            return b""
+        received += piece
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(re.findall(rb"(?i)content-length: (\d+)", head)[0])
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return body

@@ -1,0 +1,139 @@
+"""Calls that someone else answers, waited for on the web server's event loop: no thread does."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from django.http.response import HttpResponseBase
+
+from access.buckets import Taken
+from gateway.answers import Answer
+from gateway.compression import MINIMUM, Compressor, chosen, compress
+from gateway.outages import outage_of
+from jsonrpc import dispatch as rpc
+from jsonrpc.errors import RpcError
+from jsonrpc.methods import Elsewhere, Pieces
+from jsonrpc.wire import Encoded
+from webserver.responses import Response
+from webserver.streams import Stream
+
+# Compressing more than this would hold up the loop: a thread does it.
+_COMPRESSED_HERE = 16_384
+# However slowly a client reads, its connection to the node is given up after so long.
+_LONGEST_SECONDS = 600.0
+
+_compressing = ThreadPoolExecutor(2, thread_name_prefix="compress")
+
+
+class Observer(Protocol):
+    """Counts the call's outcome. `started` is when the time began that it took, of perf_counter."""
+
+    started: float
+
+    def __call__(self, method: str, error: RpcError | None) -> None: ...
+
+
+class HandedOn(HttpResponseBase):
+    """In place of a response: `later` makes it, on the loop."""
+
+    def __init__(self, later: Callable[[], Coroutine[Any, Any, Response]]) -> None:
+        super().__init__()
+        self.later = later
+
+
+@dataclass(slots=True)
+class Handing:
+    """One call that is handed on, and what its response is made with; `accepted` is the request's
+    Accept-Encoding."""
+
+    elsewhere: Elsewhere
+    request: rpc.Request
+    call: Any
+    observe: Observer
+    taken: Taken | None
+    accepted: str
+
+    async def response(self) -> Response:
+        """The response, once the answer has come or is known to be long."""
+        request, call = self.request, self.call
+        try:
+            found = await self.elsewhere.ask(call, request.method, request.params)
+        except Exception as error:
+            return await self._whole([rpc.failed(error, request, call, self.observe, outage_of)])
+        if not isinstance(found, Encoded):
+            return self._streamed(found)
+        self.observe(request.method, None)
+        return await self._whole([rpc.result_head(request.id), *found.chunks, b"}"])
+
+    async def _whole(self, chunks: list[bytes]) -> Response:
+        encoding = None
+        size = sum(map(len, chunks))
+        if self.accepted and size > MINIMUM:
+            if size <= _COMPRESSED_HERE:
+                chunks, encoding = compress(chunks, self.accepted)
+            else:
+                chunks, encoding = await _in_thread(partial(compress, chunks, self.accepted))
+        return _sent_as(self._answer(chunks, encoding))
+
+    def _streamed(self, pieces: Pieces) -> Response:
+        encoding = chosen(self.accepted[:200]) if self.accepted else None
+        answer = self._answer([], encoding)
+        del answer["Content-Length"]  # nobody knows it yet
+        response = _sent_as(answer)
+        compressor = None if encoding is None else Compressor(encoding)
+        response.proceed = partial(self._proceed, pieces, compressor)
+        response.goes_on = True
+        response.sent = pieces.close
+        return response
+
+    def _answer(self, chunks: list[bytes], encoding: str | None) -> Answer:
+        identity = self.call.request_id
+        return Answer(chunks, request_id=identity, encoding=encoding, taken=self.taken)
+
+    async def _proceed(self, pieces: Pieces, compressor: Compressor | None, stream: Stream) -> None:
+        """Sends the pieces as fast as the client takes them. Where they end early the connection
+        is cut: what the client has must not look whole.
+        """
+        request = self.request
+        try:
+            async with asyncio.timeout(_LONGEST_SECONDS):
+                await self._send(stream, compressor, rpc.result_head(request.id))
+                while piece := await pieces.next():
+                    await self._send(stream, compressor, piece)
+                await self._send(stream, compressor, b"}")
+                if compressor is not None:
+                    await stream.write(compressor.end())
+        except (ConnectionError, asyncio.CancelledError):
+            self.observe(request.method, None)  # it is the client that has gone
+            raise
+        except TimeoutError:
+            self.observe(request.method, None)  # or too slow
+            stream.abort()
+        except Exception as error:
+            stream.abort()
+            rpc.failed(error, request, self.call, self.observe, outage_of)
+        else:
+            self.observe(request.method, None)
+        finally:
+            pieces.close()
+
+    async def _send(self, stream: Stream, compressor: Compressor | None, piece: bytes) -> None:
+        if compressor is not None:
+            piece = await _in_thread(partial(compressor.piece, piece))
+        began = time.perf_counter()
+        await stream.write(piece)
+        # How fast the client reads is no property of the call.
+        self.observe.started += time.perf_counter() - began
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(_compressing, work)
+
+
+def _sent_as(answer: Answer) -> Response:
+    headers = list(answer.headers._store.values())
+    return Response(answer.status_code, headers, answer.chunks)
