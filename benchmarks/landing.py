@@ -121,9 +121,7 @@ def _loaded(
         time.sleep(0.05)
     rows, after = time.time() - ended, process.cpu_times()
     used = after.user + after.system - cpu.user - cpu.system
-    postgres, redis = (
-        now - then for now, then in zip(servers.seconds(), of_servers, strict=True)
-    )
+    postgres, redis = (now - then for now, then in zip(servers.seconds(), of_servers, strict=True))
     delays, reached = _delays(received, taken)
     per = 1e3 / len(made)
     print(

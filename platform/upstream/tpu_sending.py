@@ -8,6 +8,8 @@ from typing import NamedTuple
 from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStreamSender
 
+from upstream.tpu_errors import TpuError
+
 
 class Opened(StrEnum):
     """What the connection was when a transaction was given to it."""
@@ -26,14 +28,22 @@ class Sent(NamedTuple):
     opened: Opened
 
 
+# Called once, never before the call that it was given to has returned.
+Done = Callable[[Sent | TpuError], None]
+
+
 class Sending:
-    """A transaction on its way, and the answer that its sender waits for."""
+    """A transaction on its way; `done` is called with what becomes of it."""
 
-    __slots__ = ("answer", "called_at", "opened", "sender", "stream_id", "timer", "wire", "written")
+    __slots__ = (
+        *("called_at", "done", "is_done", "opened", "sender", "stream_id", "timer", "wire"),
+        "written",
+    )
 
-    def __init__(self, wire: bytes, answer: asyncio.Future[Sent], called_at: float) -> None:
+    def __init__(self, wire: bytes, done: Done, called_at: float) -> None:
         self.wire = wire
-        self.answer = answer
+        self.done = done
+        self.is_done = False
         self.called_at = called_at
         self.opened = Opened.WARM
         self.stream_id = -1
@@ -45,6 +55,15 @@ class Sending:
     def is_written(self) -> bool:
         """Every byte has been in a datagram, lost or not."""
         return self.sender is not None and self.sender.highest_offset == len(self.wire)
+
+    def finish(self, answer: Sent | TpuError) -> None:
+        """Reports the answer, unless there was one before."""
+        if self.is_done:
+            return
+        self.is_done = True
+        if self.timer is not None:
+            self.timer.cancel()
+        self.done(answer)
 
     def watch(self, sender: QuicStreamSender, acknowledged: Callable[["Sending"], None]) -> None:
         """Calls back when the peer has acknowledged all of it: aioquic tells that to nobody but its
