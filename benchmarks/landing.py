@@ -77,7 +77,7 @@ def _measure(
         )
         for lands in (False, True):
             for rate in rates:
-                _loaded(rate, seconds, taken, process, run_dir, chain if lands else None)
+                _loaded(rate, seconds, taken, process, run_dir, chain, lands=lands)
 
 
 def _paced(chain: "Chain", taken: Sinks) -> list[float]:
@@ -94,14 +94,16 @@ def _loaded(
     taken: Sinks,
     process: psutil.Process,
     run_dir: Path,
-    chain: "Chain | None",
+    chain: "Chain",
+    *,
+    lands: bool,
 ) -> None:
-    """With a chain the transactions land and are confirmed, without one they are sent once."""
+    """They land and are confirmed, or are sent once and watched."""
     from priority.models import Submission
 
-    made = _transactions(int(rate * seconds), Hash.default() if chain is None else chain.blockhash)
+    made = _transactions(int(rate * seconds), chain.blockhash)
     done = Submission.objects.filter(commitment="confirmed")
-    if chain is None:
+    if not lands:
         done = Submission.objects.exclude(sent_at=None)
     before = done.count()
     servers = _Servers(run_dir)
@@ -111,8 +113,8 @@ def _loaded(
         due = begun + number / rate
         if (wait := due - time.time()) > 0:
             time.sleep(wait)
-        received[each] = _accept(each, max_retries=0 if chain is None else None)
-        if chain is not None:
+        received[each] = _accept(each, max_retries=None if lands else 0)
+        if lands:
             chain.lands(each[1:65])
     ended = time.time()
     while done.count() - before < len(made):
@@ -125,7 +127,7 @@ def _loaded(
     delays, reached = _delays(received, taken)
     per = 1e3 / len(made)
     print(
-        f"{rate:>10} {'yes' if chain else 'no':>8} {delays[len(delays) // 2] * 1e3:8.2f}"
+        f"{rate:>10} {'yes' if lands else 'no':>8} {delays[len(delays) // 2] * 1e3:8.2f}"
         f" {delays[int(len(delays) * 0.99)] * 1e3:8.2f} {used * per:10.3f} {postgres * per:9.3f}"
         f" {redis * per:6.3f} {rows:13.2f}  {reached}",
         flush=True,

@@ -36,7 +36,9 @@ class BlockEngine:
         """The engine's host, for people."""
         return self._poster.name
 
-    def start_bundle(self, wires: Sequence[bytes], done: Callable[[str | SubmitError], None]) -> None:
+    def start_bundle(
+        self, wires: Sequence[bytes], done: Callable[[str | SubmitError], None]
+    ) -> None:
         """Sends; `done` is called once with the bundle's id with the engine, which means that it is
         in the auction, or with why it is not; never before this has returned.
         """

@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from solders.keypair import Keypair
@@ -47,7 +48,7 @@ class Command(BaseCommand):
             with_faucet=settings.LOCALNET,
         )
         heartbeats.start("lander", by_progress=True)
-        asyncio.run(_land(orders))
+        uvloop.run(_land(orders))
 
 
 async def _land(orders: Orders) -> None:
