@@ -157,11 +157,15 @@ class _Servers:
 
 def _delays(received: dict[bytes, float], taken: Sinks) -> tuple[list[float], dict[str, int]]:
     """From the receipt to when the first upstream had read the first byte of it; and how many
-    transactions each upstream has read.
+    transactions each upstream has read. What landed before it was sent never is.
     """
     time.sleep(0.5)
     arrivals = taken.arrivals()
-    return sorted(arrivals.first[wire] - at for wire, at in received.items()), arrivals.counts
+    first = arrivals.first
+    delays = sorted(first[wire] - at for wire, at in received.items() if wire in first)
+    if len(delays) < len(received):
+        arrivals.counts["unsent"] = len(received) - len(delays)
+    return delays, arrivals.counts
 
 
 def _percentiles(seconds: list[float]) -> str:

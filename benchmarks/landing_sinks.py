@@ -1,4 +1,4 @@
-"""What a lander under measure sends to: a node, a block engine and a leader that take everything."""
+"""What a lander under measure sends to: a node, an engine and a leader that take everything."""
 
 import asyncio
 import base64

@@ -47,6 +47,7 @@ class Exchange:
             self.is_done = True
             if self.timer is not None:
                 self.timer.cancel()
+                self.timer = None
             self.done(answer)
 
     def cancel(self) -> None:

@@ -63,6 +63,7 @@ class Sending:
         self.is_done = True
         if self.timer is not None:
             self.timer.cancel()
+            self.timer = None
         self.done(answer)
 
     def watch(self, sender: QuicStreamSender, acknowledged: Callable[["Sending"], None]) -> None:
@@ -75,6 +76,8 @@ class Sending:
         def delivered(delivery: QuicDeliveryState, start: int, stop: int, fin: bool) -> None:
             deliver(delivery, start, stop, fin)
             if sender.is_finished:
+                # It refers to the sender, which refers to it.
+                del sender.on_data_delivery
                 acknowledged(self)
 
         sender.on_data_delivery = delivered  # type: ignore[method-assign]
