@@ -9,21 +9,17 @@ from typing import NamedTuple
 from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.tls import Epoch, SessionTicket
 
 from upstream import tpu_errors
 from upstream.tpu_errors import TpuError
+from upstream.tpu_hurry import Hurry
 from upstream.tpu_sending import Done, Opened, Sending, Sent
 from upstream.tpu_socket import Address, connected_socket
 
 # Datagrams read before others get their turn.
 _READS_AT_ONCE = 64
 _LARGEST_DATAGRAM = 65_536
-# A transaction that follows none for so long has nothing behind it to bring its acknowledgement
-# forth; and one that is behind others waits no longer for the next.
-_ALONE_SECONDS = 0.02
-_HURRY_SECONDS = 0.005
 
 
 class Limits(NamedTuple):
@@ -69,9 +65,8 @@ class TpuConnection:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._silence: asyncio.TimerHandle | None = None
-        self._hurry: asyncio.TimerHandle | None = None
+        self._hurry = Hurry(self._ping)
         self._flushing: asyncio.Handle | None = None
-        self._flushed_at = 0.0
         self._pinged_at = 0.0
         self._is_retiring = False
         self._is_early = False
@@ -121,11 +116,8 @@ class TpuConnection:
             self._flushing.cancel()
             self._flushing = None
         if self.error is None and self._unwritten:
-            first = self._unwritten[0].called_at
-            is_alone = first - self._flushed_at >= _ALONE_SECONDS
-            self._flushed_at = first
             self._transmit()
-            self._hurry_acknowledgement(is_alone=is_alone)
+            self._hurry.written()
 
     def forget(self, sending: Sending) -> None:
         """Nobody waits for the answer any more; what was written may still arrive."""
@@ -155,32 +147,10 @@ class TpuConnection:
             and self._promised_bytes < quic._remote_max_data
         )
 
-    def _hurry_acknowledgement(self, *, is_alone: bool) -> None:
-        """A lone datagram is acknowledged after up to 25 ms, a second one brings it forth at once:
-        else every latency would be longer by that, and a loss known later. Among many the next
-        transactions do so.
-        """
-        if not self._flying or not self.is_open:
-            return
-        if is_alone:
-            self._ping()
-        elif self._hurry is None:
-            self._hurry = self._loop.call_later(_HURRY_SECONDS, self._hurried)
-
-    def _hurried(self) -> None:
-        self._hurry = None
-        if self.error is not None or not self._flying:
-            return
-        # The newest: those before it were acknowledged with datagrams that followed them.
-        waited = monotonic() - self._flushed_at
-        if waited >= _HURRY_SECONDS / 2:
-            self._ping()
-        else:
-            self._hurry = self._loop.call_later(_HURRY_SECONDS - waited, self._hurried)
-
     def _ping(self) -> None:
-        self._quic.send_ping(0)
-        self._transmit()
+        if self._flying and self.is_open and self.error is None:
+            self._quic.send_ping(0)
+            self._transmit()
 
     def _write(self, sending: Sending) -> None:
         quic = self._quic
@@ -241,7 +211,7 @@ class TpuConnection:
         # The event of the end comes only after a time of silence that we need not wait for.
         closed = self._quic._close_event
         if closed is not None:
-            self._end(self._closed_by_peer(closed))
+            self._end(tpu_errors.closed_by_peer(closed, is_connected=self.is_open))
         elif self.error is None:
             self._pump()
             self._transmit()
@@ -275,9 +245,7 @@ class TpuConnection:
         """
         self._retries = self._quic._retry_count
         for sending in self._flying.values():
-            if sending.sender is not None:
-                end = sending.sender.highest_offset
-                sending.sender.on_data_delivery(QuicDeliveryState.LOST, 0, end, sending.is_written)
+            sending.is_lost()
 
     def _refused(self, event: events.StopSendingReceived) -> None:
         sending = self._flying.get(event.stream_id)
@@ -402,19 +370,13 @@ class TpuConnection:
         else:
             self._arm(due)
 
-    def _closed_by_peer(self, event: events.ConnectionTerminated) -> TpuError:
-        if event.frame_type is None:
-            return tpu_errors.closed_by_leader(event.error_code, event.reason_phrase)
-        return tpu_errors.closed_by_transport(
-            event.error_code, event.reason_phrase, is_connected=self.is_open
-        )
-
     def _end(self, error: TpuError, *, is_ours: bool = False) -> None:
         if self.error is not None:
             return
         self.error = error
-        timers = (self._patience, self._keeper, self._timer, self._silence, self._hurry)
-        for timer in (*timers, self._flushing):
+        self._hurry.stop()
+        timers = (self._patience, self._keeper, self._timer, self._silence, self._flushing)
+        for timer in timers:
             if timer is not None:
                 timer.cancel()
         if is_ours:

@@ -66,6 +66,12 @@ class Sending:
             self.timer = None
         self.done(answer)
 
+    def is_lost(self) -> None:
+        """What was written of it is to be written again."""
+        if self.sender is not None:
+            end = self.sender.highest_offset
+            self.sender.on_data_delivery(QuicDeliveryState.LOST, 0, end, self.is_written)
+
     def watch(self, sender: QuicStreamSender, acknowledged: Callable[["Sending"], None]) -> None:
         """Calls back when the peer has acknowledged all of it: aioquic tells that to nobody but its
         streams themselves.
