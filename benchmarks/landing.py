@@ -35,7 +35,7 @@ PACED, PAUSE_SECONDS = 400, 0.02
 SLOT_SECONDS = 0.4
 # Slots from a transaction's acceptance to its block, and to when that is confirmed.
 LANDS_AFTER, CONFIRMED_AFTER = 1, 2
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 30.0
 
 
 def main() -> None:
@@ -119,7 +119,8 @@ def _loaded(
     ended = time.time()
     while done.count() - before < len(made):
         if time.time() - ended > PATIENCE_SECONDS:
-            raise TimeoutError(f"{done.count() - before} of {len(made)} rows are there")
+            print(f"{rate:>10} only {done.count() - before} of {len(made)} rows are there")
+            return
         time.sleep(0.05)
     rows, after = time.time() - ended, process.cpu_times()
     used = after.user + after.system - cpu.user - cpu.system
