@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -224,7 +224,7 @@ def _transactions(count: int, blockhash: Hash) -> list[bytes]:
 class Chain:
     """One that is told of as a follower does: a slot after the other."""
 
-    blockhash: Hash
+    blockhash: Hash = field(default_factory=Hash.new_unique)
     slot: int = 100
 
     def __post_init__(self) -> None:
@@ -256,7 +256,7 @@ class Chain:
         from priority.services.telling import tell
 
         signatures = self._landing.pop(slot, [])
-        blockhash = self.blockhash if slot == 100 else Hash.new_unique()
+        blockhash = Hash.new_unique()
         tell(
             [
                 SlotMoved(slot, "began"),
@@ -267,6 +267,7 @@ class Chain:
             ],
             now=time.time(),
         )
+        self.blockhash = blockhash
 
 
 @contextmanager
@@ -274,7 +275,7 @@ def _chain() -> Iterator[Chain]:
     from access.redis_client import client
 
     client().flushall()
-    chain = Chain(Hash.new_unique())
+    chain = Chain()
     chain.start()
     try:
         yield chain
