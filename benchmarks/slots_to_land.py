@@ -3,6 +3,7 @@
 import argparse
 import base64
 import json
+import re
 import sys
 import time
 import urllib.request
@@ -88,7 +89,7 @@ def _used() -> dict[str, float]:
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             line, times = " ".join(child.cmdline()) or child.name(), child.cpu_times()
-            role = next((each for each in ROLES if f" {each}" in f" {line}"), "")
+            role = next((each for each in ROLES if re.search(rf"\b{each}\b", line)), "")
             if role:
                 found[role] += times.user + times.system
     return found
