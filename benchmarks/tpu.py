@@ -2,29 +2,36 @@
 
 import asyncio
 import multiprocessing
+import select
+import ssl
 import statistics
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
+import uvloop
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.asyncio.server import serve
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import QuicEvent
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import HandshakeCompleted, QuicEvent
 from aioquic.tls import SessionTicket
 from solders.keypair import Keypair
 
 from upstream.tpu import TpuClient
 from upstream.tpu_certificate import tls_identity
 from upstream.tpu_connection import Limits
+from upstream.tpu_errors import TpuError
 from upstream.tpu_sending import Opened, Sent
-from upstream.tpu_socket import Address
+from upstream.tpu_socket import Address, connected_socket
 
 SMALL, LARGE = 400, 1_232
 PACED, PAUSE_SECONDS = 1_000, 0.002
 BURST, AT_ONCE = 8_000, 400
 CONNECTS = 60
+# A thousand a second.
+ROUNDS, ROUND_SECONDS = (1, 4, 10), 0.001
 
 
 def main() -> None:
@@ -33,17 +40,82 @@ def main() -> None:
     leader.start()
     address: Address = ("127.0.0.1", ours.recv())
     try:
-        asyncio.run(measure(address))
+        for count in ROUNDS:
+            floor(address, count)
+        uvloop.run(measure(address))
     finally:
         ours.send(None)
         leader.join()
 
 
 async def measure(address: Address) -> None:
+    for count in ROUNDS:
+        await rounds(address, count)
     await connects(address)
     for size in (SMALL, LARGE):
         await paced(address, size)
         await burst(address, size)
+
+
+async def rounds(address: Address, count: int) -> None:
+    """So many transactions together, again and again, as a lander sends them under load."""
+    client = TpuClient(Keypair())
+    await client.send(address, bytes(SMALL))
+    answers: list[Sent | TpuError] = []
+    cpu = time.process_time()
+    for _ in range(BURST // 8 // count):
+        for _ in range(count):
+            client.start(address, bytes(SMALL), answers.append)
+        await asyncio.sleep(ROUND_SECONDS * count)
+    cpu = time.process_time() - cpu
+    await asyncio.sleep(0.1)
+    await client.close()
+    taken = sum(isinstance(each, Sent) for each in answers)
+    print(f"tpu: rounds of {count:2}: {cpu / taken * 1e6:.0f} us of CPU each")
+
+
+def floor(address: Address, count: int) -> None:
+    """The same by aioquic alone: a loop without asyncio, answers, limits and timers."""
+    certificate, key = tls_identity(Keypair())
+    quic = QuicConnection(
+        configuration=QuicConfiguration(
+            alpn_protocols=["solana-tpu"],
+            certificate=certificate,
+            private_key=key,
+            verify_mode=ssl.CERT_NONE,
+            server_name="localhost",
+        )
+    )
+    with connected_socket(address) as peer:
+
+        def go_on(until: float) -> bool:
+            """Reads and writes until then; whether the handshake was seen."""
+            opened = False
+            while True:
+                for data, _ in quic.datagrams_to_send(now=time.monotonic()):
+                    peer.send(data)
+                left = until - time.monotonic()
+                if left <= 0 or opened:
+                    return opened
+                if select.select([peer], [], [], left)[0]:
+                    quic.receive_datagram(peer.recv(65_536), address, now=time.monotonic())
+                while (event := quic.next_event()) is not None:
+                    opened |= isinstance(event, HandshakeCompleted)
+
+        quic.connect(address, now=time.monotonic())
+        if not go_on(time.monotonic() + 10.0):
+            raise TimeoutError("no handshake")
+        sent = BURST // 8 // count * count
+        cpu = time.process_time()
+        for _ in range(BURST // 8 // count):
+            for _ in range(count):
+                stream = quic.get_next_available_stream_id(is_unidirectional=True)
+                quic.send_stream_data(stream, bytes(SMALL), end_stream=True)
+            go_on(time.monotonic() + ROUND_SECONDS * count)
+        cpu = time.process_time() - cpu
+        quic.close()
+        go_on(0.0)
+    print(f"tpu: rounds of {count:2}: {cpu / sent * 1e6:.0f} us of CPU each by aioquic alone")
 
 
 async def connects(address: Address) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from hashlib import sha256
 
 from solders.message import Message, MessageV0, MessageV1
@@ -12,6 +13,8 @@ from chain.transactions import BadTransaction, decode_wire
 from chain.units import Slot
 
 MAX_WIRE_BYTES = 1_232
+# Some seconds of a thousand a second.
+_REMEMBERED = 4_096
 
 
 class SignatureFailure(ValueError):
@@ -52,6 +55,21 @@ class Bundle:
 
 def read_transaction(wire: bytes, *, verify: bool = True) -> Submitted:
     """The transaction of these bytes; BadTransaction or SignatureFailure where it is none."""
+    return _verified(wire) if verify else _read(wire)
+
+
+# A transaction comes by several ways, and again and again until it is seen: to check a signature
+# costs more than all else that is done with it here. What is refused is not remembered.
+@lru_cache(maxsize=_REMEMBERED)
+def _verified(wire: bytes) -> Submitted:
+    submitted = _read(wire)
+    if not all(submitted.transaction.verify_with_results()):
+        raise SignatureFailure("Transaction signature verification failure")
+    return submitted
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read(wire: bytes) -> Submitted:
     if len(wire) > MAX_WIRE_BYTES:
         raise BadTransaction(f"{len(wire)} bytes; at most {MAX_WIRE_BYTES} fit a packet")
     if decode_wire(wire).version == 1:
@@ -61,8 +79,6 @@ def read_transaction(wire: bytes, *, verify: bool = True) -> Submitted:
         transaction.sanitize()
     except Exception as error:  # solders raises several types that share no parent
         raise BadTransaction(str(error)) from None
-    if verify and not all(transaction.verify_with_results()):
-        raise SignatureFailure("Transaction signature verification failure")
     message = transaction.message
     assert not isinstance(message, MessageV1)
     return Submitted(transaction, message, wire, bytes(transaction.signatures[0]))

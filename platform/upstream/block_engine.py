@@ -1,13 +1,14 @@
 """A block engine's JSON-RPC: bundles, what became of them, and where its tips go."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 from solders.pubkey import Pubkey
 
 from upstream.http_posts import Poster
-from upstream.submitting import NoAnswer, call
+from upstream.submitting import NoAnswer, SubmitError, call, start_call
 
 MOST_TRANSACTIONS = 5
 MOST_IDS = 5
@@ -35,14 +36,23 @@ class BlockEngine:
         """The engine's host, for people."""
         return self._poster.name
 
-    async def send_bundle(self, wires: Sequence[bytes]) -> str:
-        """The bundle's id with the engine: it is in the auction. Raises SubmitError."""
+    def start_bundle(
+        self, wires: Sequence[bytes], done: Callable[[str | SubmitError], None]
+    ) -> None:
+        """Sends; `done` is called once with the bundle's id with the engine, which means that it is
+        in the auction, or with why it is not; never before this has returned.
+        """
         texts = b'","'.join(map(b64encode, wires))
         params = b'["%s"],{"encoding":"base64"}' % texts
-        found = await self._call(b"sendBundle", params)
-        if not isinstance(found, str):
-            raise NoAnswer("sendBundle answered no id")
-        return found
+
+        def answered(found: Any) -> None:
+            if isinstance(found, (str, SubmitError)):
+                done(found)
+            else:
+                done(NoAnswer("sendBundle answered no id"))
+
+        body = _body(b"sendBundle", params)
+        start_call(self._poster, body, answered, seconds=self._seconds, path=_PATH)
 
     async def tip_accounts(self) -> list[Pubkey]:
         """The accounts on which a tip counts. Raises SubmitError."""
@@ -70,5 +80,9 @@ class BlockEngine:
         await self._poster.close()
 
     async def _call(self, method: bytes, params: bytes) -> object:
-        body = b'{"jsonrpc":"2.0","id":1,"method":"%s","params":[%s]}' % (method, params)
+        body = _body(method, params)
         return await call(self._poster, body, seconds=self._seconds, path=_PATH)
+
+
+def _body(method: bytes, params: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":1,"method":"%s","params":[%s]}' % (method, params)

@@ -2,11 +2,13 @@
 
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from upstream.http_posts import Poster, PostFailed
+from upstream.http_answers import Posted
+from upstream.http_posts import Exchange, Poster, PostFailed
 
 # Codes of answers that say something of the node and nothing of the transaction: behind or limited,
 # no such method, internal error, and what block engines answer under load.
@@ -44,6 +46,10 @@ class Refused(SubmitError):
         return _KNOWN.search(str(self)) is not None
 
 
+# Called once with the result or a SubmitError, never before the call has returned.
+Done = Callable[[Any], None]
+
+
 class _Error(msgspec.Struct):
     code: int = 0
     message: str = ""
@@ -69,9 +75,9 @@ class SubmittingNode:
         """The node's host, for people: an address may hold a key in its path or query."""
         return self._poster.name
 
-    async def send(self, wire: bytes) -> None:
-        """The node has taken the transaction. Raises SubmitError."""
-        await call(self._poster, _SEND % b64encode(wire), seconds=self._seconds)
+    def start(self, wire: bytes, done: Done) -> None:
+        """Sends; `done` is called when the node has taken the transaction, or has not."""
+        start_call(self._poster, _SEND % b64encode(wire), done, seconds=self._seconds)
 
     async def warm(self) -> None:
         await self._poster.warm(2, seconds=self._seconds)
@@ -92,18 +98,40 @@ async def call(poster: Poster, body: bytes, *, seconds: float, path: str = "") -
         posted = await poster.post(body, seconds=seconds, path=path)
     except PostFailed as failure:
         raise NoAnswer(str(failure)) from None
+    found = _result(posted)
+    if isinstance(found, SubmitError):
+        raise found
+    return found
+
+
+def start_call(
+    poster: Poster, body: bytes, done: Done, *, seconds: float, path: str = ""
+) -> Exchange:
+    """As `call`, without a task."""
+
+    def answered(posted: Posted | PostFailed) -> None:
+        if isinstance(posted, PostFailed):
+            done(NoAnswer(str(posted)))
+        else:
+            done(_result(posted))
+
+    return poster.start(body, answered, seconds=seconds, path=path)
+
+
+def _result(posted: Posted) -> Any:
+    """The result of a JSON-RPC answer, or a SubmitError."""
     answer = _answer(posted.body)
     error = None if answer is None else answer.error
     text = "" if error is None else error.message[:250]
     if posted.status not in (200, 400):  # with these the answer is about what was sent
         told = f"HTTP {posted.status}" + (f": {text}" if text else "")
-        raise Unwilling(told, retry_after=posted.retry_after)
+        return Unwilling(told, retry_after=posted.retry_after)
     if answer is None or (error is None and posted.status != 200):
-        raise Unwilling(f"HTTP {posted.status} without a JSON-RPC answer")
+        return Unwilling(f"HTTP {posted.status} without a JSON-RPC answer")
     if error is not None:
         if error.code in _UNWILLING_CODES or _LIMITED.search(text):
-            raise Unwilling(f"{text} ({error.code})", retry_after=posted.retry_after)
-        raise Refused(error.code, text)
+            return Unwilling(f"{text} ({error.code})", retry_after=posted.retry_after)
+        return Refused(error.code, text)
     return answer.result
 
 

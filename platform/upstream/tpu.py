@@ -18,7 +18,7 @@ from upstream import tpu_errors
 from upstream.tpu_certificate import tls_identity
 from upstream.tpu_connection import Limits, TpuConnection
 from upstream.tpu_errors import TpuError
-from upstream.tpu_sending import Sent
+from upstream.tpu_sending import Done, Sending, Sent
 from upstream.tpu_socket import Address
 
 _LIMITS = Limits()
@@ -97,17 +97,50 @@ class TpuClient:
         connection is open and has credit. Raises TpuError: then the leader may have it all the
         same only after Unacknowledged, ConnectionLost and the leader's close codes.
         """
+        answer: asyncio.Future[Sent | TpuError] = asyncio.get_running_loop().create_future()
+
+        def done(found: Sent | TpuError) -> None:
+            if not answer.done():
+                answer.set_result(found)
+
+        connection, sending = self._submit(address, wire, timeout_seconds, done)
+        connection.flush()
+        try:
+            found = await answer
+        finally:
+            connection.forget(sending)
+        if isinstance(found, TpuError):
+            raise found
+        return found
+
+    def start(
+        self, address: Address, wire: bytes, done: Done, *, timeout_seconds: float | None = None
+    ) -> None:
+        """As `send`, without a task: written at the end of this turn of the loop, together with
+        what else is started in it; `done` is called with what `send` returns or raises.
+        """
+        try:
+            self._submit(address, wire, timeout_seconds, done)
+        except TpuError as error:
+            asyncio.get_running_loop().call_soon(done, error)
+
+    def _submit(
+        self, address: Address, wire: bytes, timeout_seconds: float | None, done: Done
+    ) -> tuple[TpuConnection, Sending]:
         leader = self._leader(address)
+
+        def count(found: Sent | TpuError) -> None:
+            if isinstance(found, TpuError):
+                leader.counts[f"failed:{found.kind}"] += 1
+            done(found)
+
         try:
             if len(wire) > self._max_wire_bytes:
                 told = f"{len(wire)} bytes; leaders take {self._max_wire_bytes}"
                 raise tpu_errors.TooLarge(told)
             connection = self._wanted(leader)
-            sending = connection.submit(wire, timeout_seconds or self._limits.send_seconds)
-            try:
-                return await sending.answer
-            finally:
-                connection.forget(sending)
+            seconds = timeout_seconds or self._limits.send_seconds
+            return connection, connection.submit(wire, seconds, count)
         except TpuError as error:
             leader.counts[f"failed:{error.kind}"] += 1
             raise

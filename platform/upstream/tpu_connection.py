@@ -3,17 +3,18 @@
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
+from time import monotonic
 from typing import NamedTuple
 
 from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.tls import Epoch, SessionTicket
 
 from upstream import tpu_errors
 from upstream.tpu_errors import TpuError
-from upstream.tpu_sending import Opened, Sending, Sent
+from upstream.tpu_hurry import Hurry
+from upstream.tpu_sending import Done, Opened, Sending, Sent
 from upstream.tpu_socket import Address, connected_socket
 
 # Datagrams read before others get their turn.
@@ -64,6 +65,8 @@ class TpuConnection:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._silence: asyncio.TimerHandle | None = None
+        self._hurry = Hurry(self._ping)
+        self._flushing: asyncio.Handle | None = None
         self._pinged_at = 0.0
         self._is_retiring = False
         self._is_early = False
@@ -71,7 +74,7 @@ class TpuConnection:
         self.is_open = False
         self.has_served = False
         self.error: TpuError | None = None
-        self.wanted_at = self._heard_at = now = self._loop.time()
+        self.wanted_at = self._heard_at = now = monotonic()
         self._socket = connected_socket(address)
         self._loop.add_reader(self._socket, self._read)
         self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
@@ -85,37 +88,41 @@ class TpuConnection:
         """Transactions without an answer."""
         return len(self._waiting) + len(self._flying)
 
-    def submit(self, wire: bytes, timeout_seconds: float) -> Sending:
-        """Written before this returns if the leader's credit allows, else it waits its turn.
-        Raises Backlogged; what else goes wrong is the answer.
+    def submit(self, wire: bytes, timeout_seconds: float, done: Done) -> Sending:
+        """Written with whatever else is submitted in this turn of the loop, or by `flush`, if the
+        leader's credit allows; else it waits its turn. Raises Backlogged; what else goes wrong is
+        the answer.
         """
         if self.error is not None:
             raise type(self.error)(*self.error.args)
-        now = self._loop.time()
-        sending = Sending(wire, self._loop.create_future(), now)
+        now = monotonic()
+        sending = Sending(wire, done, now)
         if not self.is_open:
             sending.opened = self._opened_by
         if not self._waiting and self._has_credit():
             self._write(sending)
-            self._transmit()
-            self._hurry_acknowledgement()
+            if self._flushing is None:
+                self._flushing = self._loop.call_soon(self.flush)
         elif len(self._waiting) >= self._limits.waiting:
             raise tpu_errors.Backlogged(f"{len(self._waiting)} transactions wait for the leader")
         else:
             self._waiting.append(sending)
-        if not sending.answer.done():
-            sending.timer = self._loop.call_at(now + timeout_seconds, self._late, sending)
+        sending.timer = self._loop.call_later(timeout_seconds, self._late, sending)
         return sending
+
+    def flush(self) -> None:
+        """Writes what was submitted."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if self.error is None and self._unwritten:
+            self._transmit()
+            self._hurry.written()
 
     def forget(self, sending: Sending) -> None:
         """Nobody waits for the answer any more; what was written may still arrive."""
-        if sending.timer is not None:
-            sending.timer.cancel()
-        self._flying.pop(sending.stream_id, None)
-        if sending.stream_id < 0 and sending in self._waiting:
-            self._waiting.remove(sending)
-        if self._is_retiring and not self.pending:
-            self.close()
+        sending.is_done = True
+        self._let_go(sending)
 
     def retire(self) -> None:
         """Takes nothing new from its owner, and ends when what it has is answered."""
@@ -140,11 +147,8 @@ class TpuConnection:
             and self._promised_bytes < quic._remote_max_data
         )
 
-    def _hurry_acknowledgement(self) -> None:
-        """A lone datagram is acknowledged after up to 25 ms, a second one brings it forth at once:
-        else every latency would be longer by that, and a loss known later.
-        """
-        if len(self._flying) == 1 and self.is_open and self.error is None:
+    def _ping(self) -> None:
+        if self._flying and self.is_open and self.error is None:
             self._quic.send_ping(0)
             self._transmit()
 
@@ -165,11 +169,12 @@ class TpuConnection:
     def _acknowledged(self, sending: Sending) -> None:
         self.has_served = True
         self._counts["acked"] += 1
-        if self._flying.pop(sending.stream_id, None) is None or sending.answer.done():
+        if self._flying.pop(sending.stream_id, None) is None or sending.is_done:
             return
-        latency = self._loop.time() - sending.called_at
+        latency = monotonic() - sending.called_at
         written = latency if sending.written is None else sending.written - sending.called_at
-        sending.answer.set_result(Sent(latency, written, sending.opened))
+        sending.finish(Sent(latency, written, sending.opened))
+        self._end_if_idle()
 
     def _pump(self) -> None:
         """What waited, as far as the leader's credit goes."""
@@ -180,7 +185,7 @@ class TpuConnection:
         try:
             for _ in range(_READS_AT_ONCE):
                 data = self._socket.recv(_LARGEST_DATAGRAM)
-                self._heard_at = self._loop.time()
+                self._heard_at = monotonic()
                 self._quic.receive_datagram(data, self._address, now=self._heard_at)
         except (BlockingIOError, InterruptedError):
             pass
@@ -206,7 +211,7 @@ class TpuConnection:
         # The event of the end comes only after a time of silence that we need not wait for.
         closed = self._quic._close_event
         if closed is not None:
-            self._end(self._closed_by_peer(closed))
+            self._end(tpu_errors.closed_by_peer(closed, is_connected=self.is_open))
         elif self.error is None:
             self._pump()
             self._transmit()
@@ -240,9 +245,7 @@ class TpuConnection:
         """
         self._retries = self._quic._retry_count
         for sending in self._flying.values():
-            if sending.sender is not None:
-                end = sending.sender.highest_offset
-                sending.sender.on_data_delivery(QuicDeliveryState.LOST, 0, end, sending.is_written)
+            sending.is_lost()
 
     def _refused(self, event: events.StopSendingReceived) -> None:
         sending = self._flying.get(event.stream_id)
@@ -252,9 +255,9 @@ class TpuConnection:
 
     def _late(self, sending: Sending) -> None:
         """The time for an answer is over."""
-        if sending.answer.done():
+        if sending.is_done:
             return
-        waited = f"{self._loop.time() - sending.called_at:.1f} s"
+        waited = f"{monotonic() - sending.called_at:.1f} s"
         if sending.stream_id < 0 and not self.is_open:
             self._fail(sending, tpu_errors.Unreachable(f"not connected after {waited}"))
         elif sending.stream_id < 0:
@@ -271,7 +274,7 @@ class TpuConnection:
         if oldest is None or self.error is not None:
             return
         silent_at = max(self._heard_at, oldest.called_at) + self._limits.silent_seconds
-        if self.is_open and silent_at <= self._loop.time():
+        if self.is_open and silent_at <= monotonic():
             self._end(tpu_errors.ConnectionLost("the leader fell silent"), is_ours=True)
         else:
             # Not before the handshake: that has a limit of its own.
@@ -287,9 +290,20 @@ class TpuConnection:
             self._transmit()
 
     def _fail(self, sending: Sending, error: TpuError) -> None:
-        if not sending.answer.done():
-            sending.answer.set_exception(error)
-        self.forget(sending)
+        sending.finish(error)
+        self._let_go(sending)
+
+    def _let_go(self, sending: Sending) -> None:
+        if sending.timer is not None:
+            sending.timer.cancel()
+        self._flying.pop(sending.stream_id, None)
+        if sending.stream_id < 0 and sending in self._waiting:
+            self._waiting.remove(sending)
+        self._end_if_idle()
+
+    def _end_if_idle(self) -> None:
+        if self._is_retiring and not self.pending:
+            self.close()
 
     def _give_up(self) -> None:
         told = f"no answer to the handshake within {self._limits.handshake_seconds:g} s"
@@ -297,7 +311,7 @@ class TpuConnection:
 
     def _keep(self) -> None:
         """Keeps the connection alive while somebody wants it, and ends it when nobody does."""
-        idle = self._loop.time() - self.wanted_at
+        idle = monotonic() - self.wanted_at
         if idle >= self._limits.idle_seconds and not self.pending:
             self.close(f"not wanted for {idle:.0f} s")
             return
@@ -305,12 +319,12 @@ class TpuConnection:
         if self._heard_at < self._pinged_at:
             self._end(tpu_errors.ConnectionLost("the leader answers no PING"), is_ours=True)
         elif self.is_open:
-            self._pinged_at = self._loop.time()
+            self._pinged_at = monotonic()
             self._quic.send_ping(0)
             self._transmit()
 
     def _transmit(self) -> None:
-        now = self._loop.time()
+        now = monotonic()
         try:
             for data, _ in self._quic.datagrams_to_send(now=now):
                 try:
@@ -325,13 +339,13 @@ class TpuConnection:
         self._arm(self._quic.get_timer())
 
     def _note_what_is_written(self) -> None:
-        now = self._loop.time()
+        now = monotonic()
         for sending in self._unwritten:
             if sending.is_written:
                 sending.written = now
         # Those that were given up will never be.
         self._unwritten = [
-            each for each in self._unwritten if each.written is None and not each.answer.done()
+            each for each in self._unwritten if each.written is None and not each.is_done
         ]
 
     def _arm(self, timer_at: float | None) -> None:
@@ -343,50 +357,43 @@ class TpuConnection:
                 return
             self._timer.cancel()
         self._timer_at = timer_at
-        self._timer = self._loop.call_at(timer_at, self._on_timer)
+        self._timer = self._loop.call_later(max(0.0, timer_at - monotonic()), self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
         due = self._quic.get_timer()
         # The loop's clock may stand a hair before the time that it was asked to wake us at.
-        now = max(self._loop.time(), self._timer_at)
+        now = max(monotonic(), self._timer_at)
         if due is not None and due <= now:
             self._quic.handle_timer(now=now)
             self._go_on()
         else:
             self._arm(due)
 
-    def _closed_by_peer(self, event: events.ConnectionTerminated) -> TpuError:
-        if event.frame_type is None:
-            return tpu_errors.closed_by_leader(event.error_code, event.reason_phrase)
-        return tpu_errors.closed_by_transport(
-            event.error_code, event.reason_phrase, is_connected=self.is_open
-        )
-
     def _end(self, error: TpuError, *, is_ours: bool = False) -> None:
         if self.error is not None:
             return
         self.error = error
-        for timer in (self._patience, self._keeper, self._timer, self._silence):
+        self._hurry.stop()
+        timers = (self._patience, self._keeper, self._timer, self._silence, self._flushing)
+        for timer in timers:
             if timer is not None:
                 timer.cancel()
         if is_ours:
             self._say_goodbye()
         self._loop.remove_reader(self._socket)
         self._socket.close()
-        for sending in [*self._flying.values(), *self._waiting]:
-            if not sending.answer.done():
-                sending.answer.set_exception(type(error)(*error.args))
-            if sending.timer is not None:
-                sending.timer.cancel()
+        unanswered = [*self._flying.values(), *self._waiting]
         self._flying.clear()
         self._waiting.clear()
+        for sending in unanswered:
+            sending.finish(type(error)(*error.args))
         self._ended(self, error)
 
     def _say_goodbye(self) -> None:
         self._quic.close()
         try:
-            for data, _ in self._quic.datagrams_to_send(now=self._loop.time()):
+            for data, _ in self._quic.datagrams_to_send(now=monotonic()):
                 self._socket.send(data)
         except OSError:
             pass  # it is over anyway

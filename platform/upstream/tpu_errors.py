@@ -2,6 +2,8 @@
 
 import errno
 
+from aioquic.quic.events import ConnectionTerminated
+
 
 class TpuError(Exception):
     """The leader is not known to have the transaction; `kind` is a stable word to count by."""
@@ -104,6 +106,13 @@ _CONNECTION_REFUSED = 0x2
 _APPLICATION_ERROR = 0xC
 _TLS_ALERTS = range(0x100, 0x200)
 _NO_APPLICATION_PROTOCOL = 0x178
+
+
+def closed_by_peer(event: ConnectionTerminated, *, is_connected: bool) -> TpuError:
+    """The error for whatever the leader closed the connection with."""
+    if event.frame_type is None:
+        return closed_by_leader(event.error_code, event.reason_phrase)
+    return closed_by_transport(event.error_code, event.reason_phrase, is_connected=is_connected)
 
 
 def closed_by_leader(code: int, reason: str) -> TpuError:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStreamSender
 
+from upstream.tpu_errors import TpuError
+
 
 class Opened(StrEnum):
     """What the connection was when a transaction was given to it."""
@@ -26,14 +28,22 @@ class Sent(NamedTuple):
     opened: Opened
 
 
+# Called once, never before the call that it was given to has returned.
+Done = Callable[[Sent | TpuError], None]
+
+
 class Sending:
-    """A transaction on its way, and the answer that its sender waits for."""
+    """A transaction on its way; `done` is called with what becomes of it."""
 
-    __slots__ = ("answer", "called_at", "opened", "sender", "stream_id", "timer", "wire", "written")
+    __slots__ = (
+        *("called_at", "done", "is_done", "opened", "sender", "stream_id", "timer", "wire"),
+        "written",
+    )
 
-    def __init__(self, wire: bytes, answer: asyncio.Future[Sent], called_at: float) -> None:
+    def __init__(self, wire: bytes, done: Done, called_at: float) -> None:
         self.wire = wire
-        self.answer = answer
+        self.done = done
+        self.is_done = False
         self.called_at = called_at
         self.opened = Opened.WARM
         self.stream_id = -1
@@ -46,6 +56,22 @@ class Sending:
         """Every byte has been in a datagram, lost or not."""
         return self.sender is not None and self.sender.highest_offset == len(self.wire)
 
+    def finish(self, answer: Sent | TpuError) -> None:
+        """Reports the answer, unless there was one before."""
+        if self.is_done:
+            return
+        self.is_done = True
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        self.done(answer)
+
+    def is_lost(self) -> None:
+        """What was written of it is to be written again."""
+        if self.sender is not None:
+            end = self.sender.highest_offset
+            self.sender.on_data_delivery(QuicDeliveryState.LOST, 0, end, self.is_written)
+
     def watch(self, sender: QuicStreamSender, acknowledged: Callable[["Sending"], None]) -> None:
         """Calls back when the peer has acknowledged all of it: aioquic tells that to nobody but its
         streams themselves.
@@ -56,6 +82,8 @@ class Sending:
         def delivered(delivery: QuicDeliveryState, start: int, stop: int, fin: bool) -> None:
             deliver(delivery, start, stop, fin)
             if sender.is_finished:
+                # It refers to the sender, which refers to it.
+                del sender.on_data_delivery
                 acknowledged(self)
 
         sender.on_data_delivery = delivered  # type: ignore[method-assign]

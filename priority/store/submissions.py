@@ -242,9 +242,15 @@ def insert_submissions(
     if not rows:
         return {}, []
     with connection.cursor() as cursor:
-        # Before the row may become another one's.
-        cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(rows)])
-        cursor.execute(_NOTE_OF_RESTARTS, [_json(rows)])
+        # Most are new, and need no notes.
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM priority_submission WHERE signature = ANY(%s))",
+            [[bytes.fromhex(row.signature) for row in rows]],
+        )
+        if cursor.fetchone() == (True,):
+            # Before the row may become another one's.
+            cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(rows)])
+            cursor.execute(_NOTE_OF_RESTARTS, [_json(rows)])
         cursor.execute(_INSERT_SUBMISSIONS, [_json(rows)])
         found = cursor.fetchall()
         new = {bytes(signature): pk for pk, signature, _ in found}

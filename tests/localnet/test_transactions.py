@@ -156,6 +156,9 @@ def test_a_wrong_signature_is_refused_and_never_lands(localnet: Localnet) -> Non
     )
     # Unchecked it is answered as a node does, and dropped.
     signature = send(localnet, forged, skipPreflight=True)
+    # That the good one was checked before, and this one read, says nothing for this one.
+    send(localnet, good, skipPreflight=True)
+    assert sent(localnet, forged)["error"]["code"] == -32003
     done(localnet, [pay(sender, Pubkey.new_unique(), SOL)], sender)
     assert localnet.call("getSignatureStatuses", [signature])["value"] == [None]
 

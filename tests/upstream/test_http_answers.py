@@ -1,6 +1,7 @@
 """Answers of HTTP/1.1: the same whatever pieces they come in, and never an unforeseen error."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -165,3 +166,49 @@ def test_more_requests_than_connections_wait_for_their_turn() -> None:
 
     asyncio.run(with_server(door, ask))
     assert most == 3
+
+
+def test_one_who_waits_no_longer_leaves_his_answer_to_nobody_else() -> None:
+    async def door(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                body = (await _request(reader))[-2:]
+                if body == b"no":
+                    await asyncio.sleep(0.05)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + body)
+
+    async def ask(poster: Poster) -> None:
+        one = Poster(f"http://{poster.name}", most_connections=1)
+        given_up = asyncio.create_task(one.post(b"no", seconds=5))
+        late = one.start(b"no", answers.append, seconds=5)
+        waiting = asyncio.create_task(one.post(b"ok", seconds=5))
+        await asyncio.sleep(0.02)
+        given_up.cancel()
+        late.cancel()
+        assert (await waiting).body == b"ok"
+        assert (await one.post(b"ok", seconds=5)).body == b"ok"
+        await one.close()
+
+    answers: list[Posted | PostFailed] = []
+    asyncio.run(with_server(door, ask))
+    assert not answers
+
+
+def test_a_request_that_waits_for_a_connection_ends_with_the_poster() -> None:
+    async def door(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def ask(poster: Poster) -> None:
+        one = Poster(f"http://{poster.name}", most_connections=1)
+        for _ in range(3):
+            one.start(b"{}", answers.append, seconds=60)
+        await asyncio.sleep(0.02)
+        assert not answers
+        await one.close()
+        while len(answers) < 3:
+            await asyncio.sleep(0.001)
+
+    answers: list[Posted | PostFailed] = []
+    asyncio.run(with_server(door, ask))
+    assert all(isinstance(each, PostFailed) for each in answers)

@@ -23,7 +23,8 @@ from tests.upstream.tpu_ports import (
 from upstream import tpu_errors
 from upstream.tpu import TpuClient
 from upstream.tpu_connection import Limits
-from upstream.tpu_sending import Opened
+from upstream.tpu_errors import TpuError
+from upstream.tpu_sending import Opened, Sent
 
 HERE = "127.0.0.1"
 
@@ -76,6 +77,39 @@ def test_a_warm_connection_takes_a_transaction_before_the_first_await() -> None:
         sent = answered.value.value
         assert sent.opened == Opened.WARM
         assert sent.written_seconds <= call_seconds and sent.latency_seconds >= 0.1
+
+    tried(trial)
+
+
+def test_what_is_started_together_is_answered_by_callbacks_and_later() -> None:
+    async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
+        address = (HERE, opened.port)
+        client.warm([address])
+        await until(lambda: state_of(client, address).state == "open")
+        answers: list[Sent | TpuError] = []
+        wires = [wire(number) for number in range(40)]
+        for each in wires:
+            client.start(address, each, answers.append)
+        client.start(address, bytes(1_233), answers.append)
+        assert not answers, "never before the call has returned"
+        await until(lambda: len(answers) == 41)
+        assert sorted(inbox.wires) == sorted(wires)
+        failures = [each for each in answers if isinstance(each, TpuError)]
+        assert [each.kind for each in failures] == ["too_large"]
+        counts = {"connections": 1, "sent": 40, "acked": 40, "failed:too_large": 1}
+        assert state_of(client, address).counts == counts
+
+    tried(trial)
+
+
+def test_what_is_started_ends_with_the_client() -> None:
+    async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
+        answers: list[Sent | TpuError] = []
+        client.start((HERE, opened.port), wire(1), answers.append)
+        await client.close()
+        client.start((HERE, opened.port), wire(2), answers.append)
+        await until(lambda: len(answers) == 2)
+        assert all(isinstance(each, tpu_errors.ClientClosed) for each in answers)
 
     tried(trial)
 

@@ -51,7 +51,11 @@ def _by_weight(ways: Sequence[_Way], signature: bytes) -> list[_Way]:
 
 
 def _lots(ways: Iterable[_Way], signature: bytes) -> list[_Way]:
-    return [way for way in ways if _lot(way.row.name, signature) < way.row.weight]
+    return [
+        way
+        for way in ways
+        if way.row.weight >= 100 or _lot(way.row.name, signature) < way.row.weight
+    ]
 
 
 def _lot(name: str, signature: bytes) -> int:

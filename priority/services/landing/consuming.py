@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import redis
@@ -18,6 +19,10 @@ _BLOCK_MS = 1_000
 _AT_ONCE = 100
 _CLAIMED_AT_ONCE = 1_000
 _PAUSE_SECONDS = 0.25
+# Where entries come closer together than the first of these, those of so many seconds are taken
+# together: a round costs as much for several as for one.
+_CLOSE_SECONDS = 0.005
+_ROUND_SECONDS = 0.002
 # Entries of a dead lander lay idle for as long as it took to miss it.
 _IDLE_MS = 500
 _FIELD = FIELD.encode()
@@ -38,6 +43,7 @@ class Consumer:
         self._read = read
         self._has_room = has_room
         self._done: list[bytes] = []
+        self._read_at = 0.0
 
     async def run(self) -> None:
         """Until it is cancelled. While Redis is away it waits."""
@@ -122,7 +128,11 @@ class Consumer:
         if not self._has_room():
             await asyncio.sleep(_PAUSE_SECONDS)
             return
-        await self._take(await self._group(b">", block=_BLOCK_MS), again=False)
+        entries = await self._group(b">", block=_BLOCK_MS)
+        before, self._read_at = self._read_at, monotonic()
+        await self._take(entries, again=False)
+        if len(entries) < _AT_ONCE and self._read_at - before < _CLOSE_SECONDS:
+            await asyncio.sleep(self._read_at + _ROUND_SECONDS - monotonic())
 
     async def _claim(self, name: str) -> None:
         pending: Any = await self._client.xpending_range(

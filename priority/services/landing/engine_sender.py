@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 
 from solders.pubkey import Pubkey
 
@@ -9,7 +10,7 @@ from chain.transactions import decode_wire
 from priority.services.landing.chain_view import Chain
 from priority.services.landing.flights import Flight
 from priority.services.landing.own_tips import OwnTip, Purse, is_good
-from priority.services.landing.senders import Delivery, NotNow
+from priority.services.landing.senders import Delivery, Done, NotNow
 from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
 from upstream.submitting import SubmitError
 
@@ -40,7 +41,7 @@ class EngineSender:
             wires.append(self._own_tip(flight).wire)
         elif not self._tips_itself(flight):
             raise NotNow("engine_untipped: no transaction pays a tip account of the engine")
-        return [Delivery(self._engine.name, self._send(flight, wires))]
+        return [Delivery(self._engine.name, partial(self._start, flight, wires))]
 
     async def warm(self) -> None:
         await self._engine.warm()
@@ -83,7 +84,7 @@ class EngineSender:
                 return True
         return False
 
-    async def _send(self, flight: Flight, wires: list[bytes]) -> str:
+    def _start(self, flight: Flight, wires: list[bytes], done: Done) -> None:
         asked = flight.engine_ids.get(self._name) if flight.is_bundle else None
         now = time.monotonic()
         if asked is not None and now - flight.asked_at >= _ASK_SECONDS:
@@ -92,10 +93,13 @@ class EngineSender:
             task = asyncio.get_running_loop().create_task(self._ask(flight, asked))
             self._asking.add(task)
             task.add_done_callback(self._asking.discard)
-        bundle_id = await self._engine.send_bundle(wires)
-        if flight.is_bundle:
-            flight.engine_ids[self._name] = bundle_id
-        return bundle_id
+
+        def answered(found: str | SubmitError) -> None:
+            if flight.is_bundle and isinstance(found, str):
+                flight.engine_ids[self._name] = found
+            done(found)
+
+        self._engine.start_bundle(wires, answered)
 
     async def _ask(self, flight: Flight, bundle_id: str) -> None:
         try:

@@ -111,12 +111,14 @@ class Flights:
         """Lets go of what is over. Blockhashes whose heights somebody else may know."""
         lacking: dict[bytes, None] = {}
         for flight in list(self._unplaced):
+            before = [(part.accepted_slot, part.last_valid) for part in flight.parts]
             for part in flight.parts:
                 if part.accepted_slot is None:
                     part.accepted_slot = self._slot_of(flight, now)
                 if not part.is_placed and not self._place(part):
                     lacking[part.blockhash] = None
-            self._writer.changed(flight)
+            if before != [(part.accepted_slot, part.last_valid) for part in flight.parts]:
+                self._writer.changed(flight)
             if all(part.is_placed for part in flight.parts) or _age(flight, now) > _OLD_SECONDS:
                 del self._unplaced[flight]
         loop_now = _now()

@@ -3,13 +3,17 @@
 import asyncio
 import logging
 import time
+from functools import partial
 
 from priority.services.landing.chain_view import Chain
 from priority.services.landing.flights import Flight
-from priority.services.landing.senders import Delivery, NotNow
-from upstream.leaders import Leader, LeaderSchedule
+from priority.services.landing.senders import Delivery, Done, NotNow
+from upstream.leaders import LeaderSchedule
 from upstream.node import Node, NodeError
 from upstream.tpu import TpuClient
+from upstream.tpu_errors import TpuError
+from upstream.tpu_sending import Sent
+from upstream.tpu_socket import Address
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +39,23 @@ class LeadersSender:
         self._refreshing: asyncio.Task[None] | None = None
         self._failing_since: float | None = None
         self._said = ""
+        # The leaders of the slot that was sent in last.
+        self._led_slot = -1
+        self._led_by: list[tuple[str, Address]] = []
 
     def deliveries(self, flight: Flight) -> list[Delivery]:
         slot = self._chain.slot_now(_now())
         if slot is None:
             raise NotNow("no_slot: nobody tells which slot it is")
+        if slot != self._led_slot:
+            self._led_by, self._led_slot = self._leaders(slot), slot
+        wire = flight.parts[0].wire
+        return [
+            Delivery(name, partial(self._start, address, wire)) for name, address in self._led_by
+        ]
+
+    def _leaders(self, slot: int) -> list[tuple[str, Address]]:
+        """Whom a transaction of this slot goes to, at least one. Raises NotNow."""
         leaders = self._schedule.upcoming(slot, 2)
         if not leaders:
             raise NotNow("no_schedule: the node has not told the leaders yet")
@@ -49,9 +65,8 @@ class LeadersSender:
         else:
             # One without an address is none; the next one's turn comes.
             wanted = [now_leads] if now_leads.address is not None else following
-        wire = flight.parts[0].wire
         found = [
-            Delivery(_name(leader), self._send(leader.address, wire))
+            (str(leader.identity), leader.address)
             for leader in wanted
             if leader.address is not None
         ]
@@ -77,9 +92,11 @@ class LeadersSender:
         if self._refreshing is not None:
             self._refreshing.cancel()
 
-    async def _send(self, address: tuple[str, int], wire: bytes) -> str:
-        sent = await self._client.send(address, wire, timeout_seconds=self._seconds)
-        return sent.opened.value
+    def _start(self, address: Address, wire: bytes, done: Done) -> None:
+        def answered(found: Sent | TpuError) -> None:
+            done(found if isinstance(found, TpuError) else found.opened.value)
+
+        self._client.start(address, wire, answered, timeout_seconds=self._seconds)
 
     async def _refresh(self) -> None:
         now = _now()
@@ -90,7 +107,10 @@ class LeadersSender:
             slot = self._chain.slot_now(now)
             if slot is None or not self._schedule.is_due(slot, time.monotonic()):
                 return
-            await asyncio.to_thread(self._schedule.refresh, slot, time.monotonic())
+            try:
+                await asyncio.to_thread(self._schedule.refresh, slot, time.monotonic())
+            finally:
+                self._led_slot = -1
             self.ahead()
         except NodeError as error:
             self._say(now, str(error))
@@ -105,10 +125,6 @@ class LeadersSender:
         if now - self._failing_since >= _SAID_AFTER_SECONDS and error != self._said:
             log.warning("the node does not tell the next leaders: %s", error)
             self._said = error
-
-
-def _name(leader: Leader) -> str:
-    return str(leader.identity)
 
 
 def _now() -> float:

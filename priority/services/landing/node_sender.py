@@ -1,8 +1,11 @@
 """Transactions to a node, which passes them on to the leaders it knows."""
 
+from functools import partial
+from typing import Any
+
 from priority.services.landing.flights import Flight
-from priority.services.landing.senders import Delivery
-from upstream.submitting import SubmittingNode
+from priority.services.landing.senders import Delivery, Done
+from upstream.submitting import SubmitError, SubmittingNode
 
 
 class NodeSender:
@@ -12,7 +15,7 @@ class NodeSender:
         self._node = node
 
     def deliveries(self, flight: Flight) -> list[Delivery]:
-        return [Delivery(self._node.name, self._send(flight.parts[0].wire))]
+        return [Delivery(self._node.name, partial(self._start, flight.parts[0].wire))]
 
     async def warm(self) -> None:
         await self._node.warm()
@@ -20,6 +23,8 @@ class NodeSender:
     async def close(self) -> None:
         await self._node.close()
 
-    async def _send(self, wire: bytes) -> str:
-        await self._node.send(wire)
-        return ""
+    def _start(self, wire: bytes, done: Done) -> None:
+        def answered(found: Any) -> None:
+            done(found if isinstance(found, SubmitError) else "")
+
+        self._node.start(wire, answered)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.hash import Hash
 from solders.keypair import Keypair
+from solders.message import Message
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
-from solders.transaction import Transaction
 
 from chain.units import LAMPORTS_PER_SOL
 from priority.services.landing.chain_view import Chain
@@ -26,7 +26,9 @@ _AIRDROP_LAMPORTS = 10 * LAMPORTS_PER_SOL
 _LOWEST_UNITS, _HIGHEST_UNITS, _HIGHEST_PRICE = 1_000, 60_000, 10_000
 # A tip on an older blockhash is made anew.
 _GOOD_FOR_BLOCKS = 100
-_chance = random.SystemRandom()
+_MOST_FORMS = 256
+# Two landers pay from one account: each begins elsewhere.
+_chance = random.Random()
 
 
 class OwnTip(NamedTuple):
@@ -36,17 +38,48 @@ class OwnTip(NamedTuple):
     height: int
 
 
+class _Form(NamedTuple):
+    """A tip's message, and where in it stands what differs from tip to tip."""
+
+    compiled: bytes
+    units_at: int
+    price_at: int
+    blockhash_at: int
+
+    def message(self, units: int, price: int, blockhash: bytes) -> bytes:
+        made = bytearray(self.compiled)
+        made[self.units_at : self.units_at + 4] = units.to_bytes(4, "little")
+        made[self.price_at : self.price_at + 8] = price.to_bytes(8, "little")
+        made[self.blockhash_at : self.blockhash_at + 32] = blockhash
+        return bytes(made)
+
+
+def _form(payer: Pubkey, account: Pubkey, lamports: int) -> _Form:
+    """To compile a message costs as much as to sign it twice."""
+    blockhash = Hash.new_unique()
+    pay = TransferParams(from_pubkey=payer, to_pubkey=account, lamports=lamports)
+    limit, price = set_compute_unit_limit(0), set_compute_unit_price(0)
+    message = Message.new_with_blockhash([limit, price, transfer(pay)], payer, blockhash)
+    compiled = bytes(message)
+    blockhash_at = compiled.index(bytes(blockhash))
+    # Behind the blockhash; an instruction's data comes with its length.
+    return _Form(
+        compiled,
+        compiled.index(bytes([len(limit.data)]) + limit.data, blockhash_at + 32) + 2,
+        compiled.index(bytes([len(price.data)]) + price.data, blockhash_at + 32) + 2,
+        blockhash_at,
+    )
+
+
 class Purse:
     """The account that pays our tips. Its balance is what was read last, None before that."""
 
     def __init__(self, payer: Keypair) -> None:
         self._payer = payer
+        self.pubkey = payer.pubkey()
+        self._forms: dict[tuple[Pubkey, int], _Form] = {}
         self.lamports: int | None = None
         self.is_low = False
-
-    @property
-    def pubkey(self) -> Pubkey:
-        return self._payer.pubkey()
 
     def can_pay(self, tip_lamports: int) -> bool:
         """Whether a tip would be paid, as far as is known."""
@@ -61,16 +94,15 @@ class Purse:
         # No two tips may be the same transaction: only one bundle of theirs could land.
         units = _chance.randrange(_LOWEST_UNITS, _HIGHEST_UNITS)
         price = _chance.randrange(_HIGHEST_PRICE)
-        pay = TransferParams(
-            from_pubkey=self.pubkey, to_pubkey=_chance.choice(accounts), lamports=lamports
-        )
-        transaction = Transaction.new_signed_with_payer(
-            [set_compute_unit_limit(units), set_compute_unit_price(price), transfer(pay)],
-            self.pubkey,
-            [self._payer],
-            Hash(chain.head_blockhash),
-        )
-        return OwnTip(bytes(transaction), chain.head_height or 0)
+        account = _chance.choice(accounts)
+        form = self._forms.get((account, lamports))
+        if form is None:
+            while len(self._forms) >= _MOST_FORMS:
+                del self._forms[next(iter(self._forms))]
+            form = self._forms[account, lamports] = _form(self.pubkey, account, lamports)
+        message = form.message(units, price, chain.head_blockhash)
+        signature = bytes(self._payer.sign_message(message))
+        return OwnTip(b"\x01" + signature + message, chain.head_height or 0)
 
     def look(self, node: Node, *, tip_lamports: int, with_faucet: bool) -> None:
         """Reads the balance, and sees to it, or to it that somebody hears of it, when it is low.

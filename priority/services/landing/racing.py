@@ -3,9 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from time import monotonic
 
 from priority.models import Attempt
 from priority.services.landing.chain_view import Chain
@@ -36,8 +38,20 @@ class _Round:
     """Tries of one flight at one time; `is_tried` when one of them was more than a thought."""
 
     number: int
+    started_at: datetime
     under_way: int = 0
     is_tried: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _UnderWay:
+    """A try whose answer has not come."""
+
+    flight: Flight
+    way: Way
+    target: str
+    round: _Round
+    began: float
 
 
 class Race:
@@ -49,8 +63,10 @@ class Race:
         self._upstreams = upstreams
         self._chain = chain
         self._changed = changed
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way = 0
         self._is_closed = False
+        self._is_over = False  # answers are not noted any more
+        self._all_answered = asyncio.Event()
         self.sent = 0
         self.last_error = ""
 
@@ -75,9 +91,9 @@ class Race:
         """No further round; waits a moment for the answers to what was sent."""
         self._is_closed = True
         if self._under_way:
-            await asyncio.wait(self._under_way, timeout=1.0)
-        for task in self._under_way:
-            task.cancel()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_answered.wait(), 1.0)
+        self._is_over = True
 
     def _is_too_late(self, flight: Flight) -> bool:
         """No block from now on takes it; whether one did is seen in time."""
@@ -94,8 +110,8 @@ class Race:
         flight.timer = loop.call_later(pause, self.run, flight)
 
     def _round(self, flight: Flight) -> None:
-        loop = asyncio.get_running_loop()
-        now, this = loop.time(), _Round(flight.tries + 1)
+        now = asyncio.get_running_loop().time()
+        this = _Round(flight.tries + 1, datetime.now(UTC))
         why_not = ""
         most = _MOST_UNDER_WAY_AGAIN if flight.is_sent else _MOST_UNDER_WAY
         for way in chosen(self._upstreams.ways, flight.accepted):
@@ -111,68 +127,77 @@ class Race:
                 why_not = str(error)
                 continue
             for delivery in deliveries:
-                flight.under_way += 1
-                this.under_way += 1
-                way.under_way += 1
-                task = loop.create_task(self._deliver(flight, way, delivery, this))
-                self._under_way.add(task)
-                task.add_done_callback(self._under_way.discard)
-                task.add_done_callback(partial(_never_begun, delivery))
+                self._start(_UnderWay(flight, way, delivery.target, this, monotonic()), delivery)
         if this.under_way:
             flight.tries = this.number
         elif not flight.is_sent:
             _explain(flight, why_not or "no_upstream: none that is enabled serves it")
         self._changed(flight)
 
-    async def _deliver(self, flight: Flight, way: Way, delivery: Delivery, this: _Round) -> None:
-        loop = asyncio.get_running_loop()
-        began, started_at = loop.time(), datetime.now(UTC)
-        outcome = Attempt.Outcome.SENT
+    def _start(self, tried: _UnderWay, delivery: Delivery) -> None:
+        tried.flight.under_way += 1
+        tried.round.under_way += 1
+        tried.way.under_way += 1
+        self._under_way += 1
+        done = partial(self._answered, tried)
         try:
-            answer = await delivery.send
-            way.succeeded()
-        except (Resting, Backlogged, ClientClosed, NotNow) as error:
-            if isinstance(error, Resting):
-                way.rests(loop.time(), delivery.target, str(error))
-            self._explain_failure(flight, way, str(error))
-            self._not_tried(flight, this)
-            return
-        except (Refused, TooLarge) as error:
-            way.succeeded()
-            answer = str(error)
-            if not (isinstance(error, Refused) and error.is_known):
-                outcome = Attempt.Outcome.REFUSED
-        except (SubmitError, TpuError) as error:
-            answer = str(error)
-            outcome = Attempt.Outcome.FAILED
-            if isinstance(error, Unwilling):
-                outcome = Attempt.Outcome.REFUSED
-            retry_after = error.retry_after if isinstance(error, Unwilling) else None
-            way.failed(loop.time(), delivery.target, answer, retry_after)
-        except asyncio.CancelledError:
-            raise
+            delivery.start(done)
         except Exception as error:
-            log.exception("upstream %s: an unforeseen failure", way.row.name)
-            answer, outcome = type(error).__name__, Attempt.Outcome.FAILED
-            way.failed(loop.time(), delivery.target, answer, None)
-        finally:
-            flight.under_way -= 1
-            this.under_way -= 1
-            way.under_way -= 1
+            # Reported when this round is whole, as every answer is.
+            asyncio.get_running_loop().call_soon(done, error)
+
+    def _answered(self, tried: _UnderWay, found: str | Exception) -> None:
+        if self._is_over:
+            return
+        flight, way = tried.flight, tried.way
+        flight.under_way -= 1
+        tried.round.under_way -= 1
+        way.under_way -= 1
+        self._under_way -= 1
+        if self._is_closed and not self._under_way:
+            self._all_answered.set()
+        if isinstance(found, (Resting, Backlogged, ClientClosed, NotNow)):
+            if isinstance(found, Resting):
+                way.rests(_now(), tried.target, str(found))
+            self._explain_failure(flight, way, str(found))
+            self._not_tried(flight, tried.round)
+            return
+        outcome = self._outcome(tried, found)
+        answer = type(found).__name__ if _is_unforeseen(found) else str(found)
+        this = tried.round
         this.is_tried = True
-        latency = int((loop.time() - began) * 1e6)
+        latency = int((monotonic() - tried.began) * 1e6)
         flight.note(
-            Try(way.row.name, delivery.target, this.number, started_at, latency, outcome, answer)
+            Try(way.row.name, tried.target, this.number, this.started_at, latency, outcome, answer)
         )
         if outcome is Attempt.Outcome.SENT:
-            self._is_sent(flight, started_at)
+            self._is_sent(flight, this.started_at)
         else:
             self._explain_failure(flight, way, answer)
         self._changed(flight)
 
-    def _not_tried(self, flight: Flight, this: "_Round") -> None:
+    def _outcome(self, tried: _UnderWay, found: str | Exception) -> Attempt.Outcome:
+        """What the answer means, also for the way that it came by."""
+        way = tried.way
+        if isinstance(found, str):
+            way.succeeded()
+            return Attempt.Outcome.SENT
+        if isinstance(found, (Refused, TooLarge)):
+            way.succeeded()
+            is_known = isinstance(found, Refused) and found.is_known
+            return Attempt.Outcome.SENT if is_known else Attempt.Outcome.REFUSED
+        if _is_unforeseen(found):
+            log.error("upstream %s: an unforeseen failure", way.row.name, exc_info=found)
+            way.failed(_now(), tried.target, type(found).__name__, None)
+            return Attempt.Outcome.FAILED
+        retry_after = found.retry_after if isinstance(found, Unwilling) else None
+        way.failed(_now(), tried.target, str(found), retry_after)
+        is_unwilling = isinstance(found, Unwilling)
+        return Attempt.Outcome.REFUSED if is_unwilling else Attempt.Outcome.FAILED
+
+    def _not_tried(self, flight: Flight, this: _Round) -> None:
         """Where that is so of the whole round, it was none."""
-        if this.under_way > 1 or this.is_tried or flight.tries != this.number:
+        if this.under_way or this.is_tried or flight.tries != this.number:
             return
         flight.tries -= 1
         if flight.timer is None and not flight.is_done:
@@ -195,9 +220,12 @@ class Race:
         _explain(flight, f"{word}: {way.row.name}: {answer}")
 
 
-def _never_begun(delivery: Delivery, task: "asyncio.Task[None]") -> None:
-    """A task that was cancelled before its first step leaves what it would have sent."""
-    delivery.send.close()
+def _is_unforeseen(found: str | Exception) -> bool:
+    return not isinstance(found, (str, SubmitError, TpuError))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _explain(flight: Flight, why: str) -> None:

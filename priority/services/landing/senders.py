@@ -1,7 +1,7 @@
 """What every sender can do, and why a flight does not go one way for now."""
 
-from collections.abc import Coroutine
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from priority.services.landing.flights import Flight
 
@@ -16,13 +16,17 @@ class Unusable(Exception):
     """The upstream's row leads nowhere: the text says why."""
 
 
+# Called once with the upstream's answer, or with SubmitError, TpuError or NotNow.
+Done = Callable[[str | Exception], None]
+
+
 class Delivery(NamedTuple):
-    """One try by one way: whom it goes to, and what sends it. That gives the upstream's answer, or
-    raises SubmitError, TpuError or NotNow.
+    """One try by one way: whom it goes to, and what sends it. `start` returns at once, and before
+    it reports anything.
     """
 
     target: str
-    send: Coroutine[Any, Any, str]
+    start: Callable[[Done], None]
 
 
 class Sender(Protocol):

@@ -212,7 +212,8 @@ def _merge(flight: Flight, part: Part, stored: StoredSubmission) -> None:
     if stored.settled_at is not None:
         part.is_settled = True
         return
-    if part is flight.parts[0]:
+    # A try of which no answer is known may never have left the lander that is gone.
+    if part is flight.parts[0] and (stored.sent_at is not None or stored.reason):
         flight.tries += stored.tries
     part.sent_at = stored.sent_at or part.sent_at
     if part.state is State.RECEIVED:
