@@ -41,7 +41,7 @@ class HandedOn(HttpResponseBase):
     """In place of a response: `later` makes it, on the loop."""
 
     def __init__(self, later: Callable[[], Coroutine[Any, Any, Response]]) -> None:
-        super().__init__()
+        # Not HttpResponseBase's own: nobody sees headers or cookies of this one.
         self.later = later
 
 

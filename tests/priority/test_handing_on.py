@@ -18,7 +18,7 @@ from access.models import UsageMinute
 from access.tasks import roll_up_usage
 from tests.priority.odd_nodes import OddNode, Write, odd_node, raw_node
 from tests.web_server import service_worker, serving
-from tests.webserver.client import Client, post
+from tests.webserver.client import Client, get, post
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -486,12 +486,20 @@ def test_an_answer_that_is_none_is_told(
 def test_what_a_node_sends_unasked_is_nobodys_answer(raw: RawNode, front: Any, ask: Ask) -> None:
     more = plain(_HEAD + b'"smuggled"' + _END)
     numbers = iter(range(100))
+    has_spoken = threading.Semaphore(0)
 
     def write(connection: socket.socket, body: bytes) -> None:
         plain(_HEAD + b"%d" % next(numbers) + _END)(connection, body)
-        more(connection, body)
+        with suppress(OSError):
+            more(connection, body)
+        has_spoken.release()
 
     raw(write)
-    with Client(front()) as client:
-        found = [client.send(ask("getSlot")).reply().json["result"] for _ in range(20)]
-    assert "smuggled" not in found and found == sorted(found)
+    found = []
+    with Client(port := front()) as client, Client(port) as other:
+        for _ in range(20):
+            found.append(client.send(ask("getSlot")).reply().json["result"])
+            assert has_spoken.acquire(timeout=60)
+            # A turn of the loop, which has then seen what came.
+            assert other.send(get("/healthz")).reply().status == 200
+    assert found == sorted(found) and "smuggled" not in found
