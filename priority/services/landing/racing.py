@@ -41,14 +41,21 @@ class _Round:
 
 
 class Race:
-    """Sends flights. `changed` is called with each one that its row should know of."""
+    """Sends flights. `changed` is called with each one that its row should know of, `begun` with
+    each one that was tried to be sent, or need not be: it is not late any more.
+    """
 
     def __init__(
-        self, upstreams: Upstreams, chain: Chain, changed: Callable[[Flight], None]
+        self,
+        upstreams: Upstreams,
+        chain: Chain,
+        changed: Callable[[Flight], None],
+        begun: Callable[[Flight], None],
     ) -> None:
         self._upstreams = upstreams
         self._chain = chain
         self._changed = changed
+        self._begun = begun
         self._under_way: set[asyncio.Task[None]] = set()
         self._is_closed = False
         self.sent = 0
@@ -58,11 +65,16 @@ class Race:
         """One round now, and the next ones in their time."""
         flight.stop()
         flight.is_held = False
-        if self._is_closed or flight.is_done or flight.is_on_chain or not flight.has_tries_left:
+        if self._is_closed:
+            return
+        if flight.is_done or flight.is_on_chain or not flight.has_tries_left:
+            self._begun(flight)
             return
         try:
             if not self._is_too_late(flight):
                 self._round(flight)
+            else:
+                self._begun(flight)
         finally:
             if flight.has_tries_left:
                 self._later(flight)
@@ -96,11 +108,12 @@ class Race:
     def _round(self, flight: Flight) -> None:
         loop = asyncio.get_running_loop()
         now, this = loop.time(), _Round(flight.tries + 1)
-        why_not = ""
+        why_not, is_busy = "", False
         most = _MOST_UNDER_WAY_AGAIN if flight.is_sent else _MOST_UNDER_WAY
         for way in chosen(self._upstreams.ways, flight.accepted):
             if way.under_way >= most:
                 why_not = why_not or f"upstream_busy: {way.row.name}"
+                is_busy = True
                 continue
             if not way.breaker.allows(now, seconds=way.seconds):
                 why_not = why_not or f"upstream_rests: {way.row.name}: {way.breaker.reason}"
@@ -120,9 +133,18 @@ class Race:
                 task.add_done_callback(partial(_never_begun, delivery))
         if this.under_way:
             flight.tries = this.number
+            # After the deliveries' first steps: one that has no room for it says so at once.
+            loop.call_soon(self._look_whether_begun, flight, this)
         elif not flight.is_sent:
             _explain(flight, why_not or "no_upstream: none that is enabled serves it")
+        if not this.under_way and not (is_busy and not flight.accepted.only):
+            # Upstreams that rest, or that a caller chose and that are busy, hold up nobody else.
+            self._begun(flight)
         self._changed(flight)
+
+    def _look_whether_begun(self, flight: Flight, this: _Round) -> None:
+        if this.under_way or this.is_tried or flight.accepted.only:
+            self._begun(flight)
 
     async def _deliver(self, flight: Flight, way: Way, delivery: Delivery, this: _Round) -> None:
         loop = asyncio.get_running_loop()
