@@ -19,6 +19,14 @@ def limits() -> Limits:
     return Limits(settings.LANDING_BEHIND_SLOTS, slot_ms)
 
 
+def refused_from_ms() -> int:
+    """The queue's age from which refusals begin, in milliseconds of nominal slots; where they are
+    switched off, that from which they would by default.
+    """
+    rules = limits()
+    return (rules.slots or DEFAULT_LIMITS.slots) * rules.slot_ms // 3
+
+
 def require_landing() -> None:
     """Raises LandingStalled where an accepted entry waits to be sent for long, QueueUnavailable
     where nothing could be accepted.
