@@ -7,12 +7,11 @@ from typing import NamedTuple
 from access import script_socket
 from access.redis_client import client
 from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, HEAD
-from priority.store.queueing import ADMIT, LIBRARY, Limits
+from priority.store.queueing import ADMIT, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LAMPORTS_FIELD, TIER_FIELD
 
 _SCRIPT = script_socket.Script(
-    LIBRARY
-    + ADMIT
+    ADMIT
     + """
 local known, looked_up, hashes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local before = redis.call('GET', KEYS[4])
@@ -20,7 +19,7 @@ local time = now_ms()
 if before then
   local theirs = string.match(before, '|(.*)$')
   local other = theirs ~= '' and theirs ~= string.match(ARGV[7], '|(.*)$')
-  return {1, age(time), other and 1 or 0}
+  return {1, age(time, (summary())), other and 1 or 0}
 end
 local now, tip = tonumber(ARGV[4]), nil
 local tips = 13 + hashes
@@ -41,14 +40,15 @@ for i = 1, hashes do
   if made and height > made + ARGV[5] then return {3, i - 1, made + ARGV[5], height} end
 end
 local nominal = tonumber(ARGV[12])
-local late = behind(ARGV[13], tonumber(ARGV[11]), nominal, time)
+local oldest, left = summary()
+local late = behind(ARGV[13], tonumber(ARGV[11]), nominal, time, oldest, left)
 if late then return {5, unpack(late)} end
-local waiting, old = redis.call('XLEN', KEYS[1]), age(time)
+local waiting, old = redis.call('XLEN', KEYS[1]), age(time, oldest)
 if waiting >= tonumber(ARGV[6]) then return {4, old, waiting} end
 redis.call('XADD', KEYS[1], '*', 's', ARGV[9] .. ARGV[tip] .. ARGV[10], 't', ARGV[13],
   'l', ARGV[tip + 1])
 for i = 1, known do redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8]) end
-index(nominal)
+added(time)
 return {0, old}
 """
 )

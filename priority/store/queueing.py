@@ -53,19 +53,33 @@ _WINDOW_MS = 500
 # A longer window is an outage, and says nothing of what a lander can do.
 _LONGEST_WINDOW_MS = 3_000
 
-LIBRARY = f"""
+# What every script needs.
+_SUMMARY = f"""
 local STREAM, GROUP, UNCLAIMED = '{ACCEPTED_STREAM}', '{LANDERS}', '{UNCLAIMED}'
 local WAITING, CLAIMED = '{WAITING}', '{NAMESPACE}landing:claimed'
 local LANE, LANES = '{NAMESPACE}landing:lane:', '{NAMESPACE}landing:lanes'
 local WEIGHTS, QUEUE = '{WEIGHTS}', '{NAMESPACE}landing:queue'
 
-local function value(key, field, default)
-  return tonumber(redis.call('HGET', key, field) or default)
-end
-
 local function now_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- When the oldest unsent entry was accepted (nil: there is none), and how many there are. What
+-- acceptance reads of the queue stands in one hash: `new` entries are not indexed yet.
+local function summary()
+  local known = redis.call('HMGET', QUEUE, 'oldest', 'indexed', 'new', 'new_since')
+  local oldest, since = tonumber(known[1] or nil), tonumber(known[4] or nil)
+  if since and (not oldest or since < oldest) then oldest = since end
+  return oldest, (tonumber(known[2] or 0)) + (tonumber(known[3] or 0))
+end
+
+local function age(now, oldest) return oldest and math.max(0, now - oldest) or 0 end
+
+"""
+_INDEX = f"""
+local function value(key, field, default)
+  return tonumber(redis.call('HGET', key, field) or default)
 end
 
 local function since_of(id) return tonumber(string.match(id, '^%d+')) end
@@ -74,15 +88,17 @@ local function slot_of(nominal)
   return math.min(math.max(value(QUEUE, 'slot', nominal), nominal / 2), nominal * 4)
 end
 
-local function unsent() return redis.call('ZCARD', WAITING) + redis.call('ZCARD', CLAIMED) end
-
-local function age(now)
-  local oldest = now
+-- To be called after each change of the sorted sets.
+local function summarize()
+  local oldest
   for _, key in ipairs({{WAITING, CLAIMED}}) do
-    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
-    if first[2] then oldest = math.min(oldest, tonumber(first[2])) end
+    local first = tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+    if first and (not oldest or first < oldest) then oldest = first end
   end
-  return now - oldest
+  local count = redis.call('ZCARD', WAITING) + redis.call('ZCARD', CLAIMED)
+  redis.call('HSET', QUEUE, 'indexed', count)
+  if oldest then redis.call('HSET', QUEUE, 'oldest', oldest)
+  else redis.call('HDEL', QUEUE, 'oldest') end
 end
 
 -- An entry's tier and the lamports of its tip; what an older version queued has neither.
@@ -102,8 +118,14 @@ local function index(nominal)
     found = redis.call(unpack(command))
   end
   if not found then return end
-  local slot = slot_of(nominal)
-  for _, entry in ipairs(found[1][2]) do
+  local slot, entries = slot_of(nominal), found[1][2]
+  if #entries < {_INDEXED_AT_ONCE} then
+    redis.call('HDEL', QUEUE, 'new', 'new_since')
+  else
+    redis.call('HINCRBY', QUEUE, 'new', -#entries)
+    redis.call('HSET', QUEUE, 'new_since', since_of(entries[#entries][1]))
+  end
+  for _, entry in ipairs(entries) do
     local id, since = entry[1], since_of(entry[1])
     local tier, tip = read(entry[2])
     -- Half a slot of head start for each doubling of the tip.
@@ -117,12 +139,15 @@ local function index(nominal)
   end
 end
 
+"""
+_MEASURE = f"""
 -- Measures how many a second are sent. Only a window in which something always waited shows what
 -- landers can do; any other shows the least of it.
 local function measure(sent, now)
   local known = redis.call('HMGET', QUEUE, 'sent', 'since', 'idle', 'rate')
   local total, since = (tonumber(known[1]) or 0) + sent, tonumber(known[2])
-  local idle = known[3] == '1' or unsent() == 0
+  local _, left = summary()
+  local idle = known[3] == '1' or left == 0
   if not since or now - since > {_LONGEST_WINDOW_MS} then
     total, since = 0, now
   elseif now - since >= {_WINDOW_MS} then
@@ -133,7 +158,7 @@ local function measure(sent, now)
       rate = (rate + sample) / 2
     end
     redis.call('HSET', QUEUE, 'rate', rate)
-    total, since, idle = 0, now, unsent() == 0
+    total, since, idle = 0, now, left == 0
   end
   redis.call('HSET', QUEUE, 'sent', total, 'since', since, 'idle', idle and 1 or 0, 'at', now)
 end
@@ -148,11 +173,13 @@ end
 # ARGV: the lander's name, how many, Limits.slots and .slot_ms, then the ids that it began to send.
 # Returns the entries, best first; where there are none, also the id behind which to wait.
 CLAIM = (
-    LIBRARY
+    _SUMMARY
+    + _INDEX
+    + _MEASURE
     + f"""
 local most, slots, nominal = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local now = now_ms()
-if #ARGV > 4 then measure(remove(5, #ARGV), now) end
+local sent = remove(5, #ARGV)
 index(nominal)
 local aged = (slots > 0 and slots or {_DEFAULT_SLOTS}) * slot_of(nominal) / 3
 local ids = {{}}
@@ -180,6 +207,8 @@ while #ids < most do
   end
 end
 if redis.call('EXISTS', LANES) == 0 then redis.call('HDEL', QUEUE, 'turn') end
+if #ids > 0 or sent > 0 then summarize() end
+if sent > 0 then measure(sent, now) end
 if #ids == 0 then
   local stream = redis.call('XINFO', 'STREAM', STREAM)
   for i = 1, #stream, 2 do
@@ -193,6 +222,7 @@ if #entries < #ids then
   for _, id in ipairs(ids) do
     if not there[id] then redis.call('ZREM', CLAIMED, id) end
   end
+  summarize()
 end
 return {{entries}}
 """
@@ -201,7 +231,9 @@ return {{entries}}
 # ARGV: how many ids were begun, those, how many are done with, those; then the slot's measured
 # length in ms and {tier, weight} pairs, if they are known. Returns how many entries are not done.
 REPORT = (
-    LIBRARY
+    _SUMMARY
+    + _INDEX
+    + _MEASURE
     + """
 local begun = tonumber(ARGV[1])
 local done = tonumber(ARGV[begun + 2])
@@ -218,6 +250,7 @@ for _ = 1, 100 do
   if not first or redis.call('XRANGE', STREAM, first, first)[1] then break end
   redis.call('ZREM', CLAIMED, first)
 end
+summarize()
 measure(sent, now)
 local place = begun + done + 3
 if ARGV[place] then
@@ -230,38 +263,60 @@ return redis.call('XLEN', STREAM)
 )
 
 _STATE = (
-    LIBRARY
+    _SUMMARY
+    + _INDEX
+    + _MEASURE
     + f"""
 if redis.call('EXISTS', STREAM) == 0 then return {{0, 0, value(QUEUE, 'rate', {_FIRST_RATE})}} end
 index(tonumber(ARGV[1]))
-return {{age(now_ms()), unsent(), value(QUEUE, 'rate', {_FIRST_RATE})}}
+summarize()
+local oldest, unsent = summary()
+return {{age(now_ms(), oldest), unsent, value(QUEUE, 'rate', {_FIRST_RATE})}}
 """
 )
 
-# For scripts that include LIBRARY: whether a new entry of the tier would be sent too late. Returns
-# nil, or what Verdict.BEHIND says.
-ADMIT = f"""
-local function behind(tier, slots, nominal, now)
-  local left = unsent()
+# For the script that accepts. `behind`: whether a new entry of the tier would be sent too late, nil
+# or what Verdict.BEHIND says. `added`: an entry was written.
+ADMIT = (
+    _SUMMARY
+    + f"""
+local function share_left(tier, most, nominal)
+{_INDEX}
+  index(nominal)
+  summarize()
+  local own = value(WEIGHTS, tier, 1)
+  local all = own
+  for _, other in ipairs(redis.call('ZRANGE', LANES, 0, -1)) do
+    if other ~= tier then all = all + value(WEIGHTS, other, 1) end
+  end
+  return all > own and redis.call('ZCARD', LANE .. tier) < most * own / all
+end
+
+local function behind(tier, slots, nominal, now, oldest, left)
   if slots == 0 or left == 0 then return end
-  local limit, old, rate = slots * slot_of(nominal), age(now), value(QUEUE, 'rate', {_FIRST_RATE})
+  local known = redis.call('HMGET', QUEUE, 'rate', 'slot', 'at')
+  local rate = tonumber(known[1] or {_FIRST_RATE})
+  local slot = math.min(math.max(tonumber(known[2] or nominal), nominal / 2), nominal * 4)
+  local limit, old = slots * slot, age(now, oldest)
   -- A third of the limit is for what is queued, and the same again for lanes within their share.
   local most = math.max(4, rate * limit / 3000)
   if old <= limit then
     if left < most then return end
-    local own, all = value(WEIGHTS, tier, 1), value(WEIGHTS, tier, 1)
-    for _, other in ipairs(redis.call('ZRANGE', LANES, 0, -1)) do
-      if other ~= tier then all = all + value(WEIGHTS, other, 1) end
-    end
-    if all > own and redis.call('ZCARD', LANE .. tier) < most * own / all then return end
+    if share_left(tier, most, nominal) then return end
   end
   local over = math.max(old > limit and left or left - most, 1)
   local seconds = math.ceil(over / math.max(rate, 1))
   -- No lander reports: until one is started again.
-  if now - value(QUEUE, 'at', 0) > 2000 then seconds = math.max(seconds, 5) end
+  if now - tonumber(known[3] or 0) > 2000 then seconds = math.max(seconds, 5) end
   return {{old, left, math.min(seconds, 30), limit}}
 end
+
+local function added(now)
+  local new = redis.call('HINCRBY', QUEUE, 'new', 1)
+  if new == 1 then redis.call('HSET', QUEUE, 'new_since', now) end
+end
 """
+)
 
 
 def queue_state(slot_ms: int = DEFAULT_LIMITS.slot_ms) -> QueueState:
