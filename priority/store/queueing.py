@@ -119,10 +119,10 @@ local function index(nominal)
   end
   if not found then return end
   local slot, entries = slot_of(nominal), found[1][2]
-  if #entries < {_INDEXED_AT_ONCE} then
+  -- What an older version queued was not counted.
+  if #entries < {_INDEXED_AT_ONCE} or redis.call('HINCRBY', QUEUE, 'new', -#entries) <= 0 then
     redis.call('HDEL', QUEUE, 'new', 'new_since')
   else
-    redis.call('HINCRBY', QUEUE, 'new', -#entries)
     redis.call('HSET', QUEUE, 'new_since', since_of(entries[#entries][1]))
   end
   for _, entry in ipairs(entries) do
