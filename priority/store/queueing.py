@@ -47,11 +47,11 @@ class QueueState(NamedTuple):
 _MOST_TIP = "2^28"
 # Entries that one call indexes at most, so that no call holds up Redis.
 _INDEXED_AT_ONCE = 1_000
-# The rate that is assumed before one was measured: what one lander does on a busy core.
-_FIRST_RATE = 250
+# The rate that is assumed before one was measured: less than a lander does on a busy machine.
+_FIRST_RATE = 100
 _WINDOW_MS = 500
 # A longer window is an outage, and says nothing of what a lander can do.
-_LONGEST_WINDOW_MS = 3_000
+_LONGEST_WINDOW_MS = 10_000
 
 # What every script needs.
 _SUMMARY = f"""

@@ -142,7 +142,7 @@ def test_our_own_transactions_wait_and_are_never_refused(door: Door, settings: A
 def test_a_burst_that_takes_too_long_to_send_is_refused_before_it_is_old(
     door: Door, settings: Any, issue: Any, tier: Any
 ) -> None:
-    """A third of 60 s at the first rate of 250 a second. Other tiers keep their share."""
+    """A third of 60 s at the first rate of 100 a second. Other tiers keep their share."""
     settings.LANDING_BEHIND_SLOTS = 150
     epic, basic = issue(tier=tier("epic", 40)), issue(tier=tier("basic"))
     flood(5_000, "epic")

@@ -20,7 +20,14 @@ from solders.transaction import VersionedTransaction
 
 from tests.clients.service import Service, running_service
 from tests.soak.test_chaos import localnet_of, rows
-from tests.soak.test_landing_chaos import TipAddresses, all_fates, fresh, funded, newest_blockhash
+from tests.soak.test_landing_chaos import (
+    TipAddresses,
+    all_fates,
+    call,
+    fresh,
+    funded,
+    newest_blockhash,
+)
 
 pytestmark = pytest.mark.soak
 
@@ -66,6 +73,10 @@ def test_at_a_thousand_a_second_none_is_accepted_that_is_sent_too_late() -> None
         for sender in senders:
             sender.join()
         fates, settled = all_fates(service, told.accepted)
+        late = [each for each in told.accepted if is_late(fates[each])]
+        for each in late[:5]:
+            fate = call(service, "/priority", "getTransactionFate", each)
+            print([fate[name] for name in ("acceptedAt", "sentAt", "attempts")])
     waited = sorted(
         fate["queueMilliseconds"]
         for fate in fates.values()
@@ -85,6 +96,11 @@ def test_at_a_thousand_a_second_none_is_accepted_that_is_sent_too_late() -> None
     assert all(1 <= wait <= 30 for wait in told.waits)
     assert max(slots) <= SLOTS
     assert len(waited) == len(set(told.accepted))
+
+
+def is_late(fate: dict[str, Any]) -> bool:
+    waited = fate["queueMilliseconds"]
+    return waited is None or waited > SLOTS * SLOT_MS
 
 
 def submit(
