@@ -55,7 +55,10 @@ def main() -> None:
         fates = 0.0
         for number in range(_STARTS):
             with (
-                served("config.wsgi:application", workers=2, threads=8) as new,
+                # No lander runs: nothing may be refused for that.
+                served(
+                    "config.wsgi:application", workers=2, threads=8, LANDING_BEHIND_SLOTS="0"
+                ) as new,
                 _earlier_service(tree, environment) as old,
             ):
                 sides = {"old": old, "new": new} if number % 2 else {"new": new, "old": old}
@@ -158,7 +161,7 @@ def _take(
         from access.redis_client import client
         from priority.submissions import ACCEPTED_STREAM
 
-        client().delete(ACCEPTED_STREAM)
+        client().delete(ACCEPTED_STREAM, *client().scan_iter("tidemark:landing:[cwql]*"))
         _accepted = (_accepted + 5_000) % len(requests)
         requests = requests[_accepted : _accepted + 5_000] or requests[:5_000]
     return load.run(address, requests, connections=connections, seconds=seconds)

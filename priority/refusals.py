@@ -189,6 +189,36 @@ class QueueFull(NotAccepted):
         )
 
 
+class LandingBehind(Refusal):
+    """It would be sent too late: what was accepted before is not sent yet. Nothing was queued, and
+    the same transaction may come again in `retryAfterSeconds`. `found` is the age of the oldest
+    unsent submission and `maximum` the limit, in milliseconds; `unsent` is how many wait.
+    """
+
+    status = 503
+    code = -32005
+    reason = "landing_behind"
+
+    def __init__(self, found: int, maximum: int, *, unsent: int, retry_seconds: int) -> None:
+        super().__init__(
+            f"Landing is behind: {unsent} accepted submissions wait to be sent, the oldest for"
+            f" {found} ms. Nothing was queued: send the same again in {retry_seconds} s",
+            data={
+                "found": found,
+                "maximum": maximum,
+                "unsent": unsent,
+                "retryAfterSeconds": retry_seconds,
+            },
+        )
+        self._queue_ms, self._retry_seconds = found, retry_seconds
+
+    def headers(self) -> dict[str, str]:
+        return {
+            "Retry-After": str(self._retry_seconds),
+            "X-Queue-Milliseconds": str(self._queue_ms),
+        }
+
+
 class TipAddressesUnread(NotAccepted):
     """Whether the tip goes to a good address cannot be told while the database is away."""
 

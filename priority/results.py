@@ -66,6 +66,7 @@ class Fate(Result, frozen=True, kw_only=True):
     accepted_at: when it was accepted
     accepted_slot: the chain's slot then; null where that was not known
     sent_at: when it first went out; null before that
+    queue_milliseconds: how long it waited for that from its acceptance; null before it went out
     seen_at: when it was first seen in a block; null before that
     settled_at: when it became final; null before that
     last_valid_block_height: above this block height it can never land; null where that is not known
@@ -92,6 +93,7 @@ class Fate(Result, frozen=True, kw_only=True):
     accepted_at: float
     accepted_slot: int | None = None
     sent_at: float | None = None
+    queue_milliseconds: int | None = None
     seen_at: float | None = None
     settled_at: float | None = None
     last_valid_block_height: int | None = None
@@ -143,6 +145,7 @@ class FateEvent(Result, frozen=True, kw_only=True):
     err: what it failed by; null when it did not
     reason: why it never landed; null unless that is known
     bundle_id: the bundle that it belongs to; null where it came alone
+    queue_milliseconds: how long it waited to be sent; null before it went out
     at: when it changed, in Unix seconds with their fractions
     """
 
@@ -155,6 +158,7 @@ class FateEvent(Result, frozen=True, kw_only=True):
     err: TransactionError
     reason: str | None
     bundle_id: str | None
+    queue_milliseconds: int | None
     at: float
 
 

@@ -1,15 +1,18 @@
 """What was accepted, as it waits in Redis for a lander, and the states that it goes through."""
 
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
 
 from access.redis_client import NAMESPACE
 
-# A stream; its consumer group, and its field that holds a packed Accepted.
+# A stream; its consumer group, and its fields: a packed Accepted, and what decides its turn.
 ACCEPTED_STREAM = f"{NAMESPACE}landing:accepted"
 LANDERS = "landers"
 FIELD = "s"
+TIER_FIELD = "t"
+LAMPORTS_FIELD = "l"
 # What stands for every block engine in a caller's selection.
 BUNDLE_NAME = "bundle"
 
@@ -66,6 +69,13 @@ def pack(accepted: Accepted) -> bytes:
 def unpack(packed: bytes) -> Accepted:
     """Raises msgspec.MsgspecError for what is none."""
     return _decode(packed)
+
+
+def queue_milliseconds(accepted_at: datetime | None, sent_at: datetime | None) -> int | None:
+    """How long a submission waited to be sent; None where it was not, or before it was accepted."""
+    if accepted_at is None or sent_at is None or sent_at < accepted_at:
+        return None
+    return round((sent_at - accepted_at).total_seconds() * 1_000)
 
 
 def in_flight_key(signature: bytes) -> str:

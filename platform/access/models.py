@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 
@@ -97,6 +97,12 @@ class Tier(models.Model):
     simulations_per_job = models.PositiveIntegerField(
         default=1_000, help_text="simulations that one batch job may ask for"
     )
+    landing_weight = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="share of the landers' work while submissions wait: with 4, four of this tier are"
+        " sent for one of a tier with 1",
+    )
 
     class Meta:
         ordering: ClassVar = ["rank", "name"]
@@ -119,6 +125,10 @@ class Tier(models.Model):
             models.CheckConstraint(
                 condition=Q(calls_per_month__isnull=True) | Q(calls_per_month__gte=1),
                 name="tier_calls_per_month_is_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(landing_weight__gte=1, landing_weight__lte=100),
+                name="tier_landing_weight_is_1_to_100",
             ),
         ]
 

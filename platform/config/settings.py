@@ -80,7 +80,6 @@ if LOCALNET:
     UPSTREAM_GEYSER_URL = f"http://{LOCALNET_HOST}:{LOCALNET_GEYSER_PORT}"
 # Nodes that missing blocks are asked of, in this order.
 FILL_RPC_URLS = env.http_urls("FILL_RPC_URLS", [UPSTREAM_RPC_URL] if UPSTREAM_RPC_URL else [])
-
 # Slots that were received and are not stored yet wait in Redis; with more than this the follower
 # stops reading, and what the stream's server drops then is a gap with a cause.
 FOLLOW_BACKLOG_BYTES = env.integer("FOLLOW_BACKLOG_MB", 512, minimum=16) * 1_048_576
@@ -94,7 +93,6 @@ if LEDGER_RETENTION_SLOTS and not 0 < ARCHIVE_RETENTION_SLOTS <= LEDGER_RETENTIO
     )
 # The archive's version in its answers (`context.apiVersion`).
 ARCHIVE_API_VERSION = "rewind-1.0.0"
-
 # One answer's bytes and accounts, of the methods that cut an answer short and say so.
 ARCHIVE_ANSWER_BYTES = env.integer("ARCHIVE_ANSWER_MB", 10, minimum=1, maximum=100) * 1_048_576
 ARCHIVE_MAX_ACCOUNTS = env.integer("ARCHIVE_MAX_ACCOUNTS", 100, minimum=1, maximum=1_000)
@@ -131,6 +129,8 @@ TIP_SWEEP_AFTER_SECONDS = env.integer("TIP_SWEEP_AFTER_SECONDS", 20 if LOCALNET 
 # What was accepted waits in Redis until a lander takes it; with more entries than this nothing more
 # is accepted, so that an installation without a lander does not fill Redis.
 ACCEPTED_MOST = env.integer("ACCEPTED_MOST", 200_000, minimum=1)
+# What would be sent later than this is refused: four leaders' turns, time to restart a lander.
+LANDING_BEHIND_SLOTS = env.integer("LANDING_BEHIND_SLOTS", 16, maximum=150)
 # A bundle is tried before it is accepted, and refused with its error when it must fail.
 BUNDLE_SIMULATION = env.boolean("BUNDLE_SIMULATION", True)
 # A node's keypair file (64 numbers in JSON) with which we go to leaders' ports, where a stake may

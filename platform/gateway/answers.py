@@ -10,7 +10,7 @@ from gateway.refusals import RPC_CONTENT_TYPE
 
 _EXPOSED = (
     "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After,"
-    " X-Bundle-Id"
+    " X-Bundle-Id, X-Queue-Milliseconds"
 )
 # In the form in which Django keeps headers: {lower-case name: (name, value)}.
 _EVERY = {
@@ -62,4 +62,5 @@ class Answer(HttpResponse):
             for name, value in headers.items():
                 self[name] = value
         # A refusal is counted, not logged: a flood of them must not fill the log too.
-        self._has_been_logged = status < 500
+        # An outage and a queue that is behind (503) say so themselves.
+        self._has_been_logged = status < 500 or status == 503

@@ -129,6 +129,10 @@ def _servers(now: Readings) -> Iterator[_Value]:
         for queue, length in redis.queues.items():
             yield "tidemark_queue_length", (queue,), length
     yield "tidemark_queue_length", ("accepted",), now.landing.waiting
+    if (unsent := now.landing.queue) is not None:
+        yield "tidemark_queue_length", ("unsent",), unsent.unsent
+        yield "tidemark_queue_age_seconds", (), unsent.age_ms / 1e3
+        yield "tidemark_sent_per_second", (), unsent.per_second
     yield "tidemark_queue_length", ("follower",), now.chain.waiting_slots
     yield "tidemark_queue_length", ("deliveries",), now.alerts.waiting
     yield "tidemark_queue_length", ("sweeps",), now.tips.unswept

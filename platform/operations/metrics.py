@@ -112,8 +112,20 @@ METRICS = {
             "tidemark_queue_length",
             _GAUGE,
             "what waits: tasks of the three workers (default, ingest, simulations), accepted"
-            " submissions, slots to be stored (follower), deliveries, batches to be swept (sweeps)",
+            " submissions, those of them that were not sent yet (unsent), slots to be stored"
+            " (follower), deliveries, batches to be swept (sweeps)",
             ("queue",),
+        ),
+        Metric(
+            "tidemark_queue_age_seconds",
+            _GAUGE,
+            "since the oldest submission was accepted that was not tried to be sent yet",
+        ),
+        Metric(
+            "tidemark_sent_per_second",
+            _GAUGE,
+            "submissions that landers can send a second: measured while some wait, and the least"
+            " of it otherwise",
         ),
         Metric("tidemark_alarms_open", _GAUGE, "open alarms", ("alarm", "severity")),
         Metric("tidemark_sample_age_seconds", _GAUGE, "since the clock's work was last done"),

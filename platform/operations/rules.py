@@ -149,6 +149,19 @@ def _landing_low(now: Readings) -> Iterator[Finding]:
         yield Finding("", text)
 
 
+def _landing_behind(now: Readings) -> list[Finding] | None:
+    queue = now.landing.queue
+    if queue is None:
+        return None
+    if queue.age_ms <= now.landing.refused_from_ms:
+        return []
+    text = (
+        f"{grouped(queue.unsent)} accepted submissions are not sent yet, the oldest for"
+        f" {grouped(queue.age_ms)} ms: new ones are refused."
+    )
+    return [Finding("", text)]
+
+
 def _process_missing(now: Readings) -> list[Finding] | None:
     return None if now.processes is None else process_findings(now.processes, now.at)
 
@@ -309,6 +322,11 @@ RULES = (
         *("landing_low", WARNING, 60, 60, "Little lands"),
         "Reasons stand with each submission: dead blockhashes and refusing upstreams look alike.",
         *("priority_submission_changelist", _landing_low),
+    ),
+    Rule(
+        *("landing_behind", CRITICAL, 10, 30, "Landing is behind"),
+        "Look whether landers run and upstreams answer; start another lander where one is busy.",
+        *(_UPSTREAMS, _landing_behind),
     ),
     Rule(
         *("process_missing", CRITICAL, 0, 5, "A process is missing or hung"),

@@ -30,6 +30,8 @@ _ADVICE = {
     "blockhash_expired": "Take a newer blockhash, right before signing.",
     "blockhash_not_found": "Take a blockhash of this chain, right before signing.",
     "bundle_simulation_failed": "Read the answer's logs, and mend the transaction that fails.",
+    "landing_behind": "Honour Retry-After and send the same again: higher tiers and larger tips go"
+    " first.",
     "method_not_found": "Look into the reference at which path the method is served.",
     "slot_in_archive_gap": "Ask for another slot, or pass tolerateGaps.",
     "slot_too_new": "Ask a live node, or wait until the slot is archived.",

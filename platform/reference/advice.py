@@ -68,6 +68,7 @@ _ADVICE = {
     "database_full": "Wait for `Retry-After` seconds; the operator has to free the disk.",
     "redis_unavailable": "Wait for `Retry-After` seconds, then send the same again.",
     "redis_full": "Wait for `Retry-After` seconds; the operator has to free the disk or memory.",
+    "landing_behind": "Wait for `Retry-After` seconds and send the same again: nothing was queued.",
     "queue_unavailable": "Send the same again: nothing is sent twice.",
 }
 

@@ -16,7 +16,7 @@ from gateway.transactions import (
 )
 from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
 from priority.methods.bundles import MOST_TRANSACTIONS
-from priority.methods.origins import bounds, origin_of, tier_of
+from priority.methods.origins import bounds, named_in, origin_of, tier_of
 from priority.methods.submitting import ACCEPTING, READING, EncodingConfig
 from priority.methods.table import block_engine_methods, bundle_methods, upstream_node
 from priority.refusals import (
@@ -90,9 +90,10 @@ def _accept(
     encoding = None if config is None else config.encoding
     at = [f"[0][{place}]" for place in range(len(texts))]
     signed = [_read(text, encoding, where) for text, where in zip(texts, at, strict=True)]
-    bundle_id = accepting.accept_bundle(
+    receipt = accepting.accept_bundle(
         signed, origin_of(call), bounds=bounds(), at=at, trial=_trial(signed)
     )
+    bundle_id = named_in(call, receipt)
     call.headers["X-Bundle-Id"] = bundle_id
     return bundle_id, signed
 

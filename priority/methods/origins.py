@@ -7,8 +7,10 @@ from solders.pubkey import Pubkey
 
 from chain.rent import rent_exempt
 from gateway.endpoint import Call
-from priority.services.accepting import Bounds, Origin
+from priority.services.accepting import Bounds, Origin, Receipt
 from priority.services.tips import TipRules
+from priority.services.waiting import limits
+from priority.store.queueing import Limits
 
 
 def origin_of(call: Call) -> Origin:
@@ -32,14 +34,23 @@ def bounds() -> Bounds:
         settings.TIP_MINIMUM_LAMPORTS,
         settings.ACCEPTED_MOST,
         settings.NONCE_PATIENCE_SECONDS,
+        limits(),
     )
 
 
+def named_in(call: Call, receipt: Receipt) -> str:
+    """The receipt's name; how late the queue is goes with the answer."""
+    call.headers["X-Queue-Milliseconds"] = str(receipt.queue_ms)
+    return receipt.name
+
+
 @lru_cache(maxsize=8)
-def _bounds(addresses: tuple[Pubkey, ...], minimum: int, most: int, nonce_seconds: int) -> Bounds:
+def _bounds(
+    addresses: tuple[Pubkey, ...], minimum: int, most: int, nonce_seconds: int, late: Limits
+) -> Bounds:
     rules = TipRules(
         addresses=frozenset(bytes(each) for each in addresses),
         minimum_lamports=minimum,
         fetched_minimum_lamports=max(minimum, rent_exempt(0)),
     )
-    return Bounds(rules, most, nonce_seconds)
+    return Bounds(rules, most, nonce_seconds, late)

@@ -18,11 +18,12 @@ from gateway.transactions import (
     read_signed,
 )
 from jsonrpc.params import U64, Config
-from priority.methods.origins import bounds, origin_of, tier_of
+from priority.methods.origins import bounds, named_in, origin_of, tier_of
 from priority.methods.table import block_engine_transactions, landing_methods
 from priority.refusals import (
     BlockhashExpired,
     BundleOnlyNotServed,
+    LandingBehind,
     NoUpstreamChosen,
     QueueFull,
     QueueUnavailable,
@@ -87,6 +88,7 @@ ACCEPTING = (
     TipAddressExpired,
     TipBehindLookupTable,
     BlockhashExpired,
+    LandingBehind,
     QueueUnavailable,
     QueueFull,
     TipAddressesUnread,
@@ -103,7 +105,8 @@ def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
     """Lands a signed transaction that tips: it is written down, and sent to the next leaders, to
     nodes and to block engines at once, again and again, until it is in a block or never can be. The
     answer means accepted, not landed: ask getTransactionFate. The same transaction again answers
-    the same, and is not sent twice.
+    the same, and is not sent twice. The header `X-Queue-Milliseconds` says for how long the oldest
+    accepted transaction has waited to be sent.
 
     transaction: the signed transaction as text; a transfer of at least 1,000,000 lamports to a tip
         address must be among its own instructions
@@ -134,7 +137,8 @@ def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None =
 
 def _send(call: Call, text: str, encoding: TransactionText | None, wishes: Wishes) -> str:
     signed = read_signed(text, encoding or TransactionText.BASE58, at="[0]")
-    return accept_transaction(signed, origin_of(call), wishes=wishes, bounds=bounds(), at="[0]")
+    receipt = accept_transaction(signed, origin_of(call), wishes=wishes, bounds=bounds(), at="[0]")
+    return named_in(call, receipt)
 
 
 def _names(query: str, told: list[str] | str | None) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 import redis
@@ -20,11 +21,18 @@ from chain.nonces import stands_on_nonce
 from chain.transactions import decode_wire
 from gateway.transactions import Signed
 from priority.models import Submission
-from priority.refusals import BlockhashExpired, BundleDuplicates, QueueFull, QueueUnavailable
+from priority.refusals import (
+    BlockhashExpired,
+    BundleDuplicates,
+    LandingBehind,
+    QueueFull,
+    QueueUnavailable,
+)
 from priority.services.tips import Candidates, TipRules, candidates, first_good
 from priority.store import cosubmitters
-from priority.store.accepting import Offered, Verdict, is_known, offer
-from priority.submissions import Accepted, in_flight_key
+from priority.store.accepting import Offered, PackedTip, Verdict, is_known, offer
+from priority.store.queueing import Limits
+from priority.submissions import Accepted, Tip, in_flight_key
 from tipping.addresses import live_key
 
 # Longer than a blockhash lives, with what it takes to settle.
@@ -58,21 +66,33 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is asked of whatever is accepted: the tip, and how many entries may wait."""
+    """What is asked of whatever is accepted: the tip, how many entries may wait, and how late the
+    queue may be.
+    """
 
     tips: TipRules
     most_waiting: int
     nonce_seconds: int
+    limits: Limits
+
+
+class Receipt(NamedTuple):
+    """What was accepted: its signature, or a bundle's id; and the age of the oldest submission that
+    was not sent yet, in milliseconds.
+    """
+
+    name: str
+    queue_ms: int
 
 
 def accept_transaction(
     signed: Signed, origin: Origin, *, wishes: Wishes, bounds: Bounds, at: str
-) -> str:
+) -> Receipt:
     """The transaction's signature; it is queued, or was before. Raises a TipRefused,
-    BlockhashExpired and a NotAccepted.
+    BlockhashExpired, LandingBehind and a NotAccepted.
     """
-    _accept([signed], origin, wishes, bounds, "", [at])
-    return signature_of(signed)
+    queue_ms = _accept([signed], origin, wishes, bounds, "", [at])
+    return Receipt(signature_of(signed), queue_ms)
 
 
 def accept_bundle(
@@ -82,7 +102,7 @@ def accept_bundle(
     bounds: Bounds,
     at: Sequence[str],
     trial: Callable[[], None] | None,
-) -> str:
+) -> Receipt:
     """The bundle's id; it is queued, or was before. Its transactions may be in flight by themselves
     or in other bundles. `trial` is run before and may raise. Raises BundleDuplicates and what
     accept_transaction raises.
@@ -93,8 +113,7 @@ def accept_bundle(
     # What landed meanwhile would fail its trial, and what tips nobody needs none.
     if trial is not None and _may_tip(signed, bounds) and not _is_in_flight(bundle_id):
         trial()
-    _accept(signed, origin, Wishes(), bounds, bundle_id, at)
-    return bundle_id
+    return Receipt(bundle_id, _accept(signed, origin, Wishes(), bounds, bundle_id, at))
 
 
 def signature_of(signed: Signed) -> str:
@@ -132,8 +151,9 @@ def submit_own(wire: bytes, *, kind: str, now: datetime) -> None:
     read = decode_wire(wire)
     origin = Origin(now.timestamp(), None, "", settings.EDGE_NAME, "")
     queued = _offered([Signed(wire, read)], origin, Wishes(), kind, "", _IN_FLIGHT_SECONDS)
-    queued = queued._replace(sure_tip=_pack(None))
-    _offer(queued, now=int(origin.received_at), most=2**53)
+    queued = queued._replace(sure_tip=PackedTip(_pack(None), 0))
+    # Never refused: it waits for its turn.
+    _offer(queued, now=int(origin.received_at), most=2**53, limits=Limits(slots=0))
 
 
 def _accept(
@@ -143,7 +163,8 @@ def _accept(
     bounds: Bounds,
     bundle_id: str,
     at: Sequence[str],
-) -> None:
+) -> int:
+    """The age of the queue, in milliseconds."""
     wires = [each.wire for each in signed]
     kind = Submission.Kind.BUNDLE if bundle_id else Submission.Kind.TRANSACTION
     nonced = [stands_on_nonce(wire) for wire in wires]
@@ -152,18 +173,23 @@ def _accept(
     looked_at = [place for place, is_nonced in enumerate(nonced) if not is_nonced]
     offered = offered._replace(blockhashes=[wires[place].recent_blockhash for place in looked_at])
     found = candidates(wires, bounds.tips)
-    now, most = int(origin.received_at), bounds.most_waiting
-    verdict, numbers = _offer(_with_tips(offered, found), now=now, most=most)
+    now, most, limits = int(origin.received_at), bounds.most_waiting, bounds.limits
+    verdict, numbers = _offer(_with_tips(offered, found), now=now, most=most, limits=limits)
     if verdict is Verdict.NO_TIP:
         tip = first_good(wires, found, bounds.tips, now=now, at=at.__getitem__)
-        verdict, numbers = _offer(_with_tips(offered, Candidates([], tip)), now=now, most=most)
-    if verdict is Verdict.KNOWN and numbers[0]:
+        with_tip = _with_tips(offered, Candidates([], tip))
+        verdict, numbers = _offer(with_tip, now=now, most=most, limits=limits)
+    if verdict is Verdict.KNOWN and numbers[1]:
         _note_cosubmitter(signed, bundle_id, origin)
     if verdict is Verdict.DEAD_BLOCKHASH:
         place, last_valid, height = numbers
         raise BlockhashExpired(at[looked_at[place]], last_valid, height)
+    if verdict is Verdict.BEHIND:
+        queue_ms, unsent, seconds, limit_ms = numbers
+        raise LandingBehind(queue_ms, limit_ms, unsent=unsent, retry_seconds=seconds)
     if verdict is Verdict.FULL:
-        raise QueueFull(numbers[0], most)
+        raise QueueFull(numbers[1], most)
+    return numbers[0]
 
 
 def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) -> None:
@@ -185,9 +211,9 @@ def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
     return [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
 
 
-def _offer(offered: Offered, *, now: int, most: int) -> tuple[Verdict, list[int]]:
+def _offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Verdict, list[int]]:
     try:
-        return offer(offered, now=now, most=most)
+        return offer(offered, now=now, most=most, limits=limits)
     except script_socket.RedisAway as away:
         raise QueueUnavailable(may_be_queued=away.sent) from None
 
@@ -218,6 +244,7 @@ def _offered(
     # What stands before and behind the tip, which is chosen where the addresses are looked up.
     packed = [_pack(getattr(accepted, name)) for name in _FIELDS]
     return Offered(
+        tier=origin.tier,
         known=[in_flight_key(name) for name in names],
         known_value=f"{origin.received_at}|{'' if origin.key_id is None else origin.key_id}",
         known_seconds=seconds,
@@ -233,6 +260,10 @@ def _offered(
 def _with_tips(offered: Offered, found: Candidates) -> Offered:
     return offered._replace(
         live_keys=[live_key(tip.pubkey) for tip in found.fetched],
-        tips=[_pack(tip) for tip in found.fetched],
-        sure_tip=None if found.sure is None else _pack(found.sure),
+        tips=[_packed(tip) for tip in found.fetched],
+        sure_tip=None if found.sure is None else _packed(found.sure),
     )
+
+
+def _packed(tip: Tip) -> PackedTip:
+    return PackedTip(_pack(tip), tip.lamports)

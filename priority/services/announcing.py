@@ -43,7 +43,7 @@ return id
 
 class FateChange(NamedTuple):
     """What became of one submission. `err` is JSON, `at` an aware datetime; with `settled` it is
-    final.
+    final. `queue_ms` is how long it waited to be sent.
     """
 
     key_id: int | None
@@ -57,6 +57,7 @@ class FateChange(NamedTuple):
     settled: bool
     at: datetime
     bundle_id: str = ""
+    queue_ms: int | None = None
 
 
 # A change with its place in the announcement, which tells changes of one entry apart.

@@ -18,7 +18,7 @@ from priority.services.accepting import bundle_id_of
 from priority.services.announcing import FateChange
 from priority.store import cosubmitters
 from priority.store import fates as store
-from priority.submissions import State, in_flight_key
+from priority.submissions import State, in_flight_key, queue_milliseconds
 
 MOST_TRANSACTIONS = 4
 _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
@@ -211,6 +211,7 @@ def told(
         accepted_at=row.accepted_at.timestamp(),
         accepted_slot=row.accepted_slot,
         sent_at=_seconds(row.sent_at),
+        queue_milliseconds=queue_milliseconds(row.accepted_at, row.sent_at),
         seen_at=_seconds(row.seen_at),
         settled_at=_seconds(row.settled_at),
         last_valid_block_height=row.last_valid_block_height,
@@ -254,6 +255,7 @@ def event(change: FateChange) -> FateEvent:
         err=change.err,
         reason=change.reason or None,
         bundle_id=change.bundle_id or None,
+        queue_milliseconds=change.queue_ms,
         at=change.at.timestamp(),
     )
 
@@ -270,6 +272,7 @@ def standing(fate: Fate) -> FateEvent:
         err=fate.err,
         reason=fate.reason,
         bundle_id=fate.bundle_id,
+        queue_milliseconds=fate.queue_milliseconds,
         at=fate.settled_at or fate.seen_at or fate.sent_at or fate.accepted_at,
     )
 
@@ -345,6 +348,7 @@ def _shared(
         found[raw] = msgspec.structs.replace(
             told(rows[raw], attempts=attempts),
             accepted_at=at,
+            queue_milliseconds=queue_milliseconds(accepted_at, rows[raw].sent_at),
             bundle_id=None,
             edge=None,
             tier=None,

@@ -13,7 +13,7 @@ from priority.models import Bundle, Submission
 from priority.services.announcing import FateChange, announce
 from priority.store import settling as store
 from priority.store.settling import FoundRow, SettledRow
-from priority.submissions import State
+from priority.submissions import State, queue_milliseconds
 from tipping.services import sweeping
 
 
@@ -110,4 +110,5 @@ def _change(row: SettledRow, now: datetime) -> FateChange:
         settled=True,
         at=now,
         bundle_id=row.bundle_id,
+        queue_ms=queue_milliseconds(row.accepted_at, row.sent_at),
     )

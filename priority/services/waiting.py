@@ -3,21 +3,36 @@
 from typing import Any
 
 import redis
+from django.conf import settings
 
 from gateway.health import NotReady
 from priority.refusals import LandingStalled, QueueUnavailable
-from priority.store.accepting import longest_wait_ms
+from priority.store.queueing import DEFAULT_LIMITS, Limits, queue_state
 
-# A lander takes an entry within milliseconds; one that was killed is started again in a second.
+# A lander sends an entry within milliseconds; one that was killed is started again in a second.
 _MOST_MS = 10_000
 
 
+def limits() -> Limits:
+    """How late this installation may send what it accepts."""
+    slot_ms = settings.LOCALNET_SLOT_MS if settings.LOCALNET else DEFAULT_LIMITS.slot_ms
+    return Limits(settings.LANDING_BEHIND_SLOTS, slot_ms)
+
+
+def refused_from_ms() -> int:
+    """The queue's age from which refusals begin, in milliseconds of nominal slots; where they are
+    switched off, that from which they would by default.
+    """
+    rules = limits()
+    return (rules.slots or DEFAULT_LIMITS.slots) * rules.slot_ms // 3
+
+
 def require_landing() -> None:
-    """Raises LandingStalled where an accepted entry waits for a lander for long, QueueUnavailable
+    """Raises LandingStalled where an accepted entry waits to be sent for long, QueueUnavailable
     where nothing could be accepted.
     """
     try:
-        waited = longest_wait_ms()
+        waited = queue_state().age_ms
     except redis.RedisError:
         raise QueueUnavailable(may_be_queued=False) from None
     if waited > _MOST_MS:
@@ -26,7 +41,7 @@ def require_landing() -> None:
 
 def landing_check() -> dict[str, Any]:
     """For /readyz; raises NotReady."""
-    waited = longest_wait_ms()
+    waited = queue_state().age_ms
     if waited > _MOST_MS:
         raise NotReady(f"accepted transactions wait for {waited} ms: is a lander running?")
     return {"longestWaitMilliseconds": waited}

@@ -57,13 +57,15 @@ class SettledRow(NamedTuple):
     err: str | None
     bundle_pk: int | None
     bundle_id: str
+    accepted_at: datetime
+    sent_at: datetime | None
 
 
 _RETURNED = (
     "s.id, s.signature, s.kind, s.key_id, s.state, s.commitment, s.reason, s.slot,"
     " s.transaction_index, s.err::text AS err, s.bundle_id AS bundle_pk,"
     " (SELECT b.bundle_id FROM priority_bundle b WHERE b.id = s.bundle_id) AS bundle_id,"
-    " s.accepted_at"
+    " s.accepted_at, s.sent_at"
 )
 # In the same transaction: their steps are to be counted anew (priority.services.tallying).
 _NOTED = (
@@ -171,7 +173,7 @@ def keys_of(signatures: Collection[bytes]) -> dict[bytes, int]:
 def _settled(sql: str, parameters: list[Any]) -> list[SettledRow]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return [
-            SettledRow(*row)._replace(signature=bytes(row[1]), bundle_id=row[-1] or "")
-            for row in cursor.fetchall()
-        ]
+        rows = [SettledRow(*row) for row in cursor.fetchall()]
+    return [
+        row._replace(signature=bytes(row.signature), bundle_id=row.bundle_id or "") for row in rows
+    ]

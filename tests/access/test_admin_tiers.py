@@ -17,6 +17,7 @@ LIMITS = (
     "tip_fetches_per_second",
     "tip_fetches_burst",
     "tip_fetches_daily_cap",
+    "landing_weight",
 )
 
 

@@ -102,6 +102,8 @@ def test_it_tells_the_chain_the_queues_and_who_lives(client: Any) -> None:
         ("tidemark_up", "beat"): 0,
         ("tidemark_alarms_open", "gaps_open", "warning"): 1,
         ("tidemark_queue_length", "default"): 0,
+        ("tidemark_queue_length", "unsent"): 0,
+        ("tidemark_queue_age_seconds",): 0,
         ("tidemark_redis_up",): 1,
     }
     assert {name: found[name] for name in expected} == expected

@@ -15,6 +15,7 @@ from operations.readings.present import read
 from operations.readings.processes import ProcessReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
+from priority.store.queueing import QueueState
 from rewind.services.gaps import give_up, open_gap, open_gaps
 from tests.operations.reading import changed, well
 
@@ -246,6 +247,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("sweep_stuck", {"tips": {"unswept": 1}}),
     ("no_upstream", {"landing": {"upstreams": []}}),
     ("landing_low", {"landing": {"settled": 40, "landed": 10}}),
+    ("landing_behind", {"landing": {"queue": QueueState(2_134, 9, 250)}}),
     ("queue_deep", {"redis": {"queues": {"default": 201, "ingest": 0, "simulations": 0}}}),
     ("queue_deep", {"landing": {"waiting": 1_001}}),
     ("errors_high", {"calls": {"per_second": 5.0, "failed_share": 0.011}}),

@@ -22,6 +22,7 @@ from gateway.transactions import Signed
 from priority.refusals import QueueUnavailable
 from priority.services.accepting import Bounds, Origin, Wishes, accept_transaction
 from priority.services.tips import TipRules
+from priority.store.queueing import Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
 from tests.priority.sending import signature, signed, static_address, tip
 
@@ -47,7 +48,7 @@ def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, setting
     transactions = [signed(tip(), blockhash=Hash.new_unique()) for _ in range(2_000)]
     offers = [Signed(bytes(each), decode_wire(bytes(each))) for each in transactions]
     rules = TipRules(frozenset({bytes(static_address())}), 1_000_000, 1_000_000)
-    bounds = Bounds(rules, 1_000_000, 600)
+    bounds = Bounds(rules, 1_000_000, 600, Limits(slots=0))
     answered: list[str] = []
     unsure: list[Signed] = []
     enough = threading.Event()
@@ -56,11 +57,13 @@ def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, setting
         for offered in mine:
             origin = Origin(time.time(), 1, "basic", "edge-1", "request")
             try:
-                told = accept_transaction(offered, origin, wishes=Wishes(), bounds=bounds, at="[0]")
+                receipt = accept_transaction(
+                    offered, origin, wishes=Wishes(), bounds=bounds, at="[0]"
+                )
             except QueueUnavailable:
                 unsure.append(offered)
             else:
-                answered.append(told)
+                answered.append(receipt.name)
             if len(answered) > 300:
                 enough.set()
 

@@ -138,6 +138,7 @@ def test_fates_come_as_they_are_announced_to_their_customer_alone(
         "err": {"InstructionError": [0, {"Custom": 1}]},
         "reason": "why: so",
         "bundleId": "ab",
+        "queueMilliseconds": None,
         "at": at.timestamp(),
     }
     assert theirs.fates(1) == told(1)

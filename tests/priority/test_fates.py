@@ -80,6 +80,7 @@ def test_a_landed_transaction_is_told_with_everything_that_was_done(
         "acceptedAt": row.accepted_at.timestamp(),
         "acceptedSlot": 100,
         "sentAt": row.sent_at and row.sent_at.timestamp(),
+        "queueMilliseconds": 1_000,
         "seenAt": row.seen_at and row.seen_at.timestamp(),
         "settledAt": row.settled_at and row.settled_at.timestamp(),
         "lastValidBlockHeight": 250,

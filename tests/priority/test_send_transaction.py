@@ -18,6 +18,7 @@ from chain.encodings import b58encode
 from priority import happenings
 from priority.models import Upstream
 from priority.services.accepting import submit_own
+from priority.store.queueing import CLAIM, REPORT
 from priority.submissions import Tip, in_flight_key, pack, unpack
 from tests.priority.sending import (
     MINIMUM,
@@ -260,12 +261,15 @@ def test_health_tells_of_a_stopped_lander(door: Door, chain: Any) -> None:
     result(door("/priority", "sendTransaction", text(signed(tip())), SENT))
     assert result(door("/priority", "getHealth")) == "ok"
     # An entry of long ago; nobody has read it.
-    client().delete("tidemark:landing:accepted")
+    client().flushdb()
     client().xadd("tidemark:landing:accepted", {"s": b""}, id="1000-0")
     error = door("/priority", "getHealth").json()["error"]
     assert (error["code"], error["data"]["reason"]) == (-32005, "landing_stalled")
-    client().xgroup_create("tidemark:landing:accepted", "landers", id="0")
-    client().xreadgroup("landers", "one", {"tidemark:landing:accepted": ">"})
+    # A lander that claims it and does not send it changes nothing.
+    claimed: Any = client().eval(CLAIM, 0, "one", 10, 16, 400)
+    assert [entry_id for entry_id, _ in claimed[0]] == [b"1000-0"]
+    assert door("/priority", "getHealth").json()["error"]["data"]["reason"] == "landing_stalled"
+    client().eval(REPORT, 0, 1, "1000-0", 0)
     assert result(door("/priority", "getHealth")) == "ok"
 
 

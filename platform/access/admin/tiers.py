@@ -85,6 +85,7 @@ class TierAdmin(StaffAdmin):
         "tip_fetches_burst",
         "tip_fetches_daily_cap",
         "calls_per_month",
+        "landing_weight",
         "keys",
     )
     list_editable = list_display[1:-1]
@@ -100,6 +101,7 @@ class TierAdmin(StaffAdmin):
             "Tip addresses",
             {"fields": ("tip_fetches_per_second", "tip_fetches_burst", "tip_fetches_daily_cap")},
         ),
+        ("Landing", {"fields": ("landing_weight",)}),
         ("Batch simulations", {"fields": ("simulation_jobs", "simulations_per_job")}),
     )
 

@@ -19,6 +19,11 @@ def quotas_of(tier: Tier) -> dict[str, Quota]:
     return {name: Quota(rate, burst) for name, (rate, burst) in limits.items() if rate is not None}
 
 
+def landing_weights() -> dict[str, int]:
+    """Each tier's share of the landers' work while submissions wait, by its name."""
+    return dict(Tier.objects.values_list("name", "landing_weight"))
+
+
 def anonymous() -> Caller:
     """The caller without a key, with the limits of the tier `anonymous`."""
     found = key_cache.find(_ANONYMOUS_DIGEST, _read_anonymous)

@@ -87,6 +87,11 @@ def landers(request: HttpRequest, now: Readings) -> Card:
     if found.waiting is not None:
         hue = "good" if found.waiting < _MANY_WAITING else "bad"
         rows.append(("Accepted, not done yet", words.coloured(words.grouped(found.waiting), hue)))
+    if found.queue is not None:
+        hue = "good" if found.queue.age_ms <= found.refused_from_ms else "bad"
+        waited = words.coloured(figures.milliseconds(found.queue.age_ms), hue)
+        rows.append(("Not sent yet", words.grouped(found.queue.unsent)))
+        rows.append(("The oldest of them waits since", waited))
     for lander in found.landers or []:
         word = words.coloured("alive", "good", lander.last_error)
         rows.append((f"{lander.name}: {words.grouped(lander.in_flight)} in flight", word))

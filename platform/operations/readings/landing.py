@@ -9,6 +9,8 @@ from django.db import connection
 from access.redis_client import client
 from priority.models import Upstream
 from priority.services.landing.names import landers
+from priority.services.waiting import refused_from_ms
+from priority.store.queueing import QueueState, queue_state
 from priority.submissions import ACCEPTED_STREAM
 
 WINDOW = timedelta(minutes=15)
@@ -69,8 +71,9 @@ class LanderReading(msgspec.Struct, frozen=True):
 
 
 class LandingReading(msgspec.Struct, frozen=True):
-    """Submissions of the last minutes. `waiting` (accepted, not done yet) and `landers` are None
-    while Redis is away; means are None where there is nothing to take them of.
+    """Submissions of the last minutes. `waiting` (accepted, not done yet), `queue` (what was not
+    sent yet) and `landers` are None while Redis is away; means are None where there is nothing to
+    take them of. From an age of `refused_from_ms` on new submissions may be refused.
     """
 
     states: dict[str, int]
@@ -81,6 +84,8 @@ class LandingReading(msgspec.Struct, frozen=True):
     upstreams: list[UpstreamReading]
     landers: list[LanderReading] | None
     waiting: int | None
+    queue: QueueState | None = None
+    refused_from_ms: int = 0
 
     @property
     def rate(self) -> float | None:
@@ -97,7 +102,7 @@ def read_landing(now: datetime) -> LandingReading:
         tries = {row[0]: row[1:] for row in cursor.fetchall()}
     slots, landed = (sum(int(row[at] or 0) for row in rows) for at in (3, 4))
     seconds, sent = sum(float(row[5] or 0) for row in rows), sum(row[6] for row in rows)
-    alive, waiting = _at_work()
+    alive, waiting, queue = _at_work()
     return LandingReading(
         states={row[0]: row[1] for row in rows},
         settled=sum(row[2] for row in rows),
@@ -107,6 +112,8 @@ def read_landing(now: datetime) -> LandingReading:
         upstreams=_upstreams(tries),
         landers=alive,
         waiting=waiting,
+        queue=queue,
+        refused_from_ms=refused_from_ms(),
     )
 
 
@@ -152,12 +159,12 @@ def _upstream(
     )
 
 
-def _at_work() -> tuple[list[LanderReading] | None, int | None]:
+def _at_work() -> tuple[list[LanderReading] | None, int | None, QueueState | None]:
     try:
         found = [
             LanderReading(name, int(state.get("inFlight", 0)), str(state.get("lastError") or ""))
             for name, state in landers().items()
         ]
-        return found, int(client().xlen(ACCEPTED_STREAM))
+        return found, int(client().xlen(ACCEPTED_STREAM)), queue_state()
     except redis.RedisError:
-        return None, None
+        return None, None, None

@@ -18,6 +18,7 @@ from chain.derived_keys import derived_keypair
 from embedded.notify import progress
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults
+from priority.services.waiting import limits
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class Command(BaseCommand):
             defaults=Defaults(settings.UPSTREAM_RPC_URL, _engine_url()),
             nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
             with_faucet=settings.LOCALNET,
+            limits=limits(),
         )
         heartbeats.start("lander", by_progress=True)
         # What is there now stays, and little of what comes refers to itself: at a thousand a second

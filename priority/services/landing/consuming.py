@@ -1,8 +1,9 @@
-"""The stream of what was accepted: entries read by name, taken over from the dead, and let go."""
+"""The queue of what was accepted: entries claimed by name, taken over from the dead, and let go."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -11,6 +12,7 @@ from redis.asyncio import Redis
 
 from access.redis_client import NAMESPACE
 from priority.services.landing.names import Name
+from priority.store.queueing import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
 log = logging.getLogger(__name__)
@@ -23,6 +25,11 @@ _PAUSE_SECONDS = 0.25
 # together: a round costs as much for several as for one.
 _CLOSE_SECONDS = 0.005
 _ROUND_SECONDS = 0.002
+# Entries that are claimed and not sent yet. The rest waits in Redis, where the best goes first and
+# other landers may claim it.
+_MOST_UNSENT = 64
+# What was sent is reported within this where no claim reports it before.
+_REPORT_SECONDS = 0.01
 # Entries of a dead lander lay idle for as long as it took to miss it.
 _IDLE_MS = 500
 _FIELD = FIELD.encode()
@@ -35,18 +42,42 @@ Read = Callable[[bytes, bytes, bool], None]
 
 
 class Consumer:
-    """Reads as its name; `read` is called with each entry, as long as `has_room`."""
+    """Claims as its name; `read` is called with each entry, as long as `has_room`. Each entry is
+    reported by `begun` once, when it was tried to be sent, and by `done` in the end.
+    """
 
-    def __init__(self, client: Redis, name: Name, read: Read, has_room: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        name: Name,
+        read: Read,
+        has_room: Callable[[], bool],
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         self._client = client
         self._name = name
         self._read = read
         self._has_room = has_room
+        self._limits = limits
+        self._claim_script = client.register_script(CLAIM)
+        self._report_script = client.register_script(REPORT)
+        self._unsent: set[bytes] = set()
+        self._again: set[bytes] = set()  # the same, of entries that another reading had before
+        self._room = asyncio.Event()
+        self._begun: list[bytes] = []
+        self._something_begun = asyncio.Event()
         self._done: list[bytes] = []
         self._read_at = 0.0
 
     async def run(self) -> None:
         """Until it is cancelled. While Redis is away it waits."""
+        reporting = asyncio.create_task(self._report_begun())
+        try:
+            await self._run()
+        finally:
+            reporting.cancel()
+
+    async def _run(self) -> None:
         said = ""
         read_own = ""  # the name whose entries of an earlier life were read
         while True:
@@ -71,23 +102,43 @@ class Consumer:
                 said = str(error) or "away"
                 await asyncio.sleep(_PAUSE_SECONDS)
 
+    def begun(self, entry_id: bytes) -> None:
+        """It was tried to be sent: it does not count as unsent any more."""
+        if entry_id in self._unsent or entry_id in self._again:
+            self._leave(entry_id)
+            self._begun.append(entry_id)
+            self._something_begun.set()
+
     def done(self, entry_id: bytes) -> None:
         """Nobody needs the entry any more: it goes with the next `let_go`."""
+        self._leave(entry_id)
         self._done.append(entry_id)
 
     async def let_go(self) -> None:
         """Raises redis.RedisError; then they go the next time."""
-        done, self._done = self._done, []
-        if not done:
-            return
+        if self._done:
+            await self._report()
+
+    async def claim(self, limit: int) -> list[Any]:
+        """Up to so many entries, the best ones first: by tier, tip and age. Where there are none it
+        waits up to a second for a new one. Raises redis.RedisError.
+        """
+        begun, self._begun = self._begun, []
+        words: list[Any] = [
+            self._name.text,
+            limit,
+            self._limits.slots,
+            self._limits.slot_ms,
+            *begun,
+        ]
         try:
-            async with self._client.pipeline(transaction=False) as pipe:
-                pipe.xack(ACCEPTED_STREAM, LANDERS, *done)
-                pipe.xdel(ACCEPTED_STREAM, *done)
-                await pipe.execute()
+            entries, *last = await self._claim_script(args=words)
         except BaseException:
-            self._done = done + self._done
+            self._begun = begun + self._begun
             raise
+        if not entries:
+            await self._client.xread({ACCEPTED_STREAM: last[0]}, count=1, block=_BLOCK_MS)
+        return list(entries)
 
     async def take_over(self) -> None:
         """Entries whose lander is gone become ours. Raises redis.RedisError."""
@@ -96,15 +147,49 @@ class Consumer:
         except redis.ResponseError:
             return  # no stream yet
         waiting = {each["name"].decode(): each["pending"] for each in consumers}
+        if waiting.pop(UNCLAIMED, 0) and not await self._client.exists(WAITING):
+            # Redis lost the index of what nobody has claimed.
+            await self._claim_from(UNCLAIMED)
         names = [name for name, count in waiting.items() if count and name != self._name.text]
         alive = await self._name.others_alive(names)
         for name in names:
             if name not in alive and self._has_room():
-                await self._claim(name)
+                await self._claim_from(name)
 
-    async def backlog(self) -> int:
-        """Entries that nobody is done with. Raises redis.RedisError."""
-        return int(await self._client.xlen(ACCEPTED_STREAM))
+    async def backlog(self, slot_seconds: float, weights: Mapping[str, int]) -> int:
+        """Entries that nobody is done with. Tells Redis how long a slot takes, and the tiers'
+        weights. Raises redis.RedisError.
+        """
+        slot_ms = round(slot_seconds * 1_000, 1)
+        pairs = [word for pair in weights.items() for word in pair]
+        return await self._report([slot_ms, *pairs])
+
+    async def _report(self, facts: Sequence[float | str] = ()) -> int:
+        begun, self._begun = self._begun, []
+        done, self._done = self._done, []
+        words: list[Any] = [len(begun), *begun, len(done), *done, *facts]
+        try:
+            return int(await self._report_script(args=words))
+        except BaseException:
+            self._begun = begun + self._begun
+            self._done = done + self._done
+            raise
+
+    async def _report_begun(self) -> None:
+        while True:
+            await self._something_begun.wait()
+            self._something_begun.clear()
+            await asyncio.sleep(_REPORT_SECONDS)
+            while self._begun:
+                try:
+                    await self._report()
+                except redis.RedisError:
+                    await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _leave(self, entry_id: bytes) -> None:
+        self._unsent.discard(entry_id)
+        self._again.discard(entry_id)
+        self._room.set()
 
     async def _make_group(self) -> None:
         try:
@@ -117,7 +202,7 @@ class Consumer:
         """What a lander of our name had when it ended."""
         last = b"0"
         count = 0
-        while entries := await self._group(last, block=None):
+        while entries := await self._own(last):
             last = entries[-1][0]
             count += len(entries)
             await self._take(entries, again=True)
@@ -125,16 +210,22 @@ class Consumer:
             log.info("going on with %d submissions of an earlier run", count)
 
     async def _read_new(self) -> None:
-        if not self._has_room():
-            await asyncio.sleep(_PAUSE_SECONDS)
+        room = min(_AT_ONCE, _MOST_UNSENT - len(self._unsent)) if self._has_room() else 0
+        if room > 0:
+            entries = await self.claim(room)
+            if not entries:
+                return
+            before, self._read_at = self._read_at, monotonic()
+            await self._take(entries, again=False)
+            if len(entries) < room and self._read_at - before < _CLOSE_SECONDS:
+                await asyncio.sleep(self._read_at + _ROUND_SECONDS - monotonic())
             return
-        entries = await self._group(b">", block=_BLOCK_MS)
-        before, self._read_at = self._read_at, monotonic()
-        await self._take(entries, again=False)
-        if len(entries) < _AT_ONCE and self._read_at - before < _CLOSE_SECONDS:
-            await asyncio.sleep(self._read_at + _ROUND_SECONDS - monotonic())
+        self._room.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PAUSE_SECONDS):
+                await self._room.wait()
 
-    async def _claim(self, name: str) -> None:
+    async def _claim_from(self, name: str) -> None:
         pending: Any = await self._client.xpending_range(
             ACCEPTED_STREAM, LANDERS, min="-", max="+", count=_CLAIMED_AT_ONCE, consumername=name
         )
@@ -148,9 +239,9 @@ class Consumer:
             log.warning("took over %d submissions of lander %s, which is gone", len(claimed), name)
         await self._take(claimed, again=True)
 
-    async def _group(self, after: bytes, *, block: int | None) -> list[Any]:
+    async def _own(self, after: bytes) -> list[Any]:
         found: Any = await self._client.xreadgroup(
-            LANDERS, self._name.text, {ACCEPTED_STREAM: after}, count=_AT_ONCE, block=block
+            LANDERS, self._name.text, {ACCEPTED_STREAM: after}, count=_AT_ONCE
         )
         entries = list(found.values()) if isinstance(found, dict) else [each for _, each in found]
         flat = entries[0] if entries else []
@@ -159,10 +250,11 @@ class Consumer:
 
     async def _take(self, entries: list[Any], *, again: bool) -> None:
         for entry_id, fields in entries:
-            packed = (fields or {}).get(_FIELD)
+            packed = _packed_in(fields)
             if packed is None:
                 self.done(entry_id)  # it was let go of, but not by everybody
                 continue
+            (self._again if again else self._unsent).add(entry_id)
             try:
                 self._read(entry_id, packed, again)
             except ValueError as error:  # msgspec's and BadTransaction are such
@@ -171,3 +263,11 @@ class Consumer:
                     _SET_ASIDE, {FIELD: packed}, maxlen=_MOST_SET_ASIDE, approximate=True
                 )
                 self.done(entry_id)
+
+
+def _packed_in(fields: Any) -> bytes | None:
+    """What an entry holds: its fields are a dict, and a list where a script returned it."""
+    if isinstance(fields, list):
+        fields = dict(zip(fields[::2], fields[1::2], strict=True))
+    packed: bytes | None = (fields or {}).get(_FIELD)
+    return packed

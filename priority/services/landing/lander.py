@@ -18,6 +18,7 @@ from redis.backoff import NoBackoff
 from solders.keypair import Keypair
 
 from access.outages import AWAY
+from access.services.tiers import landing_weights
 from priority.services.landing.chain_view import Chain
 from priority.services.landing.consuming import Consumer
 from priority.services.landing.flights import Flight
@@ -28,6 +29,7 @@ from priority.services.landing.racing import Race
 from priority.services.landing.upstreams import Defaults, Upstreams, write_breakers
 from priority.services.landing.watching import Watcher
 from priority.services.landing.writing import Writer
+from priority.store.queueing import DEFAULT_LIMITS, Limits
 from priority.store.submissions import settled_among
 from priority.store.upstreams import UpstreamRow
 from upstream.node import Node
@@ -60,6 +62,7 @@ class Orders:
     defaults: Defaults
     nonce_patience_seconds: int
     with_faucet: bool
+    limits: Limits = DEFAULT_LIMITS
 
 
 class Lander:
@@ -86,7 +89,7 @@ class Lander:
         )
         self._name = Name(self._client, orders.name)
         self._writer = Writer(self._database, self._written)
-        self._race = Race(self._upstreams, self._chain, self._writer.changed)
+        self._race = Race(self._upstreams, self._chain, self._writer.changed, self._begun)
         self._flights = Flights(
             self._chain,
             self._race,
@@ -99,7 +102,9 @@ class Lander:
             self._name,
             self._flights.take,
             lambda: len(self._flights) < _MOST_IN_FLIGHT,
+            orders.limits,
         )
+        self._weights: dict[str, int] = {}
         self._sent_before = (0, 0.0)
         self._looked_into_purse_at = 0.0
 
@@ -189,6 +194,7 @@ class Lander:
         unwritten = self._upstreams.unwritten()
         try:
             rows = await loop.run_in_executor(self._database, _read_rows, unwritten)
+            self._weights = await loop.run_in_executor(self._database, _read_weights)
         except AWAY:
             self._upstreams.write_again(unwritten)
             raise
@@ -204,7 +210,9 @@ class Lander:
             {
                 "inFlight": len(self._flights),
                 "waitingRows": self._writer.waiting,
-                "waitingEntries": await self._consumer.backlog(),
+                "waitingEntries": await self._consumer.backlog(
+                    self._chain.slot_seconds, self._weights
+                ),
                 "sentPerSecond": self._rate(),
                 "lastError": self._race.last_error[:300],
                 "at": time.time(),
@@ -245,6 +253,9 @@ class Lander:
                 with_faucet=self._orders.with_faucet,
             )
 
+    def _begun(self, flight: Flight) -> None:
+        self._consumer.begun(flight.entry_id)
+
     def _written(self, flight: Flight) -> None:
         if self._flights.written(flight):
             self._consumer.done(flight.entry_id)
@@ -257,6 +268,14 @@ def _close_connection() -> None:
 def _read_rows(breakers: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:
     try:
         return write_breakers(breakers)
+    except AWAY:
+        connection.close()
+        raise
+
+
+def _read_weights() -> dict[str, int]:
+    try:
+        return landing_weights()
     except AWAY:
         connection.close()
         raise

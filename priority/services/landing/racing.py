@@ -55,14 +55,21 @@ class _UnderWay:
 
 
 class Race:
-    """Sends flights. `changed` is called with each one that its row should know of."""
+    """Sends flights. `changed` is called with each one that its row should know of, `begun` with
+    each one that was tried to be sent, or need not be: it is not late any more.
+    """
 
     def __init__(
-        self, upstreams: Upstreams, chain: Chain, changed: Callable[[Flight], None]
+        self,
+        upstreams: Upstreams,
+        chain: Chain,
+        changed: Callable[[Flight], None],
+        begun: Callable[[Flight], None],
     ) -> None:
         self._upstreams = upstreams
         self._chain = chain
         self._changed = changed
+        self._begun = begun
         self._under_way = 0
         self._is_closed = False
         self._is_over = False  # answers are not noted any more
@@ -74,11 +81,16 @@ class Race:
         """One round now, and the next ones in their time."""
         flight.stop()
         flight.is_held = False
-        if self._is_closed or flight.is_done or flight.is_on_chain or not flight.has_tries_left:
+        if self._is_closed:
+            return
+        if flight.is_done or flight.is_on_chain or not flight.has_tries_left:
+            self._begun(flight)
             return
         try:
             if not self._is_too_late(flight):
                 self._round(flight)
+            else:
+                self._begun(flight)
         finally:
             if flight.has_tries_left:
                 self._later(flight)
@@ -110,13 +122,14 @@ class Race:
         flight.timer = loop.call_later(pause, self.run, flight)
 
     def _round(self, flight: Flight) -> None:
-        now = asyncio.get_running_loop().time()
-        this = _Round(flight.tries + 1, datetime.now(UTC))
-        why_not = ""
+        loop = asyncio.get_running_loop()
+        now, this = loop.time(), _Round(flight.tries + 1, datetime.now(UTC))
+        why_not, is_busy = "", False
         most = _MOST_UNDER_WAY_AGAIN if flight.is_sent else _MOST_UNDER_WAY
         for way in chosen(self._upstreams.ways, flight.accepted):
             if way.under_way >= most:
                 why_not = why_not or f"upstream_busy: {way.row.name}"
+                is_busy = True
                 continue
             if not way.breaker.allows(now, seconds=way.seconds):
                 why_not = why_not or f"upstream_rests: {way.row.name}: {way.breaker.reason}"
@@ -130,9 +143,18 @@ class Race:
                 self._start(_UnderWay(flight, way, delivery.target, this, monotonic()), delivery)
         if this.under_way:
             flight.tries = this.number
+            # After the deliveries' first steps: one that has no room for it says so at once.
+            loop.call_soon(self._look_whether_begun, flight, this)
         elif not flight.is_sent:
             _explain(flight, why_not or "no_upstream: none that is enabled serves it")
+        if not this.under_way and not (is_busy and not flight.accepted.only):
+            # Upstreams that rest, or that a caller chose and that are busy, hold up nobody else.
+            self._begun(flight)
         self._changed(flight)
+
+    def _look_whether_begun(self, flight: Flight, this: _Round) -> None:
+        if this.under_way or this.is_tried or flight.accepted.only:
+            self._begun(flight)
 
     def _start(self, tried: _UnderWay, delivery: Delivery) -> None:
         tried.flight.under_way += 1

@@ -33,7 +33,7 @@ from priority.store.submissions import (
     SubmissionChange,
     SubmissionRow,
 )
-from priority.submissions import State
+from priority.submissions import State, queue_milliseconds
 
 log = logging.getLogger(__name__)
 
@@ -241,6 +241,7 @@ def _fate(flight: Flight, part: Part, now: datetime) -> FateChange:
         settled=False,
         at=now,
         bundle_id=accepted.bundle_id,
+        queue_ms=queue_milliseconds(flight.accepted_at, part.sent_at),
     )
 
 
