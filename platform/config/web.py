@@ -49,10 +49,15 @@ def worker(
     )
 
 
-def serving(workers: int) -> Serve:
-    """What each process runs; everything that it needs is loaded now, before there are any."""
+def warm_up() -> None:
+    """Loads what the first requests would load. Opens no connection: it is done before a fork."""
     get_resolver().url_patterns  # noqa: B018  (loads every area)
     application.load_middleware()
+
+
+def serving(workers: int) -> Serve:
+    """What each process runs; everything that it needs is loaded now, before there are any."""
+    warm_up()
 
     def serve(sockets: Sequence[socket], place: Place) -> None:
         master = os.getppid()
