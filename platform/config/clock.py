@@ -50,6 +50,10 @@ class Clock(PersistentScheduler):
         next_at = min(self._due_at.values(), default=now + _LONGEST_SLEEP_SECONDS)
         return min(max(next_at - time.monotonic(), 0.01), _LONGEST_SLEEP_SECONDS)
 
+    def close(self) -> None:
+        self._questioner.close()
+        super().close()
+
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
         now = time.monotonic()
         silent_for = now - self._sent.get(entry.name, float("-inf"))

@@ -5,6 +5,7 @@ import threading
 
 from django.core.management.base import BaseCommand, SystemCheckError
 from django.db import connections
+from django.urls import get_resolver
 
 # Imported by what a Celery worker or beat does first, and by nothing else.
 _OF_CELERY = (
@@ -50,10 +51,11 @@ def _load() -> str:
     app.finalize()
     for name in _OF_CELERY:
         importlib.import_module(name)
-    web = importlib.import_module("config.web")
+    importlib.import_module("config.web")
+    get_resolver().url_patterns  # noqa: B018  (loads every area)
     try:
         BaseCommand().check()
     except SystemCheckError as error:
         return str(error)
-    web.warm_up()
+    importlib.import_module("config.warming").warm_up()
     return ""

@@ -54,15 +54,21 @@ class _Asked:
 class Questioner:
     """Asks in a thread of its own, which may hang."""
 
-    def __init__(self, questions: Mapping[str, Question] | None = None) -> None:
+    def __init__(
+        self,
+        questions: Mapping[str, Question] | None = None,
+        *,
+        seconds: float = _ANSWER_SECONDS,
+    ) -> None:
+        self._seconds = seconds
         self._questions = QUESTIONS if questions is None else questions
-        self._queue: queue.SimpleQueue[_Asked] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._last: _Asked | None = None
         self._thread: threading.Thread | None = None
 
     def has_nothing(self, name: str) -> bool:
         """True where the entry's task would find nothing to do; False also where that is not known
-        within half a second.
+        within `seconds`.
         """
         question = self._questions.get(name)
         if question is None or (self._last is not None and not self._last.is_answered.is_set()):
@@ -72,11 +78,14 @@ class Questioner:
             self._thread.start()
         asked = self._last = _Asked(question)
         self._queue.put(asked)
-        return asked.is_answered.wait(_ANSWER_SECONDS) and not asked.is_due
+        return asked.is_answered.wait(self._seconds) and not asked.is_due
+
+    def close(self) -> None:
+        """Its thread ends, as soon as it can, and with it a connection."""
+        self._queue.put(None)
 
     def _answer(self) -> None:
-        while True:
-            asked = self._queue.get()
+        while (asked := self._queue.get()) is not None:
             try:
                 asked.is_due = asked.question(timezone.now())
             except Exception as error:
@@ -85,3 +94,4 @@ class Questioner:
                 connection.close()
             finally:
                 asked.is_answered.set()
+        connection.close()

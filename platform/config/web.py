@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from socket import socket
 
 from django.conf import settings
-from django.urls import get_resolver
 
 from access import heartbeats
 from access.networks import contains
+from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
 from gateway import edge
@@ -47,12 +47,6 @@ def worker(
         load=load,
         large=edge.large_bodies(lanes),
     )
-
-
-def warm_up() -> None:
-    """Loads what the first requests would load. Opens no connection: it is done before a fork."""
-    get_resolver().url_patterns  # noqa: B018  (loads every area)
-    application.load_middleware()
 
 
 def serving(workers: int) -> Serve:
