@@ -141,8 +141,10 @@ def _call(
 
 def _first_calls(process: "subprocess.Popen[bytes]", port: int, key: str) -> None:
     """The first call of each kind to each web worker, once it is ready."""
-    master = next(p for p in psutil.Process(process.pid).children() if "serve" in p.cmdline())
-    missing = {p.pid: p for p in master.children()}
+    family = psutil.Process(process.pid).children(recursive=True)
+    listening = {p.pid: p for p in family if _listens(p, port)}
+    masters = {p.ppid() for p in listening.values()}
+    missing = {pid: p for pid, p in listening.items() if pid not in masters}
     kept = []
     while missing:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -166,6 +168,10 @@ def _first_calls(process: "subprocess.Popen[bytes]", port: int, key: str) -> Non
         print(f"worker {found}: slowest of {len(slowest)} first calls: {told}")
     for connection in kept:
         connection.close()
+
+
+def _listens(process: psutil.Process, port: int) -> bool:
+    return any(each.laddr.port == port for each in process.net_connections("tcp"))
 
 
 def _holds(process: psutil.Process, address: tuple[str, int]) -> bool:

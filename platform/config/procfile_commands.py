@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-# ${NAME}, ${NAME:-default} and $NAME, as the shell reads them.
+# ${A}, ${A:…} with a default behind a minus, and $A, as the shell reads them.
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
 # What else the shell would give a meaning to; such a command goes to the shell.
 _SHELL = re.compile(r"[|&;<>()$`\\\"'*?\[\]#~={}!\n]")

@@ -327,9 +327,6 @@ CELERY_TASK_SOFT_TIME_LIMIT = 210
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 1_000
-# A pool process keeps its database connection as a web thread does, for CONN_MAX_AGE: Celery would
-# close it before and after each task, and opening one costs more than most tasks (SCRAM).
-CELERY_DB_REUSE_MAX = 1_000_000
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
