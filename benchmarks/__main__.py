@@ -16,7 +16,7 @@ ledger.main()
 MODULES = (
     *("archive", "ingest", "rewind_reads", "replay", "bundles"),
     *("accept", "tip_fetches", "tpu", "landing", "slots_to_land", "admin_pages"),
-    *("versions", "passing_on", "endpoint", "open_streams"),
+    *("versions", "passing_on", "endpoint", "open_streams", "footprint"),
 )
 for module in MODULES:
     command = [sys.executable, "-m", f"benchmarks.{module}"]

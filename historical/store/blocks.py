@@ -108,6 +108,19 @@ def links_between(first: int, last: int, *, and_next: bool = False) -> list[tupl
     return found
 
 
+def lacks_parents(first: int, last: int) -> bool:
+    """Whether a block of the range names a parent in the range that is not there."""
+    return bool(
+        fetch_all(
+            "SELECT 1 FROM historical_block b WHERE b.slot BETWEEN $1 AND $2"
+            " AND b.parent_slot >= $1"
+            " AND NOT EXISTS (SELECT FROM historical_block p WHERE p.slot = b.parent_slot) LIMIT 1",
+            first,
+            last,
+        )
+    )
+
+
 class Around(NamedTuple):
     """What the ledger has at a slot and beside it: blockhashes, None where there is no block."""
 

@@ -20,6 +20,10 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["consumer"].add(Progress)
 
+# A pool process keeps its database connection as a web thread does, for CONN_MAX_AGE: Celery would
+# close it before and after each task, and opening one costs more than most tasks (SCRAM).
+app.conf.CELERY_DB_REUSE_MAX = 1_000_000
+
 # Work that runs transactions has a worker of its own: nothing that a clock started waits for it.
 app.conf.task_routes = {
     "rewind.tasks.audit_replays": {"queue": "simulations"},

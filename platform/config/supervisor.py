@@ -4,6 +4,7 @@ import contextlib
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,9 +21,11 @@ from honcho.printer import Message, Printer
 
 from config.json_lines import PROCESS
 from config.json_printer import JsonPrinter
+from config.preloaded import Image, Running
+from config.procfile_commands import argv_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
 from embedded.probing import Prober
-from embedded.processes import dies_with_parent, end
+from embedded.processes import dies_with_parent, end, reap_others
 from embedded.run_state import ProgramState, RunStateFile
 from embedded.servers import FAILURES, Server, Servers, keep_short_name
 
@@ -30,7 +33,10 @@ from embedded.servers import FAILURES, Server, Servers, keep_short_name
 # next run what a killed one left behind, where a recorded number may be someone else's by now.
 MARK = "TIDEMARK_SUPERVISED"
 
-_TICK_SECONDS = 0.2
+# A look at everything; what ends or writes is noticed at once. While something starts, more often.
+_TICK_SECONDS = 0.5
+_STARTING_TICK_SECONDS = 0.1
+_PUBLISH_SECONDS = 1.0
 # Within this time a process ends by itself, or it is killed: tasks come back, requests are short.
 _PATIENCE_SECONDS = 6.0
 _LONGEST_PAUSE_SECONDS = 30.0
@@ -47,7 +53,7 @@ class Program:
     command: str
     colour: str
     watched: Watched
-    process: subprocess.Popen[bytes] | None = None
+    process: Running | None = None
     started_at: float = 0.0
     falls: int = 0
     starts: int = 0
@@ -67,8 +73,10 @@ class Supervisor:
     printer: Printer | JsonPrinter
     prober: Prober
     state: RunStateFile
+    image: Image | None = None
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     stop_asked: int = 0
+    published: tuple[float, object] = (0.0, None)
     servers_rest_until: float = 0.0
 
 
@@ -93,6 +101,7 @@ def supervise(
     left_out: Set[str] = frozenset(),
     expected: Set[str] = frozenset(),
     in_json: bool = False,
+    image: Image | None = None,
     patience: Patience = DEFAULT_PATIENCE,
 ) -> None:
     """Runs every process of the Procfile but those `left_out` until SIGINT, SIGTERM or SIGHUP, then
@@ -122,6 +131,7 @@ def supervise(
         *(procfile.parent, environment, servers, programs, printer),
         prober=Prober(servers),
         state=RunStateFile(servers.run_dir),
+        image=image,
     )
 
     def ask_to_stop(_signum: int, _frame: FrameType | None) -> None:
@@ -129,15 +139,18 @@ def supervise(
 
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, ask_to_stop)
+    woken = _wake_by_signals(supervisor.selector)
     supervisor.prober.start()
     try:
         while not supervisor.stop_asked:
             _start_what_is_due(supervisor)
             _tend_servers(supervisor)
             on_tick()
-            _relay(supervisor, _TICK_SECONDS)
+            starts = any(not each.watched.has_notified for each in programs)
+            _relay(supervisor, _STARTING_TICK_SECONDS if starts else _TICK_SECONDS)
             _end_what_hangs(supervisor)
             _notice_falls(supervisor)
+            _reap(supervisor)
             _publish(supervisor)
         _say(supervisor, "stopping")
     except BrokenPipeError:
@@ -150,6 +163,19 @@ def supervise(
         _stop_all(supervisor)
         for program in programs:
             program.watched.close()
+        signal.set_wakeup_fd(-1)
+        woken.close()
+
+
+def _wake_by_signals(selector: selectors.BaseSelector) -> socket.socket:
+    """A signal, of a child's end too, ends a wait of the selector."""
+    woken, wakes = socket.socketpair()
+    for each in (woken, wakes):
+        each.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes.detach(), warn_on_full_buffer=False)
+    selector.register(woken, selectors.EVENT_READ)
+    return woken
 
 
 _OURSELVES = "run"
@@ -165,21 +191,7 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
     for program in supervisor.programs:
         if program.process is None and program.start_at <= now:
             program.watched.begin()
-            # exec, so that our signals reach the program and not a shell around it.
-            program.process = subprocess.Popen(
-                ["/bin/sh", "-c", f"exec {program.command}"],
-                cwd=supervisor.root,
-                env={
-                    **supervisor.environment,
-                    **program.watched.environment,
-                    PROCESS: program.name,
-                },
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=dies_with_parent(signal.SIGTERM),
-            )
+            program.process = _started(supervisor, program)
             program.started_at, program.started = now, time.time()
             program.starts += 1
             assert program.process.stdout is not None
@@ -187,17 +199,40 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             supervisor.selector.register(program.process.stdout, selectors.EVENT_READ, program)
 
 
+def _started(supervisor: Supervisor, program: Program) -> Running:
+    environment = {
+        **supervisor.environment,
+        **program.watched.environment,
+        PROCESS: program.name,
+    }
+    argv = argv_of(program.command, environment)
+    if supervisor.image is not None and argv is not None:
+        image, root = supervisor.image, supervisor.root
+        if (forked := image.spawn(argv, cwd=root, environment=environment)) is not None:
+            return forked
+    # exec, so that our signals reach the program and not a shell around it.
+    return subprocess.Popen(
+        ["/bin/sh", "-c", f"exec {program.command}"],
+        cwd=supervisor.root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=dies_with_parent(signal.SIGTERM),
+    )
+
+
 def _relay(supervisor: Supervisor, seconds: float) -> None:
     """Prints what the processes wrote, line by line; waits up to `seconds` for something."""
-    if not supervisor.selector.get_map():
-        time.sleep(seconds)
-        return
     for key, _events in supervisor.selector.select(seconds):
-        program: Program = key.data
+        program: Program | None = key.data
         try:
             data = os.read(key.fd, _LONGEST_LINE)
         except BlockingIOError:
             continue
+        if program is None:
+            continue  # a signal, whose handler has run
         if not data:
             supervisor.selector.unregister(key.fileobj)
         *lines, program.pending = (program.pending + data).split(b"\n")
@@ -236,7 +271,12 @@ def _publish(supervisor: Supervisor) -> None:
         for each in supervisor.programs
     ]
     servers = [_server_state(supervisor.prober, each) for each in supervisor.servers.running]
-    supervisor.state.write(programs, servers)
+    now = time.monotonic()
+    known = [(each.pid, each.state, each.restarts) for each in (*programs, *servers)]
+    published_at, published = supervisor.published
+    if known != published or now - published_at >= _PUBLISH_SECONDS:
+        supervisor.published = now, known
+        supervisor.state.write(programs, servers)
 
 
 def _server_state(prober: Prober, server: Server) -> ProgramState:
@@ -263,6 +303,17 @@ def _notice_falls(supervisor: Supervisor) -> None:
         pause = min(_LONGEST_PAUSE_SECONDS, 2.0 ** (program.falls - 1))
         program.start_at = now + pause
         _say(supervisor, f"{program.name} ended ({_how(status)}); starts again in {pause:.0f} s")
+
+
+def _reap(supervisor: Supervisor) -> None:
+    """Waits for what programs left when they ended, and for an image that fell."""
+    known = {each.process.pid for each in supervisor.programs if each.process is not None}
+    known |= {each.process.pid for each in supervisor.servers.running}
+    if supervisor.image is not None:
+        known.add(supervisor.image.pid)
+        if supervisor.image.has_ended():
+            _say(supervisor, "the preloaded image ended; programs are executed from now on")
+    reap_others(known)
 
 
 def _forget(supervisor: Supervisor, program: Program) -> None:
@@ -332,7 +383,7 @@ def _stop_all(supervisor: Supervisor) -> None:
         _forget(supervisor, program)
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: Running) -> None:
     # Its group lives as long as one member does, and its number is not given away before.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

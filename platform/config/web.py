@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from socket import socket
 
 from django.conf import settings
-from django.urls import get_resolver
 
 from access import heartbeats
 from access.networks import contains
+from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
 from gateway import edge
@@ -53,8 +53,7 @@ def worker(
 
 def serving(workers: int) -> Serve:
     """What each process runs; everything that it needs is loaded now, before there are any."""
-    get_resolver().url_patterns  # noqa: B018  (loads every area)
-    application.load_middleware()
+    warm_up()
 
     def serve(sockets: Sequence[socket], place: Place) -> None:
         master = os.getppid()

@@ -65,11 +65,21 @@ def embedded_addresses(run_dir: Path) -> Addresses:
     passwords = server_passwords(run_dir)
     if needs_short_name(run_dir):
         _check_owner(short_name(run_dir), run_dir)
-    socket = quote(str(valkey_folder(_seen_as(run_dir)) / _VALKEY_SOCKET), safe="/")
+    socket = quote(str(valkey_socket(run_dir)), safe="/")
     return Addresses(
         database_url=database_url(run_dir, password=passwords.database),
         redis_url=f"unix://:{passwords.redis}@{socket}?db=0",
     )
+
+
+def postgres_socket(run_dir: Path) -> Path:
+    """Where it listens, by a path that is short enough."""
+    return postgres_folder(_seen_as(run_dir)) / _POSTGRES_SOCKET
+
+
+def valkey_socket(run_dir: Path) -> Path:
+    """Likewise."""
+    return valkey_folder(_seen_as(run_dir)) / _VALKEY_SOCKET
 
 
 def database_url(run_dir: Path, *, password: str, role: str = "tidemark") -> str:

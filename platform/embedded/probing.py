@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
@@ -103,7 +104,19 @@ def _status(pid: int) -> str:
 
 
 def _stopped_children(pid: int) -> list[int]:
+    try:
+        # Of the main thread, which is the one that forks; psutil reads every process there is.
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [int(each) for each in children if _is_stopped(each)]
+    except FileNotFoundError:
+        pass  # another system, or a kernel without CONFIG_PROC_CHILDREN
     with contextlib.suppress(psutil.Error):
-        children = psutil.Process(pid).children()
-        return [each.pid for each in children if _status(each.pid) == psutil.STATUS_STOPPED]
+        found = psutil.Process(pid).children()
+        return [each.pid for each in found if _status(each.pid) == psutil.STATUS_STOPPED]
     return []
+
+
+def _is_stopped(pid: str) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] == b"T"
+    return False

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -16,6 +16,7 @@ import psutil
 from embedded.owner import Owner, stepping_down
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -25,14 +26,33 @@ def dies_with_parent(signum: int) -> Callable[[], None] | None:
     """
     if _libc is None:
         return None
-    prctl, parent = _libc.prctl, os.getpid()
+    parent = os.getpid()
+    return lambda: set_death_signal(signum, parent)
 
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, signum)
-        if os.getppid() != parent:  # it died in between
-            os.kill(os.getpid(), signum)
 
-    return ask
+def set_death_signal(signum: int, parent: int) -> None:
+    """This process gets the signal when its parent, which should be that one, dies. Linux alone."""
+    if _libc is None:
+        return
+    _libc.prctl(_PR_SET_PDEATHSIG, signum)
+    if os.getppid() != parent:  # it died in between
+        os.kill(os.getpid(), signum)
+
+
+def adopt_orphans() -> bool:
+    """This process becomes the parent of its descendants whose own parent ends, and has to wait for
+    them. False where the system has no such thing: Linux alone.
+    """
+    return _libc is not None and _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1) == 0
+
+
+def reap_others(known: Collection[int]) -> None:
+    """Waits for adopted children that ended; those `known` are someone's own to wait for."""
+    with contextlib.suppress(ChildProcessError):
+        while found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if found.si_pid in known:
+                return  # waited for in a moment; then the next one comes up
+            os.waitpid(found.si_pid, os.WNOHANG)
 
 
 def open_log(path: Path) -> IO[bytes]:

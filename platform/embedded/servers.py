@@ -82,10 +82,16 @@ def hold_run_dir(run_dir: Path) -> IO[str]:
 
 
 def start_servers(
-    run_dir: Path, *, postgres: bool = True, valkey: bool = True, durable: bool = True
+    run_dir: Path,
+    *,
+    postgres: bool = True,
+    valkey: bool = True,
+    durable: bool = True,
+    syncs: bool = True,
 ) -> Servers:
     """The servers, ready at embedded_addresses(run_dir). The caller holds the run directory. Leaves
     none running when it raises: NoOwner, NoPrograms, PostgresFailed, ValkeyFailed, ShortNameTaken.
+    Without `syncs` it starts no thread, and the caller calls keep_servers_synced.
     """
     run_dir = run_dir.absolute()
     run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -117,9 +123,15 @@ def start_servers(
     except BaseException:
         stop_servers(servers)
         raise
-    if valkey and durable:
-        servers.stop_syncing = keep_synced(run_dir)
+    if durable and syncs:
+        keep_servers_synced(servers)
     return servers
+
+
+def keep_servers_synced(servers: Servers) -> None:
+    """From now on what they write reaches the disk within a second or so."""
+    if any(each.name == "valkey" for each in servers.running):
+        servers.stop_syncing = keep_synced(servers.run_dir)
 
 
 def stop_servers(servers: Servers) -> None:

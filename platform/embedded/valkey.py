@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -11,7 +12,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from embedded.addresses import embedded_addresses, valkey_folder
+from embedded.addresses import embedded_addresses, valkey_folder, valkey_socket
 from embedded.machine import a_quarter_of_memory_mib
 from embedded.owner import Owner, private_folder
 from embedded.passwords import server_passwords
@@ -113,30 +114,28 @@ def _options(durable: bool) -> list[str]:
 
 
 def valkey_answers(run_dir: Path) -> bool:
-    """Whether it answers within 2 s. A refusal (it loads, a script runs, its disk is full) is an
+    """Whether it answers within 2 s. A refusal (no password came, it loads, its disk is full) is an
     answer.
     """
-    try:
-        _ping(run_dir, seconds=2)
-    except redis.RedisError as error:
-        # Their subclasses are refusals.
-        return type(error) not in (redis.ConnectionError, redis.TimeoutError)
-    return True
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(2.0)
+        try:
+            asking.connect(str(valkey_socket(run_dir)))
+            asking.sendall(b"PING\r\n")
+            return bool(asking.recv(1))
+        except OSError:
+            return False
 
 
 def _answers(run_dir: Path) -> bool:
+    # No retries of redis-py's: it would wait for seconds between them.
+    url = embedded_addresses(run_dir).redis_url
     try:
-        _ping(run_dir, seconds=5)
+        with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=5) as client:
+            client.ping()
     except redis.RedisError:  # not there yet, or still loading
         return False
     return True
-
-
-def _ping(run_dir: Path, *, seconds: float) -> None:
-    # No retries of redis-py's: it would wait for seconds between them.
-    url = embedded_addresses(run_dir).redis_url
-    with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=seconds) as client:
-        client.ping()
 
 
 def _last_line(log: Path) -> str:

@@ -25,6 +25,8 @@ from rewind.store.slots import first_kept_slot
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.25
+# While so few slots are kept it is looked less often what is stored: three statements each time.
+_FEW, _CALM_SECONDS = 8, 1.0
 _LONGEST_PAUSE_SECONDS = 5.0
 # How long a slot may wait for the worker before it is called again, and Redis asked whether it
 # still has it: a killed Redis loses its last second.
@@ -125,14 +127,14 @@ class Outbox:
                 with self._changed:
                     fresh = any(not each.offered_at for each in self._kept.values())
                     if not fresh and not self._lost and not self._stop:
-                        self._changed.wait(_PAUSE_SECONDS)
+                        self._changed.wait(self._look_seconds())
                     stopping = self._stop
                 try:
                     self._lock.keep()
                     self._offer()
                     self._tell_lost()
                     now = time.monotonic()
-                    if now - looked_at >= _PAUSE_SECONDS:
+                    if now - looked_at >= self._look_seconds():
                         self._see_what_is_stored()
                         looked_at = time.monotonic()
                     if now - published_at >= 1.0:
@@ -155,6 +157,10 @@ class Outbox:
             connection.close()
             with self._changed:
                 self._changed.notify_all()
+
+    def _look_seconds(self) -> float:
+        """How often it is looked what is stored: a few slots need not be let go soon."""
+        return _CALM_SECONDS if len(self._kept) <= _FEW else _PAUSE_SECONDS
 
     def _offer(self) -> None:
         while True:

@@ -137,6 +137,12 @@ def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
         oldest = page[-1].id
 
 
+def is_unsettled(*, accepted_before: datetime) -> bool:
+    """Whether a submission that was accepted before, or a bundle, is not settled."""
+    chosen = Submission.objects.filter(settled_at__isnull=True, accepted_at__lte=accepted_before)
+    return chosen.exists() or unsettled_bundles().exists()
+
+
 def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]:
     """They stand in finalized blocks; those for which that is news."""
     if not rows:

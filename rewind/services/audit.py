@@ -33,6 +33,8 @@ DISMISSED = "dismissed"
 # What is kept at once: a run that is killed does no more than this again.
 _KEPT_REPLAYS = 25
 _KEPT_SLOTS = 256
+# Some seconds of a chain: the audit hurries nowhere, and most runs of fewer find nothing.
+_WORTH_A_RUN = 32
 _FAILED = "internal_error"
 
 
@@ -60,6 +62,11 @@ class _Found:
     @property
     def is_enough(self) -> bool:
         return sum(self.count) >= _KEPT_REPLAYS or self.slots >= _KEPT_SLOTS
+
+
+def is_due() -> bool:
+    """Whether enough slots wait to be worth a run."""
+    return store.count_above(store.audited_to().slot, _WORTH_A_RUN) >= _WORTH_A_RUN
 
 
 def audit_next(

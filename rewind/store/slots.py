@@ -49,6 +49,17 @@ class Tallies:
         return sorted((run, *added) for run, added in self._added.items())
 
 
+def lacks_blocks(first: int, last: int) -> bool:
+    """Whether the ledger has a block of the range that is not archived."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM historical_block b WHERE b.slot BETWEEN %s AND %s AND NOT"
+            " EXISTS (SELECT FROM rewind_archivedslot a WHERE a.slot = b.slot))",
+            [first, last],
+        )
+        return bool(cursor.fetchone()[0])
+
+
 def lock_for_writing(slots: Collection[int]) -> None:
     """Until the transaction ends nobody else writes these slots, and the window stays."""
     keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring

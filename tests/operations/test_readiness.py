@@ -92,6 +92,24 @@ def test_what_the_supervisor_has_just_started_is_not_missing_yet(
     assert ready(client)["checks"]["processes"]["missing"] == ["beat"], "it was started again"
 
 
+def test_what_reports_progress_before_its_first_heartbeat_is_not_missing(
+    client: Any, run_dir: Path
+) -> None:
+    """Of an earlier run there are heartbeats, and this one's are about to come."""
+    now = time.time()
+    for kind in KINDS[:-1]:
+        heartbeats.beat(kind)
+    heartbeats.beat("beat", at=now - 700)
+    run = RunStateFile(run_dir)
+    run.write([ProgramState("beat", 7, "running", 0.2, now - 8, 0)], [])
+    assert ready(client)["checks"]["processes"]["ok"]
+    run.write([ProgramState("beat", 7, "running", 0.2, now - 90, 0)], [])
+    assert ready(client)["checks"]["processes"]["missing"] == ["beat"], "it had its time"
+    heartbeats.beat("beat", at=now - 6)
+    run.write([ProgramState("beat", 7, "running", 0.2, now - 8, 0)], [])
+    assert not ready(client)["checks"]["processes"]["ok"], "it was heard, and is no more"
+
+
 def test_a_server_that_hangs_is_named(client: Any, run_dir: Path) -> None:
     for kind in KINDS:
         heartbeats.beat(kind)

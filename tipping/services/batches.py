@@ -94,6 +94,17 @@ def _prepare_one(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) ->
     return True
 
 
+def is_rotation_due(*, now: datetime) -> bool:
+    """Whether `rotate_due` has something to do."""
+    return bool(store.due(now=now))
+
+
+def is_preparation_due(*, now: datetime) -> bool:
+    """Whether a class lacks prepared batches, or closed ones hold what nobody got."""
+    lacks = any(store.prepared_count(each) < KEPT_PREPARED for each in store.ttl_classes())
+    return lacks or is_rotation_due(now=now) or store.has_never_issued()
+
+
 def rotate_due(*, now: datetime) -> int:
     """Rotates every class whose batch ended or ran dry; how many batches it opened."""
     return sum(rotate(ttl_class_id, now=now) for ttl_class_id in store.due(now=now))

@@ -52,6 +52,12 @@ def plan(node: Node, *, terms: Terms, now: datetime) -> int:
     return _sweep(node, looks, terms, now)
 
 
+def is_due(*, after: timedelta, now: datetime) -> bool:
+    """Whether sweeps are planned, or batches are to be looked at."""
+    looks = store.batches_due(now - after, read_by=now - _LOOK_AGAIN, limit=1)
+    return looks.exists() or planned().exists()
+
+
 def settle(
     signature: Signature | bytes, *, state: str, slot: int | None, reason: str, now: datetime
 ) -> None:

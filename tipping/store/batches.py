@@ -6,13 +6,32 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
-from columns.raw_queries import raw_connection
+from columns.raw_queries import fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 
 # The first half of an advisory lock's name, so that nobody else's numbers meet ours.
 _PREPARING = 7_321
 
 _OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED
+
+
+# Prepared: it is asked each second.
+_DUE = f"""
+SELECT c.id FROM tipping_ttlclass c
+LEFT JOIN tipping_tipbatch b ON b.ttl_class_id = c.id AND b.state = '{_OPEN}'
+WHERE CASE WHEN b.id IS NULL THEN
+    EXISTS (
+        SELECT FROM tipping_tipbatch p WHERE p.ttl_class_id = c.id AND p.state = '{_PREPARED}'
+    )
+ELSE
+    b.window_ends_at <= to_timestamp($1 / 1000000.0)
+    OR b.ttl_seconds <> c.ttl_seconds
+    OR NOT EXISTS (
+        SELECT FROM tipping_tipaddress a WHERE a.batch_id = b.id AND a.issued_at IS NULL
+    )
+END
+ORDER BY c.ttl_seconds
+"""
 
 
 def ttl_classes() -> list[TtlClass]:
@@ -129,14 +148,7 @@ def due(*, now: datetime) -> list[int]:
     """Ids of classes whose open batch ended, ran dry or is of a TTL that the class had before, or
     that have none though one could open.
     """
-    batches = TipBatch.objects.filter(ttl_class=OuterRef("pk"))
-    is_open = batches.filter(state=_OPEN)
-    left = TipAddress.objects.filter(batch=OuterRef("pk"), issued_at__isnull=True)
-    changed = ~Q(ttl_seconds=OuterRef("ttl_seconds"))
-    over = is_open.filter(Q(window_ends_at__lte=now) | changed | ~Exists(left))
-    next_ones = batches.filter(state=_PREPARED)
-    classes = TtlClass.objects.filter(Exists(over) | (~Exists(is_open) & Exists(next_ones)))
-    return list(classes.order_by("ttl_seconds").values_list("pk", flat=True))
+    return [pk for (pk,) in fetch_all(_DUE, int(now.timestamp() * 1_000_000))]
 
 
 def delete_never_issued(*, most: int) -> int:
@@ -154,6 +166,13 @@ def delete_never_issued(*, most: int) -> int:
             [most],
         )
         return int(cursor.rowcount)
+
+
+def has_never_issued() -> bool:
+    """Whether closed batches hold addresses that nobody got."""
+    left = TipAddress.objects.filter(batch=OuterRef("pk"), issued_at__isnull=True)
+    closed = TipBatch.objects.filter(state=_CLOSED, swept_at__isnull=True)
+    return closed.filter(Exists(left)).exists()
 
 
 def counts(batch_ids: Iterable[int]) -> dict[int, tuple[int, int]]:

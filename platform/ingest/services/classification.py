@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import Slot
@@ -31,6 +32,18 @@ _MOST_ASKED = 5_000
 # Neighbours asked about beside a gap: an absence counts between two slots that are listed.
 _MARGIN_SLOTS = 200
 LEDGER_LINK = "parent link"
+
+
+def is_due(*, now: datetime) -> bool:
+    """Whether a gap's slots are unsure, or a block names a parent that an area lacks."""
+    del now
+    if _unsure(LedgerGap).exists() or _unsure(ArchiveGap).exists():
+        return True
+    bounds = archive.bounds()
+    if bounds is None:
+        return False
+    low = max(bounds[0], bounds[1] - _WINDOW_SLOTS)
+    return ledger.lacks_parents(low, bounds[1]) or archive.lacks_blocks(low, bounds[1])
 
 
 def classify(*, now: datetime) -> None:
@@ -94,10 +107,13 @@ def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
 
 
 def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:
-    found = model._default_manager.filter(
+    return list(_unsure(model).order_by("-from_slot")[:_MOST_GAPS])
+
+
+def _unsure(model: type[SlotGap]) -> QuerySet[SlotGap]:
+    return model._default_manager.filter(
         closed_at__isnull=True, cannot_be_had_at__isnull=True, status=GapStatus.UNKNOWN
     )
-    return list(found.order_by("-from_slot")[:_MOST_GAPS])
 
 
 @transaction.atomic

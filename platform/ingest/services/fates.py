@@ -61,6 +61,11 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
     return len(settling.settle_found(found, now=now))
 
 
+def is_due(*, now: datetime) -> bool:
+    """Whether something waits for `settle_due`."""
+    return store.is_unsettled(accepted_before=now - _YOUNG)
+
+
 def settle_due(
     *, node: Node | None, nonce_patience: timedelta, now: datetime, seconds: float = 20.0
 ) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
@@ -71,15 +71,23 @@ def fill_due_gaps(*, now: Clock) -> None:
             break
 
 
-@transaction.atomic
-def _claim(model: type[G], now: datetime) -> G | None:
-    """A due gap that nobody else is at."""
-    due = model._default_manager.filter(
+def is_due(*, now: datetime) -> bool:
+    """Whether a gap of either area is due."""
+    return _due(ArchiveGap, now).exists() or _due(LedgerGap, now).exists()
+
+
+def _due(model: type[G], now: datetime) -> QuerySet[G]:
+    return model._default_manager.filter(
         Q(next_try_at__lte=now) | Q(next_try_at__isnull=True, opened_at__lte=now - _GRACE),
         closed_at__isnull=True,
         cannot_be_had_at__isnull=True,
     )
-    gap = due.order_by("-from_slot").select_for_update(skip_locked=True).first()
+
+
+@transaction.atomic
+def _claim(model: type[G], now: datetime) -> G | None:
+    """A due gap that nobody else is at."""
+    gap = _due(model, now).order_by("-from_slot").select_for_update(skip_locked=True).first()
     if gap is not None:
         gap.next_try_at = now + _CLAIM
         gap.save(update_fields=["next_try_at"])

@@ -112,6 +112,11 @@ def cancel(order_ids: Iterable[int], *, now: datetime) -> int:
     return chosen.update(state=State.CANCELLED, finished_at=now)
 
 
+def is_due(*, now: datetime) -> bool:
+    """Whether an order waits for its next steps."""
+    return RangeOrder.objects.filter(state__in=OPEN, due_at__lte=now).exists()
+
+
 def work_off(*, now: Clock, seconds: float) -> bool:
     """Some steps of the order that is next; whether there was one. One order at a time: the
     workers have other things to do.

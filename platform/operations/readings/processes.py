@@ -38,6 +38,10 @@ REMEDY = (
 )
 
 
+# As long as a program may take until its first progress.
+_FIRST_HEARTBEAT_SECONDS = 60.0
+
+
 class ProcessReading(msgspec.Struct, frozen=True):
     """Processes of one kind: how many make progress, how many exist and make none. `heard_at` is
     None for one that was never heard; `starting` is one that the supervisor started a moment ago.
@@ -73,7 +77,7 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
     for kind in _expected(newest_slot):
         beat = _of_localnet(now) if kind == "localnet" else heard.get(kind)
         program = programs.get(kind)
-        is_starting = program is not None and program.state == "starting" and not program.restarts
+        is_starting = _is_starting(program, beat, now)
         found.append(
             ProcessReading(
                 kind,
@@ -84,6 +88,18 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
             )
         )
     return found
+
+
+def _is_starting(program: ProgramState | None, beat: heartbeats.Kind | None, now: datetime) -> bool:
+    """The supervisor started it a moment ago. One whose first progress came before its first
+    heartbeat is not missing either: it is about to write that.
+    """
+    if program is None or program.restarts:
+        return False
+    if program.state == "starting":
+        return True
+    is_heard = beat is not None and beat.heard_at >= program.since
+    return not is_heard and now.timestamp() - program.since <= _FIRST_HEARTBEAT_SECONDS
 
 
 def _hung_servers(run: RunState) -> list[ProcessReading]:

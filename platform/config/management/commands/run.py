@@ -6,6 +6,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config import env
+from config.aside import AsideFailed, aside
 from config.engine import (
     UnfitDatabase,
     forget_sessions,
@@ -25,12 +27,16 @@ from config.engine import (
 )
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
 from config.json_printer import line
+from config.loading import Loading
 from config.ports import Port, PortUnusable, require_free
-from config.supervisor import end_the_left_behind, supervise
+from config.preloaded import preload
+from config.supervisor import MARK, end_the_left_behind, supervise
 from embedded.servers import (
     FAILURES,
     RunDirTaken,
+    Servers,
     hold_run_dir,
+    keep_servers_synced,
     start_servers,
     stop_servers,
 )
@@ -74,10 +80,9 @@ class Command(BaseCommand):
             PortUnusable,
             UnfitDatabase,
             env.BadEnvironment,
+            AsideFailed,
         ) as failure:
             raise CommandError(str(failure)) from None
-        except OperationalError as failure:
-            raise CommandError(f"the database does not answer: {failure}".rstrip()) from None
         except KeyboardInterrupt:
             sys.exit(130)  # during the start, before the supervisor listens
 
@@ -90,37 +95,53 @@ class Command(BaseCommand):
         left_out = _not_needed()
         for name, why in left_out.items():
             self._say(f"{name} is not started: {why}")
-        servers = start_servers(
-            run_dir,
-            postgres="DATABASE_URL" not in os.environ,
-            valkey="REDIS_URL" not in os.environ,
-        )
+        # The application is loaded while the servers start, and, on another core, while the
+        # database is prepared: that leaves nothing behind in this process, which is forked.
+        url = _base_url(host, port)
+        preparing = aside(lambda: _prepared(run_dir, url), expected=_EXPECTED)
+        loading = Loading()
+        image = None
+        servers = Servers(run_dir)
         try:
-            _prepare_database()
-            self.check()
-            if settings.LOCALNET and _ledger_is_imported():
+            servers = start_servers(
+                run_dir,
+                postgres="DATABASE_URL" not in os.environ,
+                valkey="REDIS_URL" not in os.environ,
+                syncs=False,
+            )
+            preparing.go()
+            if problem := loading.problem():
+                raise CommandError(problem)
+            image = preload(environment=_environment_of_image(run_dir))
+            prepared = preparing.result()
+            if settings.LOCALNET and prepared.is_imported:
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
                 left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"
                 self._say(f"follower is not started: {left_out['follower']}")
-            credentials = ensure_credentials(run_dir, _base_url(host, port))
-            # Whoever calls first finds tip addresses, and not classes that are about to open.
-            batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
-            batches.rotate_due(now=timezone.now())
-            connections.close_all()
+            keep_servers_synced(servers)
             supervise(
                 procfile,
                 environment=_environment(host, port),
                 servers=servers,
-                on_tick=_greeting(credentials, host, port, run_dir),
+                on_tick=_greeting(prepared.credentials, host, port, run_dir),
                 left_out=left_out.keys(),
                 expected=_REPORTING if procfile == settings.ROOT / "Procfile" else frozenset(),
                 in_json=_in_json(),
+                image=image,
             )
         finally:
+            preparing.give_up()
+            if image is not None:
+                image.close()
             stop_servers(servers)
 
     def _say(self, text: str) -> None:
         self.stdout.write(line(text, process="run") if _in_json() else text)
+
+
+def _environment_of_image(run_dir: Path) -> dict[str, str]:
+    """As ps shows it: the next run finds an image that was left behind by it."""
+    return {**os.environ, "TIDEMARK_RUN_DIR": str(run_dir), MARK: str(run_dir)}
 
 
 def _in_json() -> bool:
@@ -151,6 +172,37 @@ def _not_needed() -> dict[str, str]:
         why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
         return {"localnet": why, "follower": why, "lander": why}
     return {} if settings.LOCALNET else {"localnet": "UPSTREAM_* names the chain that is followed"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What the database was found to hold; `is_imported`: blocks, of no chain that was followed."""
+
+    credentials: Credentials
+    is_imported: bool
+
+
+class _NotThere(Exception):
+    """The database does not answer; the text says why."""
+
+
+_EXPECTED = (UnfitDatabase, BadCredentialsFile, _NotThere, OSError)
+
+
+def _prepared(run_dir: Path, base_url: str) -> _Prepared:
+    """Brings the database up to date. Raises what `_EXPECTED` names."""
+    try:
+        _prepare_database()
+        is_imported = _ledger_is_imported()
+        credentials = ensure_credentials(run_dir, base_url)
+        # Whoever calls first finds tip addresses, and not classes that are about to open.
+        batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
+        batches.rotate_due(now=timezone.now())
+    except OperationalError as failure:
+        raise _NotThere(f"the database does not answer: {failure}".rstrip()) from None
+    finally:
+        connections.close_all()
+    return _Prepared(credentials, is_imported)
 
 
 def _prepare_database() -> None:

@@ -1,0 +1,108 @@
+"""What a clock asks before it sends a task."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+from django.db import connection
+from django.utils import timezone
+
+from access.redis_client import client
+from alerts.models import Event
+from alerts.tasks import tell_people
+from config.celery_app import app
+from config.clock import Clock
+from config.questions import QUESTIONS, Questioner
+from tests.databases import end_session
+from tests.patience import PATIENCE_SECONDS
+from tipping.models import TtlClass
+from tipping.services import batches
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
+
+
+@pytest.fixture
+def questioner() -> Iterator[Questioner]:
+    questioner = Questioner(seconds=PATIENCE_SECONDS)
+    yield questioner
+    questioner.close()
+
+
+def test_every_question_is_of_an_entry_and_can_be_answered(questioner: Questioner) -> None:
+    assert QUESTIONS.keys() <= app.conf.beat_schedule.keys()
+    for name, question in QUESTIONS.items():
+        assert question(timezone.now()) in (True, False), name
+    assert not questioner.has_nothing("watch-over-service"), "nobody asks for it"
+
+
+def test_a_task_is_not_sent_until_it_has_something_to_do(questioner: Questioner) -> None:
+    Event.objects.all().delete()
+    assert questioner.has_nothing("tell-people")
+    Event.objects.create(kind="key.created", at=timezone.now(), about="x", text="x", data={})
+    assert not questioner.has_nothing("tell-people")
+
+
+def test_a_rotation_is_due_when_a_window_ends(questioner: Questioner) -> None:
+    now = timezone.now()
+    TtlClass.objects.all().delete()
+    TtlClass.objects.create(ttl_seconds=60, window_seconds=30, batch_size=16)
+    batches.prepare_batches(seed=bytes(32), now=now)
+    assert not questioner.has_nothing("rotate-tip-batches"), "no batch is open"
+    batches.rotate_due(now=now)
+    assert not batches.is_rotation_due(now=now)
+    assert questioner.has_nothing("rotate-tip-batches")
+    assert batches.is_rotation_due(now=now + timedelta(days=30))
+
+
+def test_a_question_that_hangs_or_fails_keeps_no_task_from_being_sent() -> None:
+    going_on, asked = threading.Event(), threading.Event()
+
+    def hangs(_now: Any) -> bool:
+        asked.set()
+        going_on.wait()
+        return False
+
+    def fails(_now: Any) -> bool:
+        raise OSError("away")
+
+    questioner = Questioner({"hangs": hangs, "fails": fails}, seconds=0.01)
+    assert not questioner.has_nothing("hangs")
+    assert asked.wait(PATIENCE_SECONDS)
+    assert not questioner.has_nothing("fails"), "the other is not answered yet"
+    going_on.set()
+    patient = Questioner({"fails": fails}, seconds=PATIENCE_SECONDS)
+    assert not patient.has_nothing("fails")
+    questioner.close()
+    patient.close()
+
+
+def test_a_clock_sends_each_task_at_its_time(tmp_path: Path) -> None:
+    clocks = Celery("clocks")
+    clocks.config_from_object("django.conf:settings", namespace="CELERY")
+    clocks.conf.beat_schedule = {
+        "watch-over-service": {"task": "operations.tasks.watch_over_service", "schedule": 1.0},
+        "forget-usage": {"task": "access.tasks.forget_usage", "schedule": 3_600.0},
+    }
+    clock = Clock(clocks, schedule_filename=str(tmp_path / "schedule"))
+    waited = threading.Event()
+    while client().llen("default") < 2:
+        seconds = clock.tick()
+        assert 0 < seconds <= 1
+        waited.wait(seconds)
+    sent = [message.decode() for message in client().lrange("default", 0, -1)]
+    assert all("operations.tasks.watch_over_service" in message for message in sent)
+    clock.close()
+
+
+def test_a_task_finds_a_connection_after_its_database_was_restarted() -> None:
+    tell_people.apply().get()
+    before = connection.connection
+    tell_people.apply().get()
+    assert connection.connection is before, "it is kept from task to task"
+    end_session()
+    tell_people.apply().get()
+    assert connection.connection is not before
