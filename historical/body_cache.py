@@ -1,5 +1,6 @@
-"""Texts of whole blocks that were asked for lately. A finalized block never changes, so an entry
-is right for as long as the block is stored: the key holds its blockhash.
+"""Texts of whole blocks that were asked for lately. A recorded block never changes, so an entry is
+right for as long as that recording is stored, which its key names: the blockhash would not do,
+since a block that is recorded anew, from another source, may have another text.
 """
 
 from collections import OrderedDict

@@ -35,18 +35,37 @@ def block(
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
     UnsupportedTransactionVersion.
     """
-    row = store.block(slot) if slot <= I64_MAX else None
-    if row is None:
-        raise why_no_block(slot)
+    while True:
+        row = store.block(slot) if slot <= I64_MAX else None
+        if row is None:
+            raise why_no_block(slot)
+        try:
+            return _block(row, encoding, details, rewards, max_version, wanted)
+        except _RecordingGone:
+            continue  # recorded anew, or taken out, between two reads
+
+
+class _RecordingGone(Exception):
+    """The block is not there any more as it was when its row was read."""
+
+
+def _block(
+    row: BlockRow,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    max_version: int | None,
+    wanted: BlockForm,
+) -> Encoded:
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
         require_version(row.newest_version, max_version)
         text = recent_texts.get(
-            (slot, row.blockhash, encoding, details, rewards, max_version is None, wanted),
+            (row.slot, row.recording, encoding, details, rewards, max_version is None, wanted),
             lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
         )
         return Encoded(_header(row, rewards) + b',"transactions":[', text, b"]}")
     if details is TransactionDetails.SIGNATURES:
-        signatures = [b58encode(raw) for raw in transaction_store.signatures_of(slot)]
+        signatures = [b58encode(raw) for raw in _signatures(row)]
         return Encoded(_header(row, rewards) + b',"signatures":', _encode(signatures), b"}")
     return Encoded(_header(row, rewards) + b"}")
 
@@ -97,10 +116,10 @@ def _transactions(
     versions: bool,
     wanted: BlockForm = BlockForm.CURRENT,
 ) -> bytes:
-    stored = store.body(row.slot)
+    stored = store.body_of_recording(row.slot, row.recording)
     if stored is None:
-        raise why_no_block(row.slot)
-    texts = bodies.unpack(*stored, transaction_store.signatures_of(row.slot))
+        raise _RecordingGone
+    texts = bodies.unpack(*stored, _signatures(row))
     form = Form(row.form)
     if wanted is BlockForm.CURRENT:
         texts, form = rendering.current(texts, form), CURRENT_FORM
@@ -115,6 +134,13 @@ def _transactions(
             texts = b",".join(rendering.render(text, encoding, form) for text in single)
     texts = rendering.without_version_where_no_meta(texts)
     return texts if versions else rendering.without_version(texts)
+
+
+def _signatures(row: BlockRow) -> list[bytes]:
+    found = transaction_store.signatures_of_recording(row.slot, row.recording)
+    if len(found) != row.transaction_count:
+        raise _RecordingGone
+    return found
 
 
 def _header(row: BlockRow, rewards: bool) -> bytes:

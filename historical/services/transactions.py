@@ -30,10 +30,13 @@ def transaction(
     """A transaction as the standard node's getTransaction gives it; None when the ledger does not
     have it; raises UnsupportedTransactionVersion.
     """
-    row = store.transaction(bytes(signature))
-    if row is None:
-        return None
-    return entry(row, encoding=encoding, max_version=max_version, wanted=wanted)
+    while True:
+        row = store.transaction(bytes(signature))
+        if row is None:
+            return None
+        stored = _stored(row)
+        if stored is not None:  # else the block was recorded anew, or taken out, between two reads
+            return _entry(row, stored, encoding, max_version, wanted)
 
 
 def entry(
@@ -46,7 +49,19 @@ def entry(
     """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
     callers that name the newest version they can read, where there is a meta.
     """
-    stored = recent_texts.get((row.slot, row.blockhash, row.frame), lambda: _frame(row))
+    stored = _stored(row)
+    if stored is None:  # the block was taken out between the two reads
+        raise why_no_block(row.slot)
+    return _entry(row, stored, encoding, max_version, wanted)
+
+
+def _entry(
+    row: TransactionRow,
+    stored: bytes,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm,
+) -> Encoded:
     text = bodies.text_in(stored, row.start, row.length, row.signature)
     version = text[text.rindex(b":") + 1 : -1]
     require_version(-1 if version == _LEGACY else int(version), max_version)
@@ -61,10 +76,22 @@ def entry(
     return Encoded(place, text[1:])
 
 
+def _stored(row: TransactionRow) -> bytes | None:
+    """The opened frame that holds the row's text; None when the row's recording is gone."""
+    try:
+        return recent_texts.get((row.slot, row.recording, row.frame), lambda: _frame(row))
+    except _RecordingGone:
+        return None
+
+
+class _RecordingGone(Exception):
+    """Between two reads."""
+
+
 def _frame(row: TransactionRow) -> bytes:
-    frame = store.frame(row.slot, row.frame)
-    if frame is None:  # the block was taken out between the two reads
-        raise why_no_block(row.slot)
+    frame = store.frame(row.slot, row.frame, row.recording)
+    if frame is None:
+        raise _RecordingGone
     return bodies.open_frame(frame)
 
 

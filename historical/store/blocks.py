@@ -8,7 +8,9 @@ from columns.raw_queries import fetch_all, fetch_one
 
 
 class BlockRow(NamedTuple):
-    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None."""
+    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None; `recording`
+    is another when the block was taken out and recorded anew.
+    """
 
     slot: int
     parent_slot: int
@@ -21,12 +23,13 @@ class BlockRow(NamedTuple):
     form: int
     reward_partitions: int | None
     rewards: bytes | None
+    recording: int
 
 
 def block(slot: int) -> BlockRow | None:
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
-        " transaction_count, newest_version, form, reward_partitions, rewards"
+        " transaction_count, newest_version, form, reward_partitions, rewards, xmin::text::bigint"
         " FROM historical_block WHERE slot = $1",
         slot,
     )
@@ -48,6 +51,16 @@ def blockhashes_between(first: int, last: int) -> list[tuple[int, bytes]]:
 def body(slot: int) -> tuple[bytes, list[int]] | None:
     """The compressed body and its frames' end offsets."""
     row = fetch_one("SELECT body, frames FROM historical_block WHERE slot = $1", slot)
+    return None if row is None else (row[0], row[1])
+
+
+def body_of_recording(slot: int, recording: int) -> tuple[bytes, list[int]] | None:
+    """The same, None when that recording is gone."""
+    row = fetch_one(
+        "SELECT body, frames FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $2",
+        slot,
+        recording,
+    )
     return None if row is None else (row[0], row[1])
 
 
