@@ -124,8 +124,15 @@ class Writer:
         connection.close()
 
     def _commit(self, state: State, what: str, write: Callable[[], Any]) -> None:
-        began = time.monotonic_ns()
-        write()
+        if self._chance.random() < 0.2:
+            began = time.monotonic_ns()
+            write()
+        else:
+            # As in an import's own transaction: nothing can be seen of it before its end, so that
+            # few reads are beside it.
+            with transaction.atomic():
+                write()
+                began = time.monotonic_ns()
         finished = time.monotonic_ns()
         self.commits.append(Commit(began, finished, state, what))
         self._state = state
