@@ -248,7 +248,9 @@ def _compare(name: str, calls: list[Call], client: clients.Client, peer: Side, o
     chosen = calls[:: max(1, len(calls) // _FLOOR_ANSWERS)][:_FLOOR_ANSWERS]
     requests = dict(enumerate(ours.request(call) for call in chosen))
     with ExitStack() as stack:
-        found = stack.enter_context(floors.answering([ours.answer(call) for call in chosen]))
+        answers = [ours.answer(call) for call in chosen]
+        expected = sum(map(len, answers)) / len(answers)
+        found = stack.enter_context(floors.answering(answers))
         lowest, (host, port) = next(reversed(found.items()))  # nginx where there is one
         sides = {
             "peer": (peer.base, [peer.request(call) for call in calls]),
@@ -256,7 +258,7 @@ def _compare(name: str, calls: list[Call], client: clients.Client, peer: Side, o
             lowest: (f"http://{host}:{port}", floors.requests_of(list(requests), requests)),
         }
         for connections in _CONNECTIONS:
-            print(_turns(client, sides, connections, lowest), flush=True)
+            print(_turns(client, sides, connections, lowest, expected), flush=True)
     print(f"load average {before:.2f} before, {machine.load():.2f} after; {client.name}")
 
 
@@ -284,12 +286,15 @@ def _turns(
     sides: dict[str, tuple[str, list[bytes]]],
     connections: int,
     lowest: str,
+    expected: float,
 ) -> str:
+    """`expected` are the bytes of our answers; the peer may write fewer members."""
     taken: dict[str, list[Figures]] = {name: [] for name in sides}
     for number in range(_ROUNDS + 1):
         for name, (base, requests) in sides.items():
             figures = client.run(base, requests, connections, _SECONDS if number else 1)
             if number:  # the first is for warming up
+                clients.require_size(figures, expected if name != "peer" else expected / 2)
                 taken[name].append(figures)
     rate, p50, p99 = (
         {name: statistics.median(getattr(each, what) for each in taken[name]) for name in taken}

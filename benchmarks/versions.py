@@ -153,12 +153,14 @@ def _floor_requests(table: Table, service: Address, answers: list[bytes]) -> lis
 def _measure(taken: _Taken, table: Table, client: clients.Client, sides: _Sides) -> None:
     taken.before.append(machine.load())
     for connections in _CONNECTIONS:
+        sizes = {}
         for side, address in sides.items():
-            _take(table, load_client=None, side=side, address=address, connections=connections)
+            sizes[side] = _take(table, None, side, address, connections).bytes_each
             taken.starts.setdefault((connections, side), []).append([])
         for _ in range(_ROUNDS):
             for side, address in sides.items():
                 figures = _take(table, client, side, address, connections)
+                clients.require_size(figures, sizes[side])
                 taken.starts[connections, side][-1].append(figures)
     taken.after.append(machine.load())
 
