@@ -37,7 +37,7 @@ def main() -> None:
                 "config.wsgi:application",
                 workers=_WORKERS,
                 threads=_THREADS,
-                LANDING_BEHIND_SLOTS="0",
+                environment={"LANDING_BEHIND_SLOTS": "0"},
             ) as service,
             served("benchmarks.verifying:application", workers=_WORKERS, threads=_THREADS) as floor,
         ):

@@ -5,7 +5,7 @@ import statistics
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from benchmarks.service import database, served
@@ -63,11 +63,12 @@ def _fill() -> None:
 
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        for name, fill in (
-            ("keys", lambda: access_rows.fill(cursor, customers=KEYS // 5, keys=KEYS)),
-            ("slots", lambda: chain_rows.fill(cursor, SLOTS)),
-            ("submissions", lambda: landing_rows.fill(cursor, SUBMISSIONS, _key_ids())),
-        ):
+        fills: dict[str, Callable[[], None]] = {
+            "keys": lambda: access_rows.fill(cursor, customers=KEYS // 5, keys=KEYS),
+            "slots": lambda: chain_rows.fill(cursor, SLOTS),
+            "submissions": lambda: landing_rows.fill(cursor, SUBMISSIONS, _key_ids()),
+        }
+        for name, fill in fills.items():
             began = time.perf_counter()
             fill()
             print(f"filled {name} in {time.perf_counter() - began:.0f} s", flush=True)

@@ -36,11 +36,11 @@ def main() -> None:
         place = {"slot": replay.BLOCKS, "replaceRecentBlockhash": True}
         bundles = _bundles(Hash.from_string(records[-1].blockhash))
         raw = _raw(bundles)
-        with served("config.wsgi:application", LOCALNET="false") as ours:
+        with served("config.wsgi:application", environment={"LOCALNET": "false"}) as ours:
             _measure("at a past slot", ours, bundles, place, raw)
         with (
             _localnet(Path(folder)) as url,
-            served("config.wsgi:application", UPSTREAM_RPC_URL=url) as ours,
+            served("config.wsgi:application", environment={"UPSTREAM_RPC_URL": url}) as ours,
         ):
             latest = _call(url, "getLatestBlockhash", {"commitment": "processed"})
             bundles = _bundles(Hash.from_string(latest["value"]["blockhash"]))

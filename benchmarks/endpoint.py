@@ -1,18 +1,14 @@
-"""CPU of one request through the endpoint in this process, and what each step of it costs.
-
-Run against the servers of a development tree: `PYTHONPATH=platform python benchmarks/endpoint.py`.
-"""
+"""CPU of one request through the endpoint in this process, and what each step of it costs."""
 
 import io
 import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "platform")]
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+from benchmarks.service import database
+
 os.environ["STATEMENT_TIMEOUT_MS"] = "0"
 os.environ["LOCK_TIMEOUT_MS"] = "0"
 
@@ -32,9 +28,11 @@ def microseconds(function: Callable[[], object], calls: int = 2000, passes: int 
 
 
 def main() -> None:
-    import django
+    with database():
+        _measure()
 
-    django.setup()
+
+def _measure() -> None:
     from datetime import UTC, datetime
 
     from django.conf import settings

@@ -23,7 +23,7 @@ _VERSIONS = {"maxSupportedTransactionVersion": 0}
 def measure() -> None:
     """Reads random transactions and random addresses' newest signatures, before and after."""
     before = _latencies()
-    _copy_blocks()
+    copy_blocks(TIMES - 1)
     after = _latencies()
     for name, value in after.items():
         print(
@@ -57,7 +57,7 @@ def _latencies() -> dict[str, float]:
         ],
     }
     found = {}
-    with served("config.wsgi:application", LEDGER_CACHE_MB="0") as address:
+    with served("config.wsgi:application", environment={"LEDGER_CACHE_MB": "0"}) as address:
         for name, requests in calls.items():
             load.run(address, requests, connections=1, seconds=1)
             found[name] = statistics.median(
@@ -86,11 +86,11 @@ def _blocks() -> Iterator[Any]:
         yield from blocks
 
 
-def _copy_blocks() -> None:
+def copy_blocks(copies: int) -> None:
     """The file's blocks again at other slots, with other signatures and blockhashes."""
     from historical.services.recording import record_blocks
 
-    for copy in range(1, TIMES):
+    for copy in range(1, copies + 1):
         record_blocks((_moved(record, copy) for record in _blocks()), now=datetime.now(UTC))
 
 

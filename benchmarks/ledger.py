@@ -1,7 +1,6 @@
 """The ledger: import rate, bytes stored, and reads against a bare WSGI app."""
 
 import time
-from typing import Any
 
 from benchmarks import growth, serving
 from benchmarks.service import FIXTURES, database, import_path
@@ -95,7 +94,7 @@ def _stored() -> int:
         return int(cursor.fetchone()[0])
 
 
-def reads() -> dict[str, list[tuple[str, list[Any]]]]:
+def reads() -> serving.Calls:
     from historical.store import transactions
 
     versions = {"maxSupportedTransactionVersion": 0}
@@ -107,3 +106,7 @@ def reads() -> dict[str, list[tuple[str, list[Any]]]]:
         "getTransaction": [("getTransaction", [each, versions]) for each in signatures],
         "getBlock": [("getBlock", [BLOCK, versions])],
     }
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,12 @@ class Figures:
     p50: float
     p99: float
     bytes_read: int
+    answers: int
+
+    @property
+    def bytes_each(self) -> float:
+        """Of an answer with its head."""
+        return self.bytes_read / self.answers
 
 
 class _Connection:
@@ -48,6 +54,9 @@ class _Connection:
             status = self.head[9:12]
             if status != b"200":
                 raise RuntimeError(f"answered {self.head[:400]!r}")
+            # A JSON-RPC error is a success of HTTP.
+            if b',"error":{"code":' in self.head[end : end + 80]:
+                raise RuntimeError(f"answered {self.head[:800]!r}")
             self.wanted = end + 4 + _content_length(self.head[:end]) - len(self.head)
         return self.wanted == 0, count
 
@@ -100,6 +109,7 @@ def run(
         p50=latencies[len(latencies) // 2],
         p99=latencies[int(len(latencies) * 0.99)],
         bytes_read=bytes_read,
+        answers=len(latencies),
     )
 
 

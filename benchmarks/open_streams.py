@@ -22,7 +22,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
     with database():
         keys = _keys(_STREAMS // _OF_A_KEY)
-        with served(SERVICE, workers=2, MAX_CONNECTIONS_PER_ADDRESS="5000") as address:
+        with served(
+            SERVICE, workers=2, environment={"MAX_CONNECTIONS_PER_ADDRESS": "5000"}
+        ) as address:
             opened = [_open(address, keys[0])]
             time.sleep(3)
             before = _memory()

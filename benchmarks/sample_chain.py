@@ -4,6 +4,7 @@ import hashlib
 import random
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 from solders.hash import Hash
 
@@ -98,7 +99,7 @@ class SampleChain:
             lookups=[],
         )
         balances = [2_000_000 + number for number in numbers]
-        meta = {
+        meta: dict[str, Any] = {
             "err": None,
             "status": {"Ok": None},
             "fee": 5_000,

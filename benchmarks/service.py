@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from embedded.servers import start_servers, stop_servers
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT.parent / "shared" / "fixtures" / "blocks"
 SERVICE = "config.wsgi:application"
+_START_SECONDS = 120.0
 _OPTIONS = ["--no-ws", "--log-level", "warning"]
 
 
@@ -75,17 +76,31 @@ def new_key() -> str:
 
 @contextmanager
 def served(
-    application: str, *, threads: int = 2, workers: int = 1, **environment: str
+    application: str,
+    *,
+    threads: int = 2,
+    workers: int = 1,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, int]]:
     """The service by its own web server, or a bare WSGI application on granian: its address."""
+    given = {**python_path(), **(environment or {})}
     if application == SERVICE:
         command = [sys.executable, "manage.py", "serve", "--workers", str(workers), "--port"]
-        environment = {"WEB_THREADS": str(max(threads, 4)), **environment}
+        given = {"WEB_THREADS": str(max(threads, 4)), **given}
     else:
         command = granian_of(application, threads=threads, workers=workers)
-    path = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
-    with listening(command, cwd=ROOT, environment={"PYTHONPATH": path, **environment}) as address:
+    with listening(with_port(command), environment=given) as address:
         yield address
+
+
+def python_path(tree: Path = ROOT) -> dict[str, str]:
+    """The environment in which a checkout's packages are found."""
+    return {"PYTHONPATH": os.pathsep.join([str(tree), str(tree / "platform")])}
+
+
+def with_port(command: Sequence[str]) -> Callable[[int], Sequence[str]]:
+    """The command line with the port's number at its end."""
+    return lambda port: [*command, str(port)]
 
 
 def granian_of(application: str, *, threads: int, workers: int) -> list[str]:
@@ -99,30 +114,37 @@ def granian_of(application: str, *, threads: int, workers: int) -> list[str]:
 
 @contextmanager
 def listening(
-    command: Sequence[str], *, cwd: Path, environment: dict[str, str]
+    command: Callable[[int], Sequence[str]], *, environment: dict[str, str], cwd: Path = ROOT
 ) -> Iterator[tuple[str, int]]:
-    """Runs the command with a free port behind it, and gives its address once it listens."""
+    """Runs the command of a free port, and gives its address once it listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [*command, str(port)],
+        command(port),
         cwd=cwd,
         env={**os.environ, **environment},
         start_new_session=True,
     )
     try:
-        for _ in range(400):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.05)
+        _wait_for(process, port)
         yield ("127.0.0.1", port)
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(10)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _wait_for(process: "subprocess.Popen[bytes]", port: int) -> None:
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"{process.args!r} does not listen on {port}")
 
 
 def rpc_request(

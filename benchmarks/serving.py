@@ -25,7 +25,7 @@ def measure(calls: Calls, **environment: str) -> dict[str, dict[str, float]]:
     results: dict[str, dict[str, float]] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        served("config.wsgi:application", **environment) as ours,
+        served("config.wsgi:application", environment=environment) as ours,
     ):
         requests: dict[str, tuple[list[bytes], list[bytes]]] = {}
         number = 0
@@ -39,7 +39,7 @@ def measure(calls: Calls, **environment: str) -> dict[str, dict[str, float]]:
                 floor.append(bare_request(number, request))
                 number += 1
             requests[name] = (mine, floor)
-        with served("benchmarks.bare:application", BARE_ANSWERS=folder) as bare:
+        with served("benchmarks.bare:application", environment={"BARE_ANSWERS": folder}) as bare:
             for name, (mine, floor) in requests.items():
                 for connections in (1, 8):
                     label = f"{name}, {connections} connection{'s' * (connections > 1)}"

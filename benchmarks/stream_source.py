@@ -123,8 +123,8 @@ class _Stream:
             raise ConnectionError("the subscriber is gone")
         for event in self._http.receive_data(data):
             if isinstance(event, h2.events.RequestReceived):
-                path = dict(event.headers)[":path"]
-                if path.endswith("/Subscribe"):
+                path = next(value for name, value in event.headers if str(name) == ":path")
+                if str(path).endswith("/Subscribe"):
                     self._stream = event.stream_id
                 else:
                     self._refuse(event.stream_id)

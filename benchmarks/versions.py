@@ -1,8 +1,9 @@
-"""This checkout's web server beside an earlier revision's, on one database, taking turns.
+"""This checkout beside another one, on one database, taking turns, with the floors of each call.
 
-`BASELINE=<revision> python -m benchmarks.versions`; without one the last that served WSGI by
-granian. Both are started anew several times: how fast a process turns out differs by a quarter from
-start to start. Figures are medians, a ratio is of the same start.
+`make bench BASELINE=<folder of a checkout, or a revision>`. Both services are started anew `STARTS`
+times: how fast a process turns out differs by a quarter from start to start. Figures are medians, a
+ratio is of the same start. `ROUNDS` turns of `SECONDS` each; `ONLY` names some tables, or `read`
+for all of the ledger's; `CONNECTIONS` are numbers with commas between.
 """
 
 import os
@@ -11,179 +12,235 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
-from benchmarks import load  # noqa: E402
-from benchmarks.accept import transactions  # noqa: E402
+from benchmarks import clients, floors, load, machine  # noqa: E402
+from benchmarks.floors import Address  # noqa: E402
+from benchmarks.load import Figures  # noqa: E402
 from benchmarks.service import (  # noqa: E402
-    FIXTURES,
     database,
     granian_of,
-    import_path,
     listening,
-    rpc_request,
-    served,
+    python_path,
+    with_port,
 )
-from benchmarks.tip_fetches import key_for_fetches, prepare_batches  # noqa: E402
+from benchmarks.version_calls import NODE_ANSWER, Table, prepare  # noqa: E402
 
-_BASELINE = os.environ.get("BASELINE", "382a5c8")
+# The last that served WSGI by granian; issue 15 counts from it.
+_BASELINE = os.environ.get("BASELINE") or "382a5c8"
 _STARTS = int(os.environ.get("STARTS", "5"))
 _ROUNDS = int(os.environ.get("ROUNDS", "2"))
 _SECONDS = float(os.environ.get("SECONDS", "1"))
 _WARM_SECONDS = 0.3
-_CONNECTIONS = (1, 8, 32)
-_ACCEPTS = 60_000
-# Some calls alone, by their names with commas between.
-_CALLS = os.environ.get("CALLS", "getSlot,getTransaction,accept,fetchtipaddress,fate").split(",")
+_CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "1,8,32").split(",")]
+# Of a table's calls: a bare app keeps its answers in memory.
+_FLOOR_ANSWERS = 300
 
-Address = tuple[str, int]
-# By call, connections and side: the figures of each start.
-Starts = dict[tuple[str, int, str], list[list[load.Figures]]]
+READ = ("getSlot", "block", "random", "addresses", "signatures")
+TABLES = (*READ, "proxy", "accept", "tips", "fate")
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Of a table: by connections and side the figures of each start, and the load average before
+    and after each measurement.
+    """
+
+    starts: dict[tuple[int, str], list[list[Figures]]] = field(default_factory=dict)
+    before: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
 
 
 def main() -> None:
-    with database() as run_dir, earlier(_BASELINE) as tree:
-        key, calls = _calls()
-        del key
-        environment = _addresses(run_dir)
-        starts: Starts = {}
-        fates = 0.0
+    names = _wanted()
+    client = clients.chosen("wrk", "own")
+    failed: dict[str, str] = {}
+    with (
+        database() as run_dir,
+        _node() as node,
+        _tree(_BASELINE) as tree,
+    ):
+        chain, tables = prepare(names)
+        print(f"{chain.transactions:,} transactions of {chain.name}; load by {client.name}")
+        environment = _addresses(run_dir, node)
+        taken = {table.name: _Taken() for table in tables}
         for number in range(_STARTS):
             with (
-                # No lander runs: nothing may be refused for that.
-                served(
-                    "config.wsgi:application", workers=2, threads=8, LANDING_BEHIND_SLOTS="0"
-                ) as new,
-                _earlier_service(tree, environment) as old,
+                _service(ROOT, environment) as new,
+                _service(tree, environment) as old,
+                _floors_of(tables, new, node, failed) as lowest,
             ):
-                sides = {"old": old, "new": new} if number % 2 else {"new": new, "old": old}
-                for name in _CALLS:
-                    for connections in _CONNECTIONS:
-                        _measure(starts, name, calls[name], connections, sides)
-                fates = _fates(calls, new) if number == 0 else fates
-        for name in _CALLS:
-            for connections in _CONNECTIONS:
-                _show(starts, name, connections)
-        print(f"a fate's read takes {fates:.2f} of getTransaction's p50")
+                turns = [("old", old), ("new", new)]
+                for table in tables:
+                    if table.name in failed:
+                        continue
+                    sides = dict(turns[::-1] if number % 2 else turns) | lowest[table.name]
+                    try:
+                        _measure(taken[table.name], table, client, sides)
+                    except Exception as error:
+                        traceback.print_exc()
+                        failed[table.name] = f"{type(error).__name__}: {error}"[:200]
+            print(f"start {number + 1} of {_STARTS} is done", file=sys.stderr, flush=True)
+        for table in tables:
+            if table.name not in failed:
+                _show(table, taken[table.name], client)
+    for name, reason in failed.items():
+        print(f"FAILED: {name}: {reason}")
+    sys.exit(1 if failed else 0)
 
 
-def _calls() -> tuple[str, dict[str, list[bytes]]]:
-    from django.conf import settings
-
-    key = key_for_fetches()
-    prepare_batches()
-    recorded = import_path(FIXTURES / "mainnet-254170887.base64.json.gz")
-    signatures = _signatures(int(recorded.first_slot))
-    versions = {"maxSupportedTransactionVersion": 0, "encoding": "base64"}
-    made = transactions(settings.TIP_ADDRESSES[0])
-    config = {"encoding": "base64", "skipPreflight": True}
-    return key, {
-        "getSlot": [rpc_request(key, "getSlot", [])],
-        "getTransaction": [
-            rpc_request(key, "getTransaction", [each, versions]) for each in signatures
-        ],
-        "accept": [
-            rpc_request(key, "sendTransaction", [next(made), config], path="/priority")
-            for _ in range(_ACCEPTS)
-        ],
-        "fetchtipaddress": [_get(key, "/priority/fetchtipaddress")],
-        "fate": [_get(key, f"/priority/fate/{each}") for each in _landed(key)],
-    }
+def _wanted() -> list[str]:
+    asked = [each for each in os.environ.get("ONLY", "").split(",") if each]
+    unknown = {*asked} - {*TABLES, "read"}
+    if unknown:
+        raise SystemExit(f"ONLY={','.join(unknown)}: expected some of read, {', '.join(TABLES)}")
+    groups = {"read": READ}
+    chosen = {name for each in asked for name in groups.get(each, (each,))}
+    return [name for name in TABLES if not asked or name in chosen]
 
 
-def _get(key: str, path: str) -> bytes:
-    return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {key}\r\n\r\n").encode()
-
-
-def _signatures(slot: int) -> list[str]:
-    from chain.encodings import b58encode
-    from historical.models import Transaction
-
-    found = Transaction.objects.filter(slot=slot).values_list("signature", flat=True)[:500]
-    return [each if isinstance(each, str) else b58encode(bytes(each)) for each in found]
-
-
-def _landed(secret: str) -> list[str]:
-    from access.key_text import digest_of
-    from access.models import ApiKey
-    from tests.priority.submitted import landed
-
-    key = ApiKey.objects.get(digest=digest_of(secret))
-    return [str(landed(key, number).signature) for number in range(300)]
-
-
-def _measure(
-    starts: Starts, name: str, requests: list[bytes], connections: int, sides: dict[str, Address]
-) -> None:
-    for side, address in sides.items():
-        _take(name, requests, address, connections, _WARM_SECONDS)
-        starts.setdefault((name, connections, side), []).append([])
-    for _ in range(_ROUNDS):
-        for side, address in sides.items():
-            figures = _take(name, requests, address, connections, _SECONDS)
-            starts[name, connections, side][-1].append(figures)
-
-
-def _show(starts: Starts, name: str, connections: int) -> None:
-    def of(side: str, what: str) -> list[float]:
-        """By start."""
-        found = starts[name, connections, side]
-        return [statistics.mean(getattr(each, what) for each in start) for start in found]
-
-    def compared(what: str, scale: float) -> str:
-        old, new = of("old", what), of("new", what)
-        ratios = [n / o for n, o in zip(new, old, strict=True)]
-        middle = statistics.median(ratios)
-        before, now = statistics.median(old) * scale, statistics.median(new) * scale
-        return f"{before:9,.2f} -> {now:9,.2f} ({middle:.2f}; {min(ratios):.2f}-{max(ratios):.2f})"
-
-    print(
-        f"{name:16} {connections:3} connections: {compared('rate', 1)}/s"
-        f"  p50 {compared('p50', 1e3)} ms  p99 {compared('p99', 1e3)} ms",
-        flush=True,
-    )
-
-
-_accepted = 0
-
-
-def _take(
-    name: str, requests: list[bytes], address: Address, connections: int, seconds: float
-) -> load.Figures:
-    global _accepted
-    if name == "accept":
-        # Each is accepted once: every turn has its own, of an emptied queue.
-        from access.redis_client import client
-        from priority.submissions import ACCEPTED_STREAM
-
-        client().delete(ACCEPTED_STREAM, *client().scan_iter("tidemark:landing:[cwql]*"))
-        _accepted = (_accepted + 5_000) % len(requests)
-        requests = requests[_accepted : _accepted + 5_000] or requests[:5_000]
-    return load.run(address, requests, connections=connections, seconds=seconds)
-
-
-def _fates(calls: dict[str, list[bytes]], new: Address) -> float:
-    """A fate's read beside a transaction's, in turns: how much of its p50 it takes."""
-    ratios = []
-    for _ in range(5):
-        read = load.run(new, calls["getTransaction"], connections=1, seconds=_SECONDS)
-        fate = load.run(new, calls["fate"], connections=1, seconds=_SECONDS)
-        ratios.append(fate.p50 / read.p50)
-    return statistics.median(ratios)
+# A side's address, and what is sent to it.
+_Sides = dict[str, Address]
 
 
 @contextmanager
-def earlier(revision: str) -> Iterator[Path]:
-    """A checkout of the revision in a temporary folder."""
+def _floors_of(
+    tables: list[Table], service: Address, node: Address, failed: dict[str, str]
+) -> Iterator[dict[str, _Sides]]:
+    """The floors of each table: servers that give the same answers, or do what must be done for
+    one at least. A table whose answers are errors has failed.
+    """
+    answers: list[bytes] = []
+    for table in tables:
+        try:
+            table.floor_requests = _floor_requests(table, service, answers)
+        except Exception as error:
+            traceback.print_exc()
+            failed.setdefault(table.name, f"{type(error).__name__}: {error}"[:200])
+    with ExitStack() as stack:
+        same = stack.enter_context(floors.answering(answers))
+        found: dict[str, _Sides] = {table.name: dict(same) for table in tables}
+        if "accept" in found:
+            found["accept"] = {"verifying": stack.enter_context(floors.verifying())}
+        if "proxy" in found and floors.has_nginx():
+            found["proxy"]["nginx proxy"] = stack.enter_context(floors.passing(node))
+        yield found
+
+
+def _floor_requests(table: Table, service: Address, answers: list[bytes]) -> list[bytes]:
+    if table.name == "accept":
+        return []  # the verifying app takes the same calls
+    # Spread over all, for their answers differ in size.
+    step = max(1, len(table.requests) // _FLOOR_ANSWERS)
+    chosen = table.requests[::step][:_FLOOR_ANSWERS]
+    numbers = {}
+    for request in chosen:
+        answer = load.exchange(service, request)
+        if b'"error"' in answer[:80]:
+            raise RuntimeError(f"{table.name}: answered {answer[:300]!r}")
+        numbers[len(answers)] = request
+        answers.append(answer)
+    return floors.requests_of(list(numbers), numbers)
+
+
+def _measure(taken: _Taken, table: Table, client: clients.Client, sides: _Sides) -> None:
+    taken.before.append(machine.load())
+    for connections in _CONNECTIONS:
+        sizes = {}
+        for side, address in sides.items():
+            sizes[side] = _take(table, None, side, address, connections).bytes_each
+            taken.starts.setdefault((connections, side), []).append([])
+        for _ in range(_ROUNDS):
+            for side, address in sides.items():
+                figures = _take(table, client, side, address, connections)
+                clients.require_size(figures, sizes[side])
+                taken.starts[connections, side][-1].append(figures)
+    taken.after.append(machine.load())
+
+
+def _take(
+    table: Table,
+    load_client: clients.Client | None,
+    side: str,
+    address: Address,
+    connections: int,
+) -> Figures:
+    """One turn; without a client a short one to warm up."""
+    ours = side in ("old", "new") or table.name == "accept"
+    requests = table.turn() if ours else table.floor_requests
+    if side == "nginx proxy":
+        requests = table.requests
+    if load_client is None:
+        return load.run(address, requests, connections=connections, seconds=_WARM_SECONDS)
+    return load_client.run(f"http://{address[0]}:{address[1]}", requests, connections, _SECONDS)
+
+
+def _show(table: Table, taken: _Taken, client: clients.Client) -> None:
+    print(f"\n== {table.name}: {table.title}")
+    print(machine.describe())
+    print(
+        f"load average {min(taken.before):.2f}-{max(taken.before):.2f} before and"
+        f" {min(taken.after):.2f}-{max(taken.after):.2f} after; {client.name}; medians of"
+        f" {_STARTS} starts, {_ROUNDS} turns of {_SECONDS:g} s each"
+    )
+    for connections in _CONNECTIONS:
+        sides = [side for number, side in taken.starts if number == connections]
+        rates = {side: _of(taken, connections, side, "rate") for side in sides}
+        ratios = _ratios(rates["new"], rates["old"])
+        print(
+            f"{connections:3} connections: {statistics.median(rates['old']):8,.0f} ->"
+            f" {statistics.median(rates['new']):8,.0f}/s: x{statistics.median(ratios):.2f}"
+            f" ({min(ratios):.2f}-{max(ratios):.2f});"
+            f" p50 {_change(taken, connections, 'p50')} ms,"
+            f" p99 {_change(taken, connections, 'p99')} ms"
+        )
+        for side in sides:
+            if side not in ("old", "new"):
+                share = statistics.median(_ratios(rates["new"], rates[side]))
+                print(
+                    f"{'':17}floor, {side}: {statistics.median(rates[side]):8,.0f}/s, p50"
+                    f" {statistics.median(_of(taken, connections, side, 'p50')) * 1e3:.3f} ms;"
+                    f" new is {share:.2f} of it"
+                )
+    sys.stdout.flush()
+
+
+def _of(taken: _Taken, connections: int, side: str, what: str) -> list[float]:
+    """By start."""
+    return [
+        statistics.mean(getattr(each, what) for each in start)
+        for start in taken.starts[connections, side]
+    ]
+
+
+def _ratios(new: list[float], old: list[float]) -> list[float]:
+    return [n / o for n, o in zip(new, old, strict=True)]
+
+
+def _change(taken: _Taken, connections: int, what: str) -> str:
+    old, new = (_of(taken, connections, side, what) for side in ("old", "new"))
+    ratio = statistics.median(_ratios(new, old))
+    before, now = statistics.median(old) * 1e3, statistics.median(new) * 1e3
+    return f"{before:.3f} -> {now:.3f} ({ratio:.2f})"
+
+
+@contextmanager
+def _tree(baseline: str) -> Iterator[Path]:
+    """The checkout in that folder, or the revision of this repository in a temporary one."""
+    if Path(baseline).is_dir():
+        yield Path(baseline).resolve()
+        return
     folder = Path(tempfile.mkdtemp(prefix="tidemark-earlier-"))
     try:
         archive = subprocess.run(
-            ["git", "archive", revision], cwd=ROOT, check=True, capture_output=True
+            ["git", "archive", baseline], cwd=ROOT, check=True, capture_output=True
         ).stdout
         subprocess.run(["tar", "-x"], cwd=folder, input=archive, check=True)
         yield folder
@@ -192,15 +249,27 @@ def earlier(revision: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _earlier_service(tree: Path, environment: dict[str, str]) -> Iterator[Address]:
-    command = granian_of("config.wsgi:application", threads=16, workers=2)
-    path = os.pathsep.join([str(tree), str(tree / "platform")])
-    with listening(command, cwd=tree, environment={**environment, "PYTHONPATH": path}) as address:
+def _service(tree: Path, environment: dict[str, str]) -> Iterator[Address]:
+    """A checkout's web processes as its `make run` starts them on two cores."""
+    if (tree / "platform" / "webserver").is_dir():
+        command = [sys.executable, "manage.py", "serve", "--workers", "2", "--port"]
+    else:
+        command = granian_of("config.wsgi:application", threads=16, workers=2)
+    # No lander runs: nothing may be refused for that.
+    where = {**environment, **python_path(tree), "LANDING_BEHIND_SLOTS": "0"}
+    with listening(with_port(command), cwd=tree, environment=where) as address:
         yield address
 
 
-def _addresses(run_dir: Path) -> dict[str, str]:
-    """By these the earlier revision finds the servers, however it would look for them itself."""
+@contextmanager
+def _node() -> Iterator[Address]:
+    """What calls at `/` are passed on to: a server with one answer."""
+    with floors.answering([NODE_ANSWER]) as found:
+        yield found.get("nginx", found["bare"])
+
+
+def _addresses(run_dir: Path, node: Address) -> dict[str, str]:
+    """By these another revision finds the servers, however it would look for them itself."""
     from django.conf import settings
 
     return {
@@ -209,6 +278,8 @@ def _addresses(run_dir: Path) -> dict[str, str]:
         "SECRET_KEY": settings.SECRET_KEY,
         "TIP_SECRET_SEED": settings.TIP_SECRET_SEED.hex(),
         "TIDEMARK_RUN_DIR": str(run_dir),
+        "LOCALNET": "false",
+        "UPSTREAM_RPC_URL": f"http://{node[0]}:{node[1]}/000000.answer",
     }
 
 

@@ -1,5 +1,6 @@
-"""Texts that were asked for lately: of whole blocks, and opened frames of them. A finalized block
-never changes, so a text is right for as long as its block is stored: its key names the stored row.
+"""Texts that were asked for lately: of whole blocks, and opened frames of them. A recorded block
+never changes, so a text is right for as long as that recording is stored, which its key names: the
+blockhash would not do, since a block that is recorded anew, from another source, may have another.
 """
 
 from asyncio import _get_running_loop
@@ -48,8 +49,9 @@ class BodyCache:
         if len(text) > self._capacity // 2:
             return
         with self._lock:
-            self._texts[key] = text
-            self._size += len(text)
+            if key not in self._texts:  # another may have made it meanwhile
+                self._texts[key] = text
+                self._size += len(text)
             while self._size > self._capacity:
                 _, dropped = self._texts.popitem(last=False)
                 self._size -= len(dropped)

@@ -36,11 +36,29 @@ def block(
     UnsupportedTransactionVersion.
     """
     row = store.block(slot) if slot <= I64_MAX else None
-    if row is None:
-        raise why_no_block(slot)
+    while row is not None:
+        try:
+            return _block(row, encoding, details, rewards, max_version, wanted)
+        except RecordingGone:
+            row = store.block_now(slot)
+    raise why_no_block(slot)
+
+
+class RecordingGone(Exception):
+    """The block was recorded anew, or taken out, behind the reading of its row."""
+
+
+def _block(
+    row: BlockRow,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    max_version: int | None,
+    wanted: BlockForm,
+) -> Encoded:
     header = _header(row, rewards)
-    # A text is that of this row and of no other that the slot had or will have.
-    key = (slot, row.blockhash, row.written, details)
+    # A text is that of this recording and of no other that the slot had or will have.
+    key = (row.slot, row.recording, details)
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
         require_version(row.newest_version, max_version)
         text = recent_texts.get(
@@ -49,7 +67,7 @@ def block(
         )
         return Encoded(header + b',"transactions":[', text, b"]}")
     if details is TransactionDetails.SIGNATURES:
-        text = recent_texts.get(key, lambda: _signatures(row))
+        text = recent_texts.get(key, lambda: _encode([b58encode(raw) for raw in _signatures(row)]))
         return Encoded(header + b',"signatures":', text, b"}")
     return Encoded(header + b"}")
 
@@ -92,13 +110,6 @@ def require_version(found: int, maximum: int | None) -> None:
         raise UnsupportedTransactionVersion(found)
 
 
-def _signatures(row: BlockRow) -> bytes:
-    texts = [b58encode(raw) for raw in transaction_store.signatures_of(row.slot)]
-    if len(texts) != row.transaction_count:  # the block was taken out between the two reads
-        raise why_no_block(row.slot)
-    return _encode(texts)
-
-
 def _transactions(
     row: BlockRow,
     encoding: TransactionEncoding,
@@ -107,10 +118,10 @@ def _transactions(
     versions: bool,
     wanted: BlockForm = BlockForm.CURRENT,
 ) -> bytes:
-    stored = store.body(row.slot)
+    stored = store.body_of_recording(row.slot, row.recording)
     if stored is None:
-        raise why_no_block(row.slot)
-    texts = bodies.unpack(*stored, transaction_store.signatures_of(row.slot))
+        raise RecordingGone
+    texts = bodies.unpack(*stored, _signatures(row))
     form = Form(row.form)
     if wanted is BlockForm.CURRENT:
         texts, form = rendering.current(texts, form), CURRENT_FORM
@@ -125,6 +136,13 @@ def _transactions(
             texts = b",".join(rendering.render(text, encoding, form) for text in single)
     texts = rendering.without_version_where_no_meta(texts)
     return texts if versions else rendering.without_version(texts)
+
+
+def _signatures(row: BlockRow) -> list[bytes]:
+    found = transaction_store.signatures_of_recording(row.slot, row.recording)
+    if len(found) != row.transaction_count:
+        raise RecordingGone
+    return found
 
 
 def _header(row: BlockRow, rewards: bool) -> bytes:

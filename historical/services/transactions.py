@@ -8,7 +8,7 @@ from chain.commitment import BlockForm, TransactionEncoding
 from historical import bodies, rendering
 from historical.errors import TooManySignatures
 from historical.results import SignatureStatus
-from historical.services.blocks import require_version
+from historical.services.blocks import RecordingGone, require_version
 from historical.services.bounds import why_no_block
 from historical.services.recent_texts import recent_answers, recent_texts
 from historical.store import transactions as store
@@ -31,13 +31,24 @@ def transaction(
     have it; raises UnsupportedTransactionVersion.
     """
     row = store.transaction(bytes(signature))
-    if row is None:
-        return None
+    while row is not None:
+        try:
+            return _answer(row, encoding, max_version, wanted)
+        except RecordingGone:
+            row = store.transaction_now(bytes(signature))
+    return None
+
+
+def _answer(
+    row: TransactionRow,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm,
+) -> Encoded:
     # All that the text depends on. A refusal is raised each time anew.
-    known = (row.slot, row.blockhash, row.position, encoding, max_version, wanted)
     text = recent_answers.get(
-        known,
-        lambda: bytes(entry(row, encoding=encoding, max_version=max_version, wanted=wanted)),
+        (row.slot, row.recording, row.position, encoding, max_version, wanted),
+        lambda: bytes(_entry(row, _stored(row), encoding, max_version, wanted)),
     )
     return Encoded(text)
 
@@ -52,7 +63,19 @@ def entry(
     """`{blockTime, slot, transactionIndex, meta, transaction, version}`; `version` is there for
     callers that name the newest version they can read, where there is a meta.
     """
-    stored = recent_texts.get((row.slot, row.blockhash, row.frame), lambda: _frame(row))
+    try:
+        return _entry(row, _stored(row), encoding, max_version, wanted)
+    except RecordingGone:
+        raise why_no_block(row.slot) from None
+
+
+def _entry(
+    row: TransactionRow,
+    stored: bytes,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm,
+) -> Encoded:
     text = bodies.text_in(stored, row.start, row.length, row.signature)
     version = text[text.rindex(b":") + 1 : -1]
     require_version(-1 if version == _LEGACY else int(version), max_version)
@@ -67,10 +90,15 @@ def entry(
     return Encoded(place, text[1:])
 
 
+def _stored(row: TransactionRow) -> bytes:
+    """The opened frame that holds the row's text. Raises RecordingGone."""
+    return recent_texts.get((row.slot, row.recording, row.frame), lambda: _frame(row))
+
+
 def _frame(row: TransactionRow) -> bytes:
-    frame = store.frame(row.slot, row.frame)
-    if frame is None:  # the block was taken out between the two reads
-        raise why_no_block(row.slot)
+    frame = store.frame(row.slot, row.frame, row.recording)
+    if frame is None:
+        raise RecordingGone
     return bodies.open_frame(frame)
 
 

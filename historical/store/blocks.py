@@ -10,8 +10,8 @@ from historical.remembering import CHANGES, REMOVALS
 
 
 class BlockRow(NamedTuple):
-    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None. `written`
-    is another number once the row was written anew.
+    """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None; `recording`
+    is another when the block was taken out and recorded anew.
     """
 
     slot: int
@@ -25,7 +25,7 @@ class BlockRow(NamedTuple):
     form: int
     reward_partitions: int | None
     rewards: bytes | None
-    written: int
+    recording: int
 
 
 # Rewards, at an epoch's first blocks, are megabytes.
@@ -38,13 +38,14 @@ def block(slot: int) -> BlockRow | None:
     number = _blocks.now()
     found = None if number is None else _blocks.find(slot)
     if found is None:
-        found = _block(slot)
+        found = block_now(slot)
         if found is not None and len(found.rewards or b"") <= _LONGEST_REWARDS:
             _blocks.keep(slot, found, number)
     return found
 
 
-def _block(slot: int) -> BlockRow | None:
+def block_now(slot: int) -> BlockRow | None:
+    """As the database has it, whatever is remembered."""
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
         " transaction_count, newest_version, form, reward_partitions, rewards, xmin::text::bigint"
@@ -69,6 +70,16 @@ def blockhashes_between(first: int, last: int) -> list[tuple[int, bytes]]:
 def body(slot: int) -> tuple[bytes, list[int]] | None:
     """The compressed body and its frames' end offsets."""
     row = fetch_one("SELECT body, frames FROM historical_block WHERE slot = $1", slot)
+    return None if row is None else (row[0], row[1])
+
+
+def body_of_recording(slot: int, recording: int) -> tuple[bytes, list[int]] | None:
+    """The same, None when that recording is gone."""
+    row = fetch_one(
+        "SELECT body, frames FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $2",
+        slot,
+        recording,
+    )
     return None if row is None else (row[0], row[1])
 
 

@@ -11,7 +11,9 @@ _LOOKED_UP_AT_ONCE = 1_000
 
 
 class TransactionRow(NamedTuple):
-    """One transaction, and where its text stands in its block's body."""
+    """One transaction, and where its text stands in its block's body; `recording` is another when
+    the block was taken out and recorded anew.
+    """
 
     slot: int
     position: int
@@ -22,6 +24,7 @@ class TransactionRow(NamedTuple):
     blockhash: bytes
     block_time: int | None
     form: int
+    recording: int
 
 
 class ListedRow(NamedTuple):
@@ -37,7 +40,7 @@ class ListedRow(NamedTuple):
 
 _SELECT = (
     "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
-    " b.blockhash, b.block_time, b.form"
+    " b.blockhash, b.block_time, b.form, b.xmin::text::bigint"
     " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
 )
 
@@ -48,10 +51,11 @@ _statuses: Remembered[bytes, tuple[int, str | None]] = Remembered(REMOVALS, 20_0
 
 
 def transaction(signature: bytes) -> TransactionRow | None:
-    return _remembered.get(signature, lambda: _transaction(signature))
+    return _remembered.get(signature, lambda: transaction_now(signature))
 
 
-def _transaction(signature: bytes) -> TransactionRow | None:
+def transaction_now(signature: bytes) -> TransactionRow | None:
+    """As the database has it, whatever is remembered."""
     row = fetch_one(_SELECT + " WHERE t.signature = $1 LIMIT 1", signature)
     return None if row is None else TransactionRow(*row)
 
@@ -67,14 +71,15 @@ def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     return [TransactionRow(*row) for row in rows]
 
 
-def frame(slot: int, number: int) -> bytes | None:
-    """One compressed frame of a block's body."""
+def frame(slot: int, number: int, recording: int) -> bytes | None:
+    """One compressed frame of a block's body; None when that recording is gone."""
     row = fetch_one(
         "SELECT substring(body FROM coalesce(frames[$2], 0) + 1"
         " FOR frames[$2 + 1] - coalesce(frames[$2], 0))"
-        " FROM historical_block WHERE slot = $1",
+        " FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $3",
         slot,
         number,
+        recording,
     )
     return None if row is None else row[0]
 
@@ -180,6 +185,18 @@ def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
 
 def _each_64(signatures: bytes) -> list[bytes]:
     return [signatures[at : at + 64] for at in range(0, len(signatures), 64)]
+
+
+def signatures_of_recording(slot: int, recording: int) -> list[bytes]:
+    """The first signatures of a block's transactions, in order; none of one that is gone."""
+    rows = fetch_all(
+        "SELECT t.signature FROM historical_transaction t"
+        " JOIN historical_block b ON b.slot = t.slot"
+        " WHERE t.slot = $1 AND b.xmin::text::bigint = $2 ORDER BY t.position",
+        slot,
+        recording,
+    )
+    return [signature for (signature,) in rows]
 
 
 def signatures_of(slot: int) -> list[bytes]:

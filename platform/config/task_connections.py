@@ -3,7 +3,7 @@
 from celery.signals import task_postrun, task_prerun
 from django.db import close_old_connections
 
-from gateway.wsgi import close_lost_connection
+from columns.raw_queries import close_lost_connection
 
 
 @task_prerun.connect

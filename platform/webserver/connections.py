@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from webserver.reading import Reader
@@ -28,13 +29,18 @@ _monotonic = time.monotonic
 class Connection(Reader):
     """Answers requests, in the order in which they came."""
 
-    __slots__ = ("_ahead_bytes", "_goes_on", "_is_closing", "_lingers", "_stream", "is_paused")
+    __slots__ = (
+        *("_ahead_bytes", "_goes_on", "_is_closing", "_lingers", "_stream", "_unsent"),
+        "is_paused",
+    )
 
     def __init__(self, worker: "Worker", peer: tuple[str, int]) -> None:
         super().__init__(worker, peer)
         self._ahead_bytes = 0
         self._stream: Stream | None = None
         self._goes_on = False  # behind the stream
+        # What to call once the client has taken all that was written.
+        self._unsent: list[Callable[[], None]] = []
         self.is_paused = False
         self._is_closing = False
         self._lingers = False
@@ -46,6 +52,7 @@ class Connection(Reader):
     def connection_lost(self, _error: Exception | None) -> None:
         self.is_lost = True
         self._worker.admission.remove(self)
+        self._tell_sent()
         self._ahead.clear()
         self._pieces, self._reading = [], None  # with the room that a large body has
         if self._stream is not None:
@@ -66,11 +73,17 @@ class Connection(Reader):
 
     def resume_writing(self) -> None:
         self.is_paused = False
+        self._tell_sent()
         self._worker.admission.is_read(self)
         if self._stream is not None:
             self._stream.wake()
         if self._current is None and not self._lingers:
             self._begin_next()
+
+    def _tell_sent(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        for sent in unsent:
+            sent()
 
     def _put(self, item: Request | Refused) -> None:
         if self.is_lost:
@@ -161,7 +174,12 @@ class Connection(Reader):
         head = head_of(response, request, keeps=keeps, chunked=False)
         write(self.transport, head, response, request)
         if response.sent is not None:
-            worker.unsent.on_drained(self, response.sent)
+            # Large answers not at the next sweep: a client that takes them fast would be refused
+            # for the many that it has taken meanwhile.
+            if self.is_paused:
+                self._unsent.append(response.sent)
+            else:
+                worker.unsent.on_drained(self, response.sent)
         self._end_response(keeps)
 
     async def _respond_later(self, request: Request, response: Response) -> None:

@@ -202,3 +202,15 @@ def test_an_application_that_raises_is_logged_and_answered(
         assert client.send(get("/raises")).reply().status == 500
         assert client.send(get("/a")).reply().json["PATH_INFO"] == "/a"
     assert "the application failed" in caplog.text and "the test's own" in caplog.text
+
+
+def test_each_large_response_is_called_sent_before_the_next_one_is_made() -> None:
+    """A key's answers are counted until they are sent: many in a row would else be refused."""
+    with served() as server, server.client() as client:
+        for _ in range(20):
+            server.application.sent.clear()
+            reply = client.send(get("/big?6000000")).reply()
+            assert len(reply.body) == 6_000_000
+            # On one connection: what follows is begun behind it.
+            client.send(get("/")).reply()
+            assert server.application.sent.is_set()

@@ -1,0 +1,70 @@
+"""make bench PEER=…: the reads of another RPC server beside ours, on the peer's own blocks."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from solders.pubkey import Pubkey
+
+from tests.localnet_process import Localnet, running_localnet
+from tests.patience import PATIENCE_SECONDS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+pytestmark = pytest.mark.soak
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[Localnet]:
+    """A node with finalized transactions."""
+    with running_localnet() as localnet:
+        sent = [localnet.call("requestAirdrop", str(Pubkey.new_unique()), 1_000) for _ in range(40)]
+        until = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < until:
+            found = localnet.call("getSignatureStatuses", sent)["value"]
+            if all(each and each["confirmationStatus"] == "finalized" for each in found):
+                break
+            time.sleep(0.1)
+        yield localnet
+
+
+def bench(peer: Localnet, **environment: str) -> "subprocess.CompletedProcess[str]":
+    quick = {"ROUNDS": "1", "SECONDS": "1", "CONNECTIONS": "2", "PEER": peer.url}
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks"],
+        cwd=ROOT,
+        env={**os.environ, **quick, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("client", ["own", "wrk", "oha"])
+def test_each_call_is_compared_on_the_blocks_that_the_peer_gave(
+    peer: Localnet, client: str
+) -> None:
+    ended = bench(peer, CLIENT=client)
+    if "is not on this machine" in ended.stderr:
+        pytest.skip(f"no {client} on this machine")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    tables = ended.stdout.split("\n== ")[1:]
+    assert [each.partition(",")[0].partition(":")[0] for each in tables] == [
+        *("getSlot", "getBlockTime", "getTransaction", "getTransaction"),
+        *("getSignatureStatuses", "getSignaturesForAddress", "getBlock", "getBlock"),
+    ]
+    for table in tables:
+        assert "ours / peer" in table and "load average" in table and "CPython" in table
+    assert "left out" not in ended.stdout
+
+
+def test_what_a_running_service_lacks_is_left_out_and_named(peer: Localnet) -> None:
+    """The service is another localnet, which has none of the peer's blocks."""
+    with running_localnet() as other:
+        ended = bench(peer, SERVICE=f"{other.url}/rpc", CLIENT="own")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "is left out" in ended.stdout
+    assert ended.stdout.count("\n== ") == 1
