@@ -13,7 +13,7 @@ from solders.account import Account
 
 # Shorter data cost less to send than to remember.
 _SHORTEST = 512
-_MOST_BYTES = 64 * 1024 * 1024
+_MOST_BYTES = 32 * 1024 * 1024
 
 
 class Version(NamedTuple):
