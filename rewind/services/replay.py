@@ -134,6 +134,11 @@ def verdict_of(
     return verdict
 
 
+def forget_verdicts() -> None:
+    """What was verified is run again."""
+    _verified.clear()
+
+
 def is_before_faithful_slots(slot: Slot) -> bool:
     """Whether the engine has not all of the slot's rules: a matter of mainnet's history."""
     return slot < FAITHFUL_FROM and store.chain_of_filters() == MAINNET_GENESIS_HASH
