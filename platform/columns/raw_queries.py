@@ -10,12 +10,12 @@ import os
 import secrets
 import select
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from psycopg import errors, pq
 
 from columns.poolers import is_pooled, keeps_statements
@@ -23,6 +23,8 @@ from eventloop.calls import LoopCall, current_call, require_thread
 
 # What a query takes: int is bigint, the lists are bigint[] and bytea[].
 Parameter = int | bytes | Sequence[int] | Sequence[bytes]
+# A text and its parameters.
+Query = tuple[Any, ...]
 
 _INT8, _BYTEA, _INT8_ARRAY, _BYTEA_ARRAY = 20, 17, 1016, 1001
 NOT_PREPARED = b"26000"  # invalid_sql_statement_name
@@ -38,6 +40,9 @@ _ours = secrets.token_hex(6).encode()
 # What each connection has prepared, by text; None where nothing can be prepared.
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes] | None] = WeakKeyDictionary()
 _IDLE = pq.TransactionStatus.IDLE
+# The parts of a pipeline, and what the server answers to each where all is well.
+_PREPARE, _QUERY, _SYNC = range(3)
+_SUCCESS = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.PIPELINE_SYNC)
 
 # How a call on an event loop runs statements (columns.loop_queries); without it a thread does.
 on_loop: (
@@ -48,9 +53,10 @@ on_loop: (
 def raw_connection() -> psycopg.Connection[Any]:
     """This thread's connection, inside whatever transaction Django has open on it."""
     require_thread()
-    if connection.connection is None:
-        connection.ensure_connection()
-    return connection.connection  # type: ignore[no-any-return]
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    if wrapper.connection is None:
+        wrapper.ensure_connection()
+    return wrapper.connection  # type: ignore[no-any-return]
 
 
 def close_lost_connection() -> None:
@@ -72,7 +78,7 @@ def close_lost_connection() -> None:
 
 def fetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
     """The first row, or None. Parameters are $1, $2, …; columns bigint, int, smallint, boolean,
-    bytea, text or int[].
+    bytea, text, int[] or xid.
     """
     result = execute(sql, parameters)
     return _row(result, 0, _readers(result)) if result.ntuples else None
@@ -80,9 +86,106 @@ def fetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
 
 def fetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
     """Every row; parameters and columns as in fetch_one."""
-    result = execute(sql, parameters)
-    readers = _readers(result)
-    return [_row(result, number, readers) for number in range(result.ntuples)]
+    return _rows(execute(sql, parameters))
+
+
+def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
+    """The rows of each query, as fetch_all gives them, in one round trip. They run in their order;
+    each may see what was committed after the one before it began.
+    """
+    if len(queries) < 2:
+        return [fetch_all(*query) for query in queries]
+    call = current_call()
+    if call is not None:
+        if on_loop is None:
+            return call.in_thread(lambda: fetch_together(queries))
+        asked = [(sql, parameters) for sql, *parameters in queries]
+        return [_rows(result) for result in on_loop(call, asked)]
+    raw, names = _ready()
+    try:
+        sent = _send(raw, names, queries)
+        results = _received(raw, sent)
+    except BaseException:
+        # Answers that nobody took would be taken for those to the next queries.
+        connection.errors_occurred = True
+        raw.close()
+        raise
+    failed: pq.abc.PGresult | None = None
+    rows: list[list[tuple[Any, ...]]] = []
+    for (kind, sql), result in zip(sent, results, strict=True):
+        if result.status == _SUCCESS[kind]:
+            if kind is _QUERY:
+                rows.append(_rows(result))
+            continue
+        if names is not None:
+            names.pop(sql, None)
+        if result.status != pq.ExecStatus.PIPELINE_ABORTED:
+            failed = failed or result
+    if failed is None:
+        return rows
+    if failed.error_field(pq.DiagnosticField.SQLSTATE) != NOT_PREPARED:
+        raise _failure(raw, failed)
+    # A pooler gave us another server process.
+    return [fetch_all(*query) for query in queries]
+
+
+def _received(
+    raw: psycopg.Connection[Any], sent: Sequence[tuple[int, str]]
+) -> list[pq.abc.PGresult]:
+    """An answer to each part of the pipeline, which is over then."""
+    pgconn = raw.pgconn
+    results: list[pq.abc.PGresult] = []
+    for kind, _ in sent:
+        result = pgconn.get_result()
+        if result is None or pgconn.status == pq.ConnStatus.BAD:
+            raise psycopg.OperationalError(pgconn.get_error_message())
+        # Each answer ends with a None, but for that to the synchronization point, the last.
+        if kind is not _SYNC:
+            pgconn.get_result()
+        results.append(result)
+    pgconn.exit_pipeline_mode()
+    return results
+
+
+def _send(
+    raw: psycopg.Connection[Any], names: dict[str, bytes] | None, queries: Sequence[Query]
+) -> list[tuple[int, str]]:
+    """Sends all of them; what answers are to come, in their order."""
+    pgconn = raw.pgconn
+    new = {sql for sql, *_ in queries if names is not None and sql not in names}
+    if names is not None:
+        _make_room(raw, names, len(new), keeping={sql for sql, *_ in queries})
+    sent: list[tuple[int, str]] = []
+    pgconn.enter_pipeline_mode()
+    for sql, *parameters in queries:
+        types, values = encoded(parameters)
+        formats = [1] * len(values)
+        if names is None:
+            pgconn.send_query_params(sql.encode(), values, types, formats, 1)
+        else:
+            name = names.pop(sql, None)
+            if name is None:
+                name = new_name()
+                pgconn.send_prepare(name, sql.encode(), types)
+                sent.append((_PREPARE, sql))
+            names[sql] = name
+            pgconn.send_query_prepared(name, values, formats, 1)
+        sent.append((_QUERY, sql))
+    pgconn.pipeline_sync()
+    sent.append((_SYNC, ""))
+    return sent
+
+
+def _ready() -> tuple[psycopg.Connection[Any], dict[str, bytes] | None]:
+    """The connection, inside its transaction, and what it has prepared."""
+    raw = raw_connection()
+    if not raw.autocommit and raw.pgconn.transaction_status == _IDLE:
+        _begin(raw)
+    try:
+        names = _prepared[raw]
+    except KeyError:
+        names = _prepared[raw] = _noted_statements(raw)
+    return raw, names
 
 
 def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
@@ -92,13 +195,7 @@ def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
         if on_loop is not None:
             return on_loop(call, [(sql, parameters)])[0]
         return call.in_thread(lambda: execute(sql, parameters))
-    raw = raw_connection()
-    if not raw.autocommit and raw.pgconn.transaction_status == _IDLE:
-        _begin(raw)
-    try:
-        names = _prepared[raw]
-    except KeyError:
-        names = _prepared[raw] = _noted_statements(raw)
+    raw, names = _ready()
     types, values = encoded(parameters)
     formats = [1] * len(values)
     if names is None:
@@ -116,9 +213,7 @@ def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
             raise _failure(raw, result)
         del names[sql]
     # New on this connection, or a pooler gave us another server process.
-    if len(names) >= MOST_PREPARED:
-        # No error where the server does not know the name, unlike DEALLOCATE.
-        raw.pgconn.close_prepared(names.pop(next(iter(names))))
+    _make_room(raw, names, 1)
     name = names[sql] = new_name()
     prepared = raw.pgconn.prepare(name, sql.encode(), types)
     if prepared.status != pq.ExecStatus.COMMAND_OK:
@@ -145,6 +240,21 @@ def statements_of(raw: psycopg.Connection[Any]) -> dict[str, bytes] | None:
     any.
     """
     return None if is_pooled(raw) and not keeps_statements(raw) else {}
+
+
+def _make_room(
+    raw: psycopg.Connection[Any],
+    names: dict[str, bytes],
+    count: int,
+    keeping: Collection[str] = (),
+) -> None:
+    """So many more statements can be prepared; those used longest ago are closed for it."""
+    if count:
+        spare = len(names) + count - MOST_PREPARED
+        oldest = [sql for sql in names if sql not in keeping][: max(spare, 0)]
+        for sql in oldest:
+            # No error where the server does not know the name, unlike DEALLOCATE.
+            raw.pgconn.close_prepared(names.pop(sql))
 
 
 def _begin(raw: psycopg.Connection[Any]) -> None:
@@ -209,6 +319,7 @@ def _boolean(value: bytes) -> bool:
 
 _READERS: dict[int, Callable[[bytes], Any]] = {
     16: _boolean,
+    28: int.from_bytes,
     20: _integer,
     21: _integer,
     23: _integer,
@@ -216,6 +327,11 @@ _READERS: dict[int, Callable[[bytes], Any]] = {
     25: bytes.decode,
     1007: _integers,
 }
+
+
+def _rows(result: pq.abc.PGresult) -> list[tuple[Any, ...]]:
+    readers = _readers(result)
+    return [_row(result, number, readers) for number in range(result.ntuples)]
 
 
 def _readers(result: pq.abc.PGresult) -> list[Callable[[bytes], Any]]:

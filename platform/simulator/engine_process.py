@@ -5,11 +5,9 @@ import resource
 import signal
 import socket
 import sys
-from functools import lru_cache
 
 from solders.account import Account
 from solders.hash import Hash
-from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
@@ -17,8 +15,7 @@ from chain.units import Slot
 from simulator.addresses import BUILTINS, INSTRUCTIONS, SYSVARS
 from simulator.engine import Engine
 from simulator.errors import AccountsMissing
-from simulator.features import feature_set_of
-from simulator.jobs import Answer, Job, given_accounts, given_blockhashes, receive, send
+from simulator.jobs import Answer, Kept, Parcel, given_blockhashes, receive, send
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 from simulator.self_test import self_test
@@ -34,12 +31,12 @@ def main(descriptor: int, memory_limit: int) -> None:
     # Ctrl-C reaches the whole group of processes: this one ends when its socket does.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as connection:
-        engine = Engine()
+        engine, kept = Engine(), Kept()
         try:
             self_test(engine)
             send(connection, Answer(None, None, _memory()))
             while True:
-                send(connection, _answer(engine, receive(connection)))
+                send(connection, _answer(engine, kept, receive(connection)))
         except (EOFError, ConnectionError):
             return
         except MemoryError:
@@ -49,9 +46,9 @@ def main(descriptor: int, memory_limit: int) -> None:
             send(connection, Answer(None, fault, _memory()))
 
 
-def run_job(engine: Engine, job: Job) -> list[Outcome]:
+def run_job(engine: Engine, kept: Kept, job: Parcel) -> list[Outcome]:
     """The outcomes of the job's transactions; AccountsMissing if it lacks an account of theirs."""
-    accounts = given_accounts(job)
+    accounts, features = kept.take(job)
     lacking: dict[Pubkey, None] = {}
 
     def load(key: Pubkey) -> Account | None:
@@ -65,7 +62,7 @@ def run_job(engine: Engine, job: Job) -> list[Outcome]:
         slot=Slot(job.slot),
         previous_blockhash=Hash(job.previous_blockhash),
         blockhashes=given_blockhashes(job),
-        features=None if job.features is None else _features(frozenset(job.features.items())),
+        features=features,
     )
     transactions = [VersionedTransaction.from_bytes(wire) for wire in job.transactions]
     outcomes = engine.execute_bundle(transactions, load=load, moment=moment, verify=job.verify)
@@ -74,18 +71,13 @@ def run_job(engine: Engine, job: Job) -> list[Outcome]:
     return outcomes
 
 
-def _answer(engine: Engine, job: Job) -> Answer:
+def _answer(engine: Engine, kept: Kept, job: Parcel) -> Answer:
     try:
-        return Answer(run_job(engine, job), None, _memory())
+        return Answer(run_job(engine, kept, job), None, _memory())
     except MemoryError:
         raise
     except Exception as fault:
         return Answer(None, fault, _memory())
-
-
-@lru_cache(maxsize=16)
-def _features(active: frozenset[tuple[bytes, int]]) -> FeatureSet:
-    return feature_set_of({Pubkey(key): slot for key, slot in active})
 
 
 def _memory() -> int:

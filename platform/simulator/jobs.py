@@ -5,17 +5,22 @@ import socket
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from solders.account import Account
 from solders.hash import Hash
+from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from simulator.features import feature_set_of
 from simulator.moment import Moment
 
 # lamports, data, owner, executable, rent_epoch: a third of the time that an Account takes.
 Packed: TypeAlias = tuple[int, bytes, bytes, bool, int]
+# Feature → the slot that it came in.
+Features: TypeAlias = dict[bytes, int]
+T = TypeVar("T")
 _LENGTH = struct.Struct("<Q")
 _CHUNK = 1024 * 1024
 
@@ -25,11 +30,34 @@ class Job:
     """Transactions to run one after the other, with all that they need."""
 
     transactions: tuple[bytes, ...]
-    accounts: dict[bytes, Packed | None]
+    accounts: Mapping[Pubkey, Account | None]
     slot: int
     previous_blockhash: bytes
     blockhashes: frozenset[bytes] | None
-    features: dict[bytes, int] | None
+    features: FeatureSet | None
+    verify: bool
+
+
+class New(NamedTuple, Generic[T]):
+    """A value that the engine's process keeps under a number from now on."""
+
+    number: int
+    form: T
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A job as it travels: numbers stand for what is kept already, and `dropped` are those of what
+    is not kept for later jobs.
+    """
+
+    transactions: tuple[bytes, ...]
+    accounts: dict[bytes, Packed | New[Packed] | int | None]
+    slot: int
+    previous_blockhash: bytes
+    blockhashes: frozenset[bytes] | None
+    features: New[Features] | int | None
+    dropped: list[int]
     verify: bool
 
 
@@ -48,31 +76,52 @@ def make_job(
     moment: Moment,
     verify: bool,
 ) -> Job:
-    """The job in the form that travels. Of the recent blockhashes only those go along that the
-    transactions have.
-    """
+    """The job. Of the recent blockhashes only those go along that the transactions have."""
     recent = moment.blockhashes
     asked = {transaction.message.recent_blockhash for transaction in transactions}
-    features = moment.features
     return Job(
         transactions=tuple(bytes(transaction) for transaction in transactions),
-        accounts={bytes(key): _packed(account) for key, account in accounts.items()},
+        accounts=accounts,
         slot=moment.slot,
         previous_blockhash=bytes(moment.previous_blockhash),
         blockhashes=None if recent is None else frozenset(bytes(h) for h in asked if h in recent),
-        features=None
-        if features is None
-        else {bytes(key): slot for key, slot in features.active.items()},
+        features=moment.features,
         verify=verify,
     )
 
 
-def given_accounts(job: Job) -> dict[Pubkey, Account | None]:
-    """The job's accounts."""
-    return {Pubkey(key): _unpacked(packed) for key, packed in job.accounts.items()}
+class Kept:
+    """What an engine process keeps between jobs, by number."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[int, Account] = {}
+        self._features: dict[int, FeatureSet] = {}
+
+    def take(self, parcel: Parcel) -> tuple[dict[Pubkey, Account | None], FeatureSet | None]:
+        """The parcel's accounts and features; what it brings is kept, what it drops is not."""
+        accounts = {Pubkey(key): self._account(told) for key, told in parcel.accounts.items()}
+        told = parcel.features
+        features = None
+        if isinstance(told, New):
+            active = {Pubkey(key): slot for key, slot in told.form.items()}
+            features = self._features[told.number] = feature_set_of(active)
+        elif told is not None:
+            features = self._features[told]
+        for number in parcel.dropped:
+            self._accounts.pop(number, None)
+            self._features.pop(number, None)
+        return accounts, features
+
+    def _account(self, told: Packed | New[Packed] | int | None) -> Account | None:
+        if isinstance(told, New):
+            account = self._accounts[told.number] = _unpacked(told.form)
+            return account
+        if isinstance(told, int):
+            return self._accounts[told]
+        return None if told is None else _unpacked(told)
 
 
-def given_blockhashes(job: Job) -> frozenset[Hash] | None:
+def given_blockhashes(job: Parcel) -> frozenset[Hash] | None:
     """The job's recent blockhashes."""
     return None if job.blockhashes is None else frozenset(map(Hash, job.blockhashes))
 
@@ -80,29 +129,28 @@ def given_blockhashes(job: Job) -> frozenset[Hash] | None:
 def send(connection: socket.socket, value: object) -> None:
     """Sends one value; within the connection's timeout, whatever its size."""
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    connection.sendall(_LENGTH.pack(len(data)))
-    connection.sendall(data)
+    # At once: the other side would wake up for the length alone.
+    connection.sendall(_LENGTH.pack(len(data)) + data)
 
 
 def receive(connection: socket.socket) -> Any:
-    """The next value; EOFError if the other side is gone."""
-    (size,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
-    return pickle.loads(_exactly(connection, size))
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
+    """The next value, after which nothing comes before it is answered; EOFError if the other side
+    is gone.
+    """
     data = bytearray()
+    size = _LENGTH.size
     while len(data) < size:
-        piece = connection.recv(min(_CHUNK, size - len(data)))
+        piece = connection.recv(_CHUNK)
         if not piece:
             raise EOFError
         data += piece
-    return bytes(data)
+        if size == _LENGTH.size and len(data) >= size:
+            size += _LENGTH.unpack_from(data)[0]
+    return pickle.loads(memoryview(data)[_LENGTH.size :])
 
 
-def _packed(account: Account | None) -> Packed | None:
-    if account is None:
-        return None
+def packed(account: Account) -> Packed:
+    """The account as it travels."""
     return (
         account.lamports,
         account.data,
@@ -112,8 +160,6 @@ def _packed(account: Account | None) -> Packed | None:
     )
 
 
-def _unpacked(packed: Packed | None) -> Account | None:
-    if packed is None:
-        return None
-    lamports, data, owner, executable, rent_epoch = packed
+def _unpacked(form: Packed) -> Account:
+    lamports, data, owner, executable, rent_epoch = form
     return Account(lamports, data, Pubkey(owner), executable, rent_epoch)

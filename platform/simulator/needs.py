@@ -34,10 +34,15 @@ def needed_keys(
             account = accounts[key]
             if account is None:
                 continue
-            behind = code_key(account) if account.owner == LOADER_3 else held_mint(account)
+            behind = key_behind(account)
             if behind is not None and behind not in accounts:
                 needed[behind] = None
     return [key for key in needed if key not in _NEVER_NEEDED]
+
+
+def key_behind(account: Account) -> Pubkey | None:
+    """Where a program's code is, or the mint of a token account; None for any other account."""
+    return code_key(account) if account.owner == LOADER_3 else held_mint(account)
 
 
 def read_keys(

@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.errors import EngineFault, EngineTimeout
 from simulator.jobs import Answer, Job, receive, send
+from simulator.sent import Sent
 
 _SHELF = Path(__file__).resolve().parent.parent
 _STARTING_SECONDS = 60.0
@@ -36,6 +37,7 @@ class EngineProcess:
             )
         self._connection = mine
         self._ready = False
+        self._sent = Sent()
         self.broken = False
         self.jobs = 0
         self.memory = 0
@@ -53,7 +55,7 @@ class EngineProcess:
             if not self._ready:
                 deadline += self._start(deadline)
             self._wait_until(deadline)
-            send(self._connection, job)
+            send(self._connection, self._sent.parcel(job))
             answer = receive(self._connection)
         except TimeoutError:
             raise EngineTimeout("the engine took too long") from None

@@ -18,6 +18,7 @@ from rewind.positions import Asked
 from rewind.results.completeness import Completeness
 from rewind.services.completeness import completeness
 from rewind.services.past import Past, past
+from rewind.services.reading_ahead import ReaderAhead
 from rewind.services.running import run_on
 from simulator import addresses
 from simulator.client import simulate
@@ -121,7 +122,8 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
     """On the archive's state at a position. Raises what `past` and Past.load raise, EngineFailed,
     SimulationTimedOut.
     """
-    then = past(asked, tolerate_gaps=tolerate_gaps)
+    reader = ReaderAhead(bundle.transactions, also=bundle.shown)
+    then = past(asked, tolerate_gaps=tolerate_gaps, reader=reader)
     recent = recent_blockhashes(then.sysvars.get(addresses.RECENT_BLOCKHASHES))
     moment = then.moment
     if not bundle.any_blockhash:

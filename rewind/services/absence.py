@@ -23,23 +23,26 @@ class Absence(enum.StrEnum):
 
 
 def absences(
-    pubkeys: Collection[bytes], states: Mapping[bytes, State], placed: Placed
+    pubkeys: Collection[bytes],
+    states: Mapping[bytes, State],
+    placed: Placed,
+    facts: store.AbsenceFacts | None = None,
 ) -> tuple[dict[bytes, Absence], list[bytes]]:
     """The reason for each of the pubkeys that has no living state among those that
     rewind.store.states found at the position; the others are left out. Beside it, those that may
-    have been there all the same.
+    have been there all the same. `facts` are from who read it with the states.
     """
     lacking = _lacking(pubkeys, states)
     if not lacking:
         return {}, []
-    stale = stale_among(lacking, states, placed)
+    stale = stale_among(lacking, states, placed, facts)
     found = dict.fromkeys(stale, Absence.FILTERED)
     rest = [pubkey for pubkey in lacking if pubkey not in stale]
     found.update((pubkey, Absence.CLOSED) for pubkey in rest if _was_closed(states.get(pubkey)))
     unread = [pubkey for pubkey in rest if pubkey not in found]
     if not unread:
         return found, []
-    whole = _wholeness(placed)
+    whole = _wholeness(placed, facts)
     reason = Absence.NEVER_EXISTED if whole.from_genesis else Absence.BEFORE_FIRST_RECORD
     # Where a base says that the account was gone, it may have lived before.
     found.update(
@@ -65,9 +68,9 @@ def known_absent(
     return found
 
 
-def _wholeness(placed: Placed) -> store.Wholeness:
+def _wholeness(placed: Placed, facts: store.AbsenceFacts | None = None) -> store.Wholeness:
     """As it was when the position was placed: what fills a gap after that was perhaps not read."""
-    whole = store.wholeness(placed.position)
+    whole = store.wholeness(placed.position) if facts is None else facts.whole
     gap = placed.gap
     if gap is None or (whole.known_at is not None and whole.known_at >= gap.to_slot):
         return whole
@@ -75,7 +78,10 @@ def _wholeness(placed: Placed) -> store.Wholeness:
 
 
 def stale_among(
-    pubkeys: Collection[bytes], states: Mapping[bytes, State], placed: Placed
+    pubkeys: Collection[bytes],
+    states: Mapping[bytes, State],
+    placed: Placed,
+    facts: store.AbsenceFacts | None = None,
 ) -> set[bytes]:
     """Those of the pubkeys that may have been written after the state that is known, because a
     filter drops or dropped their writes.
@@ -83,7 +89,9 @@ def stale_among(
     slot = placed.position.slot
     found = {pubkey for pubkey in pubkeys if pubkey in states and states[pubkey].is_stale_at(slot)}
     without_a_row = [pubkey for pubkey in pubkeys if pubkey not in states]
-    if without_a_row:
+    if without_a_row and facts is not None:
+        found |= facts.filtered.intersection(without_a_row)
+    elif without_a_row:
         found |= store.filtered_among(without_a_row, slot)
     return found
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from solders.account import Account
 from solders.pubkey import Pubkey
+from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, Loader
 from chain.parsed_accounts.token import is_account
@@ -20,6 +21,8 @@ from rewind.services.completeness import Findings
 from rewind.services.placing import Placed
 from rewind.services.shapes import Shape, account_of, snapshot
 from rewind.store import first_look
+from rewind.store.absence import AbsenceFacts
+from rewind.store.first_look import Look
 from rewind.store.placing import Ground
 from rewind.store.states import State, newest_state, newest_states
 from rewind.store.walking import written_later_in_slot
@@ -142,9 +145,11 @@ def multiple_accounts(
 def hold(pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: str = "") -> Held:
     """What there was of the accounts. Raises what `placing.place` does, and WritesIncomplete."""
     keys = list(dict.fromkeys(map(bytes, pubkeys)))
-    placed, states = _placed(keys, asked, tolerate_gaps=tolerate_gaps, side=side)
+    reader = _ReaderOfOne(keys[0]) if len(keys) == 1 else _ReaderOfSeveral(keys)
+    placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side, reader=reader)
+    states, facts = reader.states, reader.facts
     if len(states) < len(keys):
-        placing.require_kept(placed, side)
+        placing.require_kept(placed, side, earliest=reader.kept_from)
     findings = Findings()
     if placed.is_coarse and placed.position.order < END_OF_SLOT:
         for key in written_later_in_slot(keys, placed.position, placed.layout):
@@ -155,7 +160,7 @@ def hold(pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: 
     reasons = dict.fromkeys(absence.stale_among(living, states, placed), absence.Absence.FILTERED)
     unknown: list[bytes] = []
     if len(living) < len(keys):
-        absences, unknown = absence.absences(keys, states, placed)
+        absences, unknown = absence.absences(keys, states, placed, facts)
         reasons |= absences
     findings.note(keys, states, unknown, placed)
     stale = (key for key in keys if reasons.get(key) is absence.Absence.FILTERED)
@@ -171,23 +176,57 @@ def shown(pubkey: Pubkey, held: Held, shape: Shape) -> AccountSnapshot | None:
     return snapshot(pubkey, account_of(state), state.slot, shape, _loader(held, shape))
 
 
-def _placed(
-    keys: list[bytes], asked: Asked, *, tolerate_gaps: bool, side: str
-) -> tuple[Placed, Mapping[bytes, State]]:
-    if len(keys) > 1:
-        placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side)
-        return placed, newest_states(keys, placed.position, placed.layout)
-    (key,) = keys
-    states: dict[bytes, State] = {}
+class _ReaderOfOne(placing.Reader):
+    """Reads the account with the position that is placed: one round trip."""
 
-    def look(position: Position) -> Ground:
-        ground, state = first_look.look(key, position)
-        if state is not None:
-            states[key] = state
-        return ground
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._at: Position | None = None
+        self._look: Look | None = None
 
-    placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side, look=look)
-    return placed, states
+    def around(self, signature: Signature, *, after: bool) -> Position | None:
+        found = first_look.look_around(self._key, bytes(signature), after=after)
+        if found is None:
+            return None
+        self._at, self._look = found
+        return self._at
+
+    def ground(self, position: Position, *, with_block: bool) -> Ground:
+        if self._look is None or position != self._at:
+            self._look = first_look.look(self._key, position, with_block=with_block)
+        return self._look.ground
+
+    def transactions(self, slot: Slot) -> int | None:
+        return None if self._look is None else self._look.transactions
+
+    @property
+    def states(self) -> Mapping[bytes, State]:
+        state = None if self._look is None else self._look.state
+        return {} if state is None else {self._key: state}
+
+    @property
+    def facts(self) -> AbsenceFacts | None:
+        return None if self._look is None else self._look.facts
+
+    @property
+    def kept_from(self) -> int | None:
+        """Where one statement told all, what it found was there."""
+        return None if self.facts is None or self._look is None else self._look.ground.earliest
+
+
+class _ReaderOfSeveral(placing.Reader):
+    """The same of several accounts."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = keys
+        self.states: Mapping[bytes, State] = {}
+        self.facts: AbsenceFacts | None = None
+        self.kept_from: int | None = None
+
+    def ground(self, position: Position, *, with_block: bool) -> Ground:
+        found = first_look.look_at_several(self._keys, position)
+        self.states, self.facts, self.kept_from = found.states, found.facts, found.kept_from
+        return found.ground
 
 
 def _loader(held: Held, shape: Shape) -> Loader:

@@ -22,6 +22,7 @@ from rewind.models import AccountChange, ProgramBuild
 from rewind.positions import END_OF_SLOT, Position
 from rewind.services.placing import Placed
 from rewind.store import builds as store
+from rewind.store.ahead import builds_at
 from rewind.store.builds import Build
 from rewind.store.replaying import next_writes
 from rewind.store.states import State, newest_states
@@ -91,7 +92,7 @@ def shelved(
     the time and the shelf has one. `balances` are lamports that are known of the moment.
     """
     position = placed.position
-    found = store.builds_at([bytes(key) for key in keys], position.slot)
+    found = builds_at([bytes(key) for key in keys], position.slot, placed.ahead)
     if not found:
         return {}
     wanted = [key for build in found for key in (build.program, build.code_key)]

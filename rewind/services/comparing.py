@@ -24,13 +24,13 @@ def empty_before(transaction: VersionedTransaction, meta: Meta) -> Iterator[Pubk
 
 def balances_before(transaction: VersionedTransaction, meta: Meta) -> dict[Pubkey, int]:
     """The lamports of the accounts that the transaction named."""
-    keys = _named(transaction, meta)
+    keys = named_keys(transaction, meta)
     return dict(zip(keys, meta.get("preBalances") or (), strict=False))
 
 
 def called_programs(transaction: VersionedTransaction, meta: Meta) -> set[Pubkey]:
     """The programs that it called, and those that these called, as far as the metadata tell."""
-    keys = _named(transaction, meta)
+    keys = named_keys(transaction, meta)
     inner = [
         each for group in meta.get("innerInstructions") or () for each in group["instructions"]
     ]
@@ -39,7 +39,8 @@ def called_programs(transaction: VersionedTransaction, meta: Meta) -> set[Pubkey
     return {keys[index] for index in indexes if index < len(keys)}
 
 
-def _named(transaction: VersionedTransaction, meta: Meta) -> list[Pubkey]:
+def named_keys(transaction: VersionedTransaction, meta: Meta) -> list[Pubkey]:
+    """Its static keys, and those that it looked up."""
     loaded = meta.get("loadedAddresses") or {}
     looked_up = [*loaded.get("writable", ()), *loaded.get("readonly", ())]
     return [*transaction.message.account_keys, *map(Pubkey.from_string, looked_up)]

@@ -10,6 +10,7 @@ from rewind.positions import END_OF_SLOT
 from rewind.services import absence, origins, seeding, shapes
 from rewind.services.completeness import Findings
 from rewind.services.placing import Placed
+from rewind.store.ahead import newest
 from rewind.store.placing import ground
 from rewind.store.states import State, newest_states
 from rewind.store.walking import written_later_in_slot
@@ -75,7 +76,7 @@ def states_at(
     """The accounts' states, and those of the accounts of which nobody can tell whether they were
     there: neither the archive nor the ledger nor the node. Of the `empty` ones nobody is asked.
     """
-    states = newest_states(keys, placed.position, placed.layout)
+    states = newest(keys, placed.position, placed.layout, placed.ahead)
     lacking = [key for key in keys if key not in states and key not in empty]
     if not lacking:
         return states, []
@@ -91,7 +92,12 @@ def account_of(state: State | None) -> Account | None:
     """The account as the engine takes it; None where there is none."""
     if state is None or state.lamports == 0:
         return None
-    return shapes.account_of(state)
+    kept = state.kept
+    if kept is None:
+        return shapes.account_of(state)
+    if kept.account is None:
+        kept.account = shapes.account_of(state)
+    return kept.account
 
 
 def _check_order(placed: Placed, keys: list[bytes]) -> None:

@@ -18,7 +18,7 @@ from rewind.services.completeness import Findings
 from rewind.services.features import features_at
 from rewind.services.loading import accounts_at, recorded_accounts
 from rewind.services.natives import recorded_natives
-from rewind.services.placing import Placed, place
+from rewind.services.placing import Placed, Reader, place
 from rewind.store import replaying as store
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
@@ -108,16 +108,22 @@ class Past:
         )
 
 
-def past(asked: Asked, *, tolerate_gaps: bool = False, pre_state_slot: int | None = None) -> Past:
+def past(
+    asked: Asked,
+    *,
+    tolerate_gaps: bool = False,
+    pre_state_slot: int | None = None,
+    reader: Reader | None = None,
+) -> Past:
     """The position that a caller asks for. Raises PreStateTooNew, what `place` raises, and
     StateNotRecorded where nothing tells the time of the slot.
 
     `pre_state_slot` is where accounts are loaded instead, at its end; it says nothing where the
-    position is that of a transaction.
+    position is that of a transaction. A `reader` may read ahead what is going to be asked there.
     """
     in_slot_mode = asked.signature is None and asked.index is None
     if pre_state_slot is None or not in_slot_mode:
-        query = placed = place(asked, tolerate_gaps=tolerate_gaps)
+        query = placed = place(asked, tolerate_gaps=tolerate_gaps, reader=reader)
     else:
         if asked.slot is not None and pre_state_slot > asked.slot:
             raise PreStateTooNew(pre_state_slot, asked.slot)

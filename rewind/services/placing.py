@@ -1,7 +1,8 @@
 """Where a position lies, and whether the archive can speak of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from solders.signature import Signature
 
 from chain.units import Slot
 from columns.gaps import GapStatus
@@ -18,6 +19,7 @@ from rewind.results.coverage import GapEntry
 from rewind.store import baselines
 from rewind.store import gaps as gap_store
 from rewind.store import placing as store
+from rewind.store.ahead import Ahead
 from rewind.store.placing import Ground
 
 # What the wire may name and no table holds.
@@ -30,7 +32,7 @@ class Placed:
     that slot perhaps only each account's last write is known; `layout` goes to the store. `gap` is
     the newest one that begins at or below the slot. Below the archive's first slot `unseen_to` is
     the last that was never followed, and `lost` the newest run that left the window while missing,
-    whose edge is `first_kept`.
+    whose edge is `first_kept`. `ahead` is what was read with it.
     """
 
     slot: Slot
@@ -43,6 +45,7 @@ class Placed:
     first_kept: int = 0
     unseen_to: int | None = None
     lost: GapEntry | None = None
+    ahead: Ahead | None = field(default=None, compare=False, repr=False)
 
     def gap_since(self, state: Position | None) -> GapEntry | None:
         """The newest open gap between the place that a state is of and the position: what was
@@ -73,30 +76,44 @@ def _known_to(state: Position) -> int:
     return state.slot - 1 if state.order == CARRIED else state.slot
 
 
-def _ground(position: Position) -> Ground:
-    return store.ground(position.slot)
+class Reader:
+    """What `place` reads; who reads more of the position at once has a reader of its own."""
+
+    ahead: Ahead | None = None
+
+    def around(self, signature: Signature, *, after: bool) -> Position | None:
+        """The position before or after the ledger's transaction; None where it does not have it."""
+        found = recorded.place_of(signature)
+        return None if found is None else position_of(*found, after=after)
+
+    def ground(self, position: Position, *, with_block: bool) -> Ground:
+        """What there is to know of the slot; with `with_block` its `transactions` may be asked."""
+        return store.ground(position.slot)
+
+    def transactions(self, slot: Slot) -> int | None:
+        """How many the slot's block has; None where the ledger does not have it."""
+        block = recorded.block_of(slot)
+        return None if block is None else block.transactions
 
 
 def place(
-    asked: Asked,
-    *,
-    tolerate_gaps: bool = False,
-    side: str = "",
-    look: Callable[[Position], Ground] = _ground,
+    asked: Asked, *, tolerate_gaps: bool = False, side: str = "", reader: Reader | None = None
 ) -> Placed:
     """Raises, in this order, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange and
-    SlotInArchiveGap (which `tolerate_gaps` lifts). `side` is what errors call the position; `look`
-    is for who reads more of it at once.
+    SlotInArchiveGap (which `tolerate_gaps` lifts). `side` is what errors call the position.
     """
+    reader = reader or Reader()
     slot, index = asked.slot, asked.index
     if asked.signature is not None:
-        found = recorded.place_of(asked.signature)
+        found = reader.around(asked.signature, after=asked.after)
         if found is None:
             raise UnknownSignature(asked.signature, side)
-        slot, index = found
-    assert slot is not None
-    position = _position(min(slot, _HIGHEST_SLOT), index, after=asked.after)
-    ground = look(position)
+        position, slot = found, found.slot
+    else:
+        assert slot is not None
+        position = position_of(min(slot, _HIGHEST_SLOT), index, after=asked.after)
+    is_indexed = index is not None and asked.signature is None
+    ground = reader.ground(position, with_block=is_indexed)
     if ground.latest is None:
         ground = _on_baselines(ground, position)
     if ground.latest is None or ground.earliest is None or slot > ground.latest:
@@ -104,9 +121,12 @@ def place(
     if slot < ground.earliest:
         raise SlotTooOld(slot, Slot(ground.earliest), side)
     gap = _gap_of(ground)
-    if index is not None and asked.signature is None:
+    if index is not None and is_indexed:
+        # A skipped slot has none; where the ledger lacks the block nobody can tell.
         is_skipped = ground.granularity is None and not (gap and gap.to_slot >= slot)
-        _check_index(Slot(slot), index, is_skipped=is_skipped)
+        transactions = 0 if is_skipped else reader.transactions(Slot(slot))
+        if transactions is not None and index >= transactions:
+            raise IndexOutOfRange(Slot(slot), index, transactions)
     if gap is not None and gap.to_slot >= slot and not tolerate_gaps:
         # Gaps that touch are several where their causes differ: the caller has to know the whole.
         first, last = gap_store.run_of(gap.from_slot) or (gap.from_slot, gap.to_slot)
@@ -122,6 +142,7 @@ def place(
         first_kept=ground.first_kept,
         unseen_to=ground.unseen_to,
         lost=_lost_of(ground),
+        ahead=reader.ahead,
     )
 
 
@@ -154,9 +175,12 @@ def placed_before(slot: int) -> Placed:
     )
 
 
-def require_kept(placed: Placed, side: str = "") -> None:
-    """For who found nothing: not because the slot left the archive meanwhile. Raises SlotTooOld."""
-    earliest = store.ground(placed.slot).earliest
+def require_kept(placed: Placed, side: str = "", *, earliest: int | None = None) -> None:
+    """For who found nothing: not because the slot left the archive meanwhile. Raises SlotTooOld.
+    `earliest` is the archive's first slot from who read it with or after the states.
+    """
+    if earliest is None:
+        earliest = store.ground(placed.slot).earliest
     if earliest is not None and placed.slot < earliest:
         raise SlotTooOld(placed.slot, Slot(earliest), side)
 
@@ -192,17 +216,10 @@ def _lost_of(ground: Ground) -> GapEntry | None:
     return GapEntry.of(ground.lost_first, ground.lost_last, "missing")
 
 
-def _position(slot: int, index: int | None, *, after: bool) -> Position:
+def position_of(slot: int, index: int | None, *, after: bool) -> Position:
+    """The end of the slot, or right before or after its transaction of that index."""
     if index is None:
         return Position.end_of(slot)
     # No block has so many; the end of the slot comes after all of them.
     index = min(index, END_OF_SLOT - 1)
     return Position(slot, index) if after else Position.before(slot, index)
-
-
-def _check_index(slot: Slot, index: int, *, is_skipped: bool) -> None:
-    """Whether there is such a transaction; where the ledger lacks the block nobody can tell."""
-    block = None if is_skipped else recorded.block_of(slot)
-    transactions = 0 if is_skipped else None if block is None else block.transactions
-    if transactions is not None and index >= transactions:
-        raise IndexOutOfRange(slot, index, transactions)

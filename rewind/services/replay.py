@@ -14,10 +14,11 @@ from rewind.services.completeness import Findings
 from rewind.services.filters import MAINNET_GENESIS_HASH
 from rewind.services.loading import account_of
 from rewind.services.past import Past, past
+from rewind.services.reading_ahead import ReaderAhead
 from rewind.services.running import Accounts, run_on
 from rewind.store import replaying as store
+from rewind.store.ahead import newest
 from rewind.store.placing import ground
-from rewind.store.states import newest_states
 from simulator.errors import EngineFault, EngineTimeout
 from simulator.outcome import Outcome
 from simulator.token_balances import held_mint
@@ -76,7 +77,7 @@ def replay(
     if recorded.meta is None:
         return _unverified("no_meta")
     try:
-        there = there or past(Asked(slot=recorded.slot, index=recorded.index, after=False))
+        there = there or own_place(recorded)
         balances = comparing.balances_before(recorded.transaction, recorded.meta)
         empty = frozenset(key for key, lamports in balances.items() if lamports == 0)
         there = there.anew(empty=empty, balances=balances, tolerate_gaps=False)
@@ -110,6 +111,12 @@ def replay(
     return Replayed(verdict, outcome, accounts, there.findings)
 
 
+def own_place(recorded: RecordedTransaction) -> Past:
+    """Where it stood, with all that its replay reads. Raises what `past` raises."""
+    asked = Asked(slot=recorded.slot, index=recorded.index, after=False)
+    return past(asked, reader=ReaderAhead([recorded.transaction], recorded))
+
+
 def verdict_of(
     recorded: RecordedTransaction, *, layout: int, timeout_seconds: float = 10.0
 ) -> Verdict:
@@ -125,6 +132,11 @@ def verdict_of(
             _verified.clear()
         _verified.add(key)
     return verdict
+
+
+def forget_verdicts() -> None:
+    """What was verified is run again."""
+    _verified.clear()
 
 
 def is_before_faithful_slots(slot: Slot) -> bool:
@@ -172,8 +184,8 @@ def _with_new_rows(there: Past) -> Past:
     """A row may have come in a partition of its own."""
     layout = ground(there.placed.slot).layout
     return there.anew(
-        placed=replace(there.placed, layout=layout),
-        query=replace(there.query, layout=layout),
+        placed=replace(there.placed, layout=layout, ahead=None),
+        query=replace(there.query, layout=layout, ahead=None),
     )
 
 
@@ -190,7 +202,7 @@ def _account_differences(
     placed = there.query
     position = Position(recorded.slot, recorded.index)
     keys = {bytes(key): key for key in outcome.writes}
-    states = newest_states(list(keys), position, placed.layout)
+    states = newest(list(keys), position, placed.layout, placed.ahead)
     stale = absence.stale_among(keys, states, replace(placed, position=position))
     differing: list[tuple[str, Any, Any]] = []
     for key, pubkey in keys.items():

@@ -8,6 +8,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from rewind.services.past import Past
+from rewind.services.reading_ahead import remember
 from simulator.client import simulate
 from simulator.needs import mint_keys, native_keys, needed_keys
 from simulator.outcome import Outcome
@@ -43,6 +44,7 @@ def run_on(
         ):
             if keys:
                 accounts.update(load(keys))
+    remember(accounts)
     natives = native_keys(transactions, accounts) - given.keys()
     if natives:
         accounts.update(past.load_natives(natives))

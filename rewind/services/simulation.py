@@ -27,6 +27,7 @@ from rewind.services import comparing
 from rewind.services.completeness import Findings
 from rewind.services.overrides import Override, given_accounts, without_effect_on
 from rewind.services.past import Past, past
+from rewind.services.reading_ahead import ReaderAhead
 from rewind.services.replay import (
     BEHIND_A_GAP,
     OLDER_RULES,
@@ -122,10 +123,13 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
     """Raises what a position can be refused for (rewind/services/past.py), BadOverride,
     OverrideWithoutEffect, EngineFailed and SimulationTimedOut.
     """
-    there = past(
-        asking.asked, tolerate_gaps=asking.tolerate_gaps, pre_state_slot=asking.pre_state_slot
-    )
     same = _same_in_ledger(asking.transaction)
+    there = past(
+        asking.asked,
+        tolerate_gaps=asking.tolerate_gaps,
+        pre_state_slot=asking.pre_state_slot,
+        reader=ReaderAhead([asking.transaction], same),
+    )
     if same is None or asking.is_altered or not _is_own_place(there, same):
         outcome, accounts = _run(asking, there, timeout_seconds)
         asking = _noticed(asking, accounts)

@@ -6,6 +6,8 @@ from solders.sysvar import RENT
 
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.positions import END_OF_SLOT, Position
+from rewind.store import placing
+from rewind.store.placing import Ground
 
 
 class Wholeness(NamedTuple):
@@ -19,40 +21,63 @@ class Wholeness(NamedTuple):
     known_at: int | None = None
 
 
+class AbsenceFacts(NamedTuple):
+    """What there is to know of accounts at a position that have no living state there: those that
+    have a filter of their own, or of which a write was dropped up to the slot.
+    """
+
+    filtered: frozenset[bytes]
+    whole: Wholeness
+
+
+# What makes a snapshot whole before a position, in a query that has `first_kept`.
+_SNAPSHOT = (
+    "SELECT max(slot) FROM rewind_baseline WHERE whole AND slot >= first_kept - 1"
+    f" AND (slot < {{slot}} OR slot = {{slot}} AND {{order}} = {END_OF_SLOT})"
+)
 # A slot 0 that came without the accounts of genesis is told by the rent sysvar, which is one of
-# them and which nothing writes later in the slot. What else may be whole is the state at the end of
-# a slot: of a snapshot with all accounts, or of the last slot below the window. From there up to
-# the position nothing may lack: neither in a gap, nor below the lowest archived slot, where no gaps
-# are kept. Where no slot is archived a snapshot is whole at its own slot.
-_WHOLENESS = f"""
-SELECT genesis, genesis OR coalesce(CASE WHEN lowest.slot IS NULL THEN snapshot = $1
-    ELSE greatest(edge, snapshot) >= greatest(gap_end, lowest.parent_slot) END, false),
-    greatest(edge, snapshot)
-FROM (
-    SELECT coalesce(max(first_kept_slot), 0) AS first_kept,
-        max(first_kept_slot) FILTER (WHERE edge_is_whole) - 1 AS edge
-    FROM rewind_archivestate
-) AS state
-LEFT JOIN LATERAL (
-    SELECT slot, parent_slot FROM rewind_archivedslot
-    WHERE slot >= first_kept ORDER BY slot LIMIT 1
-) AS lowest ON true,
-LATERAL (
-    SELECT (
-        SELECT to_slot FROM rewind_gap
-        WHERE closed_at IS NULL AND from_slot <= $1 ORDER BY from_slot DESC LIMIT 1
-    ) AS gap_end, (
-        SELECT max(slot) FROM rewind_baseline
-        WHERE whole AND slot >= first_kept - 1
-        AND (slot < $1 OR slot = $1 AND $2 = {END_OF_SLOT})
-    ) AS snapshot
-) AS told,
-LATERAL (
-    SELECT first_kept = 0 AND coalesce(lowest.slot, -1) = 0 AND gap_end IS NULL AND EXISTS (
-        SELECT FROM rewind_accountchange WHERE slot = 0 AND pubkey = $3
-    ) AS genesis
-) AS beginning
-"""
+# them and which nothing writes later in the slot.
+_GENESIS = (
+    f"SELECT FROM rewind_accountchange WHERE slot = 0 AND pubkey = '\\x{bytes(RENT).hex()}'::bytea"
+)
+
+
+def facts_at(slot: str, order: str, *, when: str) -> str:
+    """Columns of a query that has Ground's: the newest whole snapshot before the position that two
+    expressions name, and whether genesis is there; read where the condition `when` holds.
+    """
+    snapshot = _SNAPSHOT.format(slot=slot, order=order)
+    since_genesis = "first_kept = 0 AND earliest = 0 AND gap_first IS NULL"
+    return (
+        f"CASE WHEN {when} THEN ({snapshot}) END AS snapshot,"
+        f" CASE WHEN {when} AND {since_genesis} THEN EXISTS ({_GENESIS}) ELSE false END AS genesis"
+    )
+
+
+# Of the position ($1, $2).
+WHOLENESS = (
+    f"SELECT *, {facts_at('$1', '$2', when='true')} FROM ({placing.ground_at('$1')}) AS ground"
+)
+
+
+def wholeness_of(slot: int, ground: Ground, snapshot: int | None, genesis: bool) -> Wholeness:
+    """What the columns say of a position in the slot.
+
+    Beside genesis the state at the end of a slot may be whole: of a snapshot with all accounts, or
+    of the last slot below the window. From there up to the position nothing may lack: neither in a
+    gap, nor below the lowest archived slot, where no gaps are kept. Where no slot is archived a
+    snapshot is whole at its own slot.
+    """
+    known = [] if snapshot is None else [snapshot]
+    if ground.edge_is_whole:
+        known.append(ground.first_kept - 1)
+    known_at = max(known, default=None)
+    if ground.earliest is None or ground.parent is None:
+        living = snapshot == slot
+    else:
+        gap_end = -1 if ground.gap_last is None else ground.gap_last
+        living = known_at is not None and known_at >= max(gap_end, ground.parent)
+    return Wholeness(genesis, genesis or living, known_at)
 
 
 class Filters(NamedTuple):
@@ -73,20 +98,22 @@ SELECT EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1), first_slot,
 FROM (SELECT) AS one LEFT JOIN rewind_droppedaccount ON pubkey = $1
 """
 
-_FILTERED = """
+# Of the accounts $1 up to the slot $2.
+FILTERED = """
 SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
 UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
 """
 
 
 def wholeness(position: Position) -> Wholeness:
-    row = fetch_one(_WHOLENESS, *position, bytes(RENT))
-    return Wholeness(False, False) if row is None else Wholeness(*row)
+    row = fetch_one(WHOLENESS, *position)
+    assert row is not None
+    return wholeness_of(position.slot, Ground(*row[:-2]), *row[-2:])
 
 
 def filtered_among(pubkeys: list[bytes], slot: int) -> set[bytes]:
     """Those that have a filter of their own, or of which a write was dropped up to the slot."""
-    return {pubkey for (pubkey,) in fetch_all(_FILTERED, pubkeys, slot)}
+    return {pubkey for (pubkey,) in fetch_all(FILTERED, pubkeys, slot)}
 
 
 def filters_of(pubkey: bytes) -> Filters:

@@ -20,17 +20,19 @@ class Build(NamedTuple):
     from_slot: int
 
 
+# Of the accounts $1 in the slot $2.
+BUILDS = (
+    "SELECT id, program, code_key, loader, from_slot FROM rewind_programbuild"
+    " WHERE (program = ANY($1) OR code_key = ANY($1))"
+    " AND from_slot <= $2 AND (to_slot IS NULL OR to_slot >= $2)"
+)
+
+
 def builds_at(keys: Sequence[bytes], slot: int) -> list[Build]:
     """The builds that ran in the slot of those of the keys that are programs, or have the code of
     one.
     """
-    rows = fetch_all(
-        "SELECT id, program, code_key, loader, from_slot FROM rewind_programbuild"
-        " WHERE (program = ANY($1) OR code_key = ANY($1))"
-        " AND from_slot <= $2 AND (to_slot IS NULL OR to_slot >= $2)",
-        *(list(keys), slot),
-    )
-    return [Build(*row) for row in rows]
+    return [Build(*row) for row in fetch_all(BUILDS, list(keys), slot)]
 
 
 # A build never changes, and its number is not given again. Each is up to 10 MB.

@@ -1,61 +1,330 @@
-"""An account's newest row together with what there is to know of the slot: one statement for both,
-for a second one costs a cheap read a third of its time.
+"""An account's state with all that an answer says of it: one statement, one round trip.
+
+It is complete where it tells so. What is remembered of accounts and positions only chooses the
+text that is likely to find the row, and every answer shows by itself whether it did.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from django.db import connection
 from psycopg.errors import UndefinedTable
 
-from columns.raw_queries import fetch_one
+from columns.raw_queries import fetch_one, fetch_together
+from historical.store import joined
+from rewind.models import AccountChange
 from rewind.positions import Position
-from rewind.store import layouts, placing
-from rewind.store.partitions import Partition
+from rewind.store import absence, layouts, placing, states
+from rewind.store.absence import AbsenceFacts
+from rewind.store.layouts import Layout, Segment
+from rewind.store.partitions import Partition, partition_of
 from rewind.store.placing import Ground
-from rewind.store.states import TEXTS, State, newest_state, single, state_of
+from rewind.store.states import State, newest_state, newest_states
 
-_KNOWN = len(Ground._fields)
-
-
-def look(pubkey: bytes, position: Position) -> tuple[Ground, State | None]:
-    """What `placing.ground` and `states.newest_state` give."""
-    partitions, number = _guess(position)
-    if partitions:
-        try:
-            row = fetch_one(_text(partitions), pubkey, *position)
-        except UndefinedTable:
-            layouts.forget()
-            if connection.in_atomic_block:  # which is lost with the error
-                raise
-            row = None
-        if row is not None:
-            ground = Ground(*row[:_KNOWN])
-            if ground.layout == number and row[_KNOWN] is not None:
-                return ground, state_of(row[_KNOWN:])
-            # Not where it was looked for, or the partitions are no longer those.
-            return ground, newest_state(pubkey, position, ground.layout)
-    ground = placing.ground(position.slot)
-    return ground, newest_state(pubkey, position, ground.layout)
+_WRITE = AccountChange.Kind.WRITE.value
+# Where in a row of _text what stands: the count of transactions, then the state without its pubkey,
+# which ends with what filters did, then the index and the reasons.
+_GROUND = len(Ground._fields)
+_STATE = _GROUND + 1
+_LAST_SLOT = _STATE + State._fields.index("kept") - 1
+_FILTERS = _LAST_SLOT - 3
+_SNAPSHOT = _LAST_SLOT + 1
+# Accounts of which a process remembers where their rows were: some 20 MB.
+_MOST_HINTS = 100_000
 
 
-def _guess(position: Position) -> tuple[tuple[Partition, ...], int]:
-    """The partitions to look into first, by what is known of them, and the layout that this is of;
-    none where nothing is known yet.
+class Look(NamedTuple):
+    """What `placing.ground` and `states.newest_state` give. `facts` is what there is to know of an
+    account without a living state; None where that was not read with it. `transactions` is the
+    number of those in the slot's block, if it was asked for and the ledger has the block.
     """
+
+    ground: Ground
+    state: State | None
+    facts: AbsenceFacts | None = None
+    transactions: int | None = None
+
+
+class LookAtSeveral(NamedTuple):
+    """The same of several accounts. `kept_from` is the archive's first slot after all was read."""
+
+    ground: Ground
+    states: dict[bytes, State]
+    facts: AbsenceFacts | None = None
+    kept_from: int | None = None
+
+
+class _Way(NamedTuple):
+    """Where to look: into the partitions down to the slot `down_to`, newest first. Segments below
+    `bound` are in the index, or some between are not and it is None. A short way leaves out the
+    index and the reasons for a null.
+    """
+
+    partitions: tuple[Partition, ...]
+    down_to: int
+    bound: int | None = None
+    is_short: bool = False
+    by_signature: bool = False
+    with_block: bool = False
+
+
+# The partition that an account was found in; None where it was the position's own.
+_hints: dict[bytes, Partition | None] = {}
+# The partition that the last position was in which was named by a signature, if the one before it
+# was too.
+_near: Partition | None = None
+_last: Partition | None = None
+
+
+def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look:
+    """The newest row of the account at or before the position."""
     layout = layouts.known()
-    if layout is None:
-        return (), 0
-    highest = layouts.segment_of(position.slot)
-    for segment in layout.segments:
-        if segment.number <= highest:
-            return segment.partitions, layout.number
-    return (), 0
+    ground: Ground | None = None
+    transactions: int | None = None
+    way = None if layout is None else _first_way(pubkey, position.slot, layout)
+    below = None if way is None or layout is None else _hint_below(pubkey, way, layout)
+    while way is not None and layout is not None:
+        row, row_below = _rows(way._replace(with_block=with_block), pubkey, position, below)
+        if row is None:
+            break
+        ground, transactions = Ground(*row[:_GROUND]), row[_GROUND]
+        if ground.layout != layout.number:
+            break  # the partitions are no longer those
+        found = _found(row, pubkey, way, position, below, row_below)
+        if found is not None:
+            _remember(pubkey, position, found.state)
+            return found
+        way, below = _next_way(row, way, below, position, layout)
+    if ground is None:
+        ground = placing.ground(position.slot)
+        if with_block:
+            counted = fetch_one(f"SELECT {joined.transaction_count('$1')}", position.slot)
+            transactions = None if counted is None else counted[0]
+    state = newest_state(pubkey, position, ground.layout)
+    _remember(pubkey, position, state)
+    return Look(ground, state, transactions=transactions)
 
 
-@lru_cache(maxsize=TEXTS)
-def _text(partitions: tuple[Partition, ...]) -> str:
-    ground = placing.GROUND.replace("$1", "$2")
+def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Position, Look] | None:
+    """The position right before or after the ledger's transaction of that signature, and what is
+    there; None where the ledger does not have it.
+    """
+    layout, near = layouts.known(), _near
+    step = 0 if after else 1
+    way = None
+    if layout is not None and near is not None:
+        way = _first_way(pubkey, near.first, layout)
+    if way is None or layout is None:
+        place = fetch_one(joined.place("$1"), signature)
+        if place is None:
+            return None
+        position = Position(place[0], place[1] - step)
+    else:
+        row = fetch_one(_text(way._replace(by_signature=True)), pubkey, signature, step)
+        if row is None:
+            return None
+        position = Position(*row[-2:])
+        if partition_of(position.slot) == near and Ground(*row[:_GROUND]).layout == layout.number:
+            found = _found(row, pubkey, way, position)
+            if found is not None:
+                _remember(pubkey, position, found.state)
+                return position, found
+    _note(partition_of(position.slot))
+    return position, look(pubkey, position)
+
+
+def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSeveral:
+    """The newest row of each of the accounts, as far as they have one; in one round trip where all
+    are found in the position's segment, or there is none below.
+    """
+    keys = list(pubkeys)
+    layout = layouts.known()
+    segment = None if layout is None else layouts.highest(position.slot, layout)
+    if layout is None or segment is None:
+        ground = placing.ground(position.slot)
+        return LookAtSeveral(ground, newest_states(keys, position, ground.layout))
+    try:
+        before, rows, filtered, (told,), after = fetch_together(
+            [
+                (placing.GROUND, position.slot),
+                (states.several(segment.partitions), keys, *position),
+                (absence.FILTERED, keys, position.slot),
+                (absence.WHOLENESS, *position),
+                (placing.GROUND, position.slot),
+            ]
+        )
+    except UndefinedTable:
+        layouts.forget()
+        if connection.in_atomic_block:  # which is lost with the error
+            raise
+        return look_at_several(keys, position)
+    ground = Ground(*before[0])
+    if ground.layout != layout.number:
+        return LookAtSeveral(ground, newest_states(keys, position, ground.layout))
+    found = {row[0]: states.state_of(row) for row in rows}
+    if len(found) < len(keys) and segment != layout.segments[-1]:
+        found = newest_states(keys, position, ground.layout, above=(segment, found))
+        return LookAtSeveral(ground, found)
+    return LookAtSeveral(
+        ground,
+        found,
+        AbsenceFacts(
+            frozenset(pubkey for (pubkey,) in filtered),
+            absence.wholeness_of(position.slot, Ground(*told[:-2]), *told[-2:]),
+        ),
+        Ground(*after[0]).earliest,
+    )
+
+
+def forget() -> None:
+    """Every read starts without a hint."""
+    global _near, _last
+    _near = _last = None
+    _hints.clear()
+
+
+def _first_way(pubkey: bytes, slot: int, layout: Layout) -> _Way | None:
+    """How the account is likely to be found; None where the segment or the partition is missing."""
+    own, number = partition_of(slot), layouts.segment_of(slot)
+    segment = layout.by_number.get(number)
+    if segment is None or own not in segment.partitions:
+        return None
+    if _hints.get(pubkey, own) is None:
+        return _Way((own,), own.first, is_short=True)
+    return _whole_way(own, segment, layout)
+
+
+def _hint_below(pubkey: bytes, way: _Way, layout: Layout) -> Partition | None:
+    """A partition below those of the way, in which the account was found before."""
+    hint = _hints.get(pubkey)
+    is_below = hint is not None and hint.first < way.down_to and layouts.has(layout, hint)
+    return hint if is_below and way.bound is not None else None
+
+
+def _next_way(
+    row: tuple[Any, ...], way: _Way, below: Partition | None, position: Position, layout: Layout
+) -> tuple[_Way | None, Partition | None]:
+    """After a row that does not answer."""
+    if way.is_short:
+        own = way.partitions[0]
+        return _whole_way(own, layout.by_number[layouts.segment_of(own.first)], layout), None
+    last_slot = row[_LAST_SLOT]
+    if way.bound is None or last_slot is None or last_slot > position.slot:
+        return None, None
+    named = partition_of(last_slot)
+    is_new = named != below and layouts.has(layout, named)
+    return (way, named) if is_new else (None, None)
+
+
+def _whole_way(own: Partition, segment: Segment, layout: Layout) -> _Way:
+    number = segment.number
+    if number < layout.indexed:
+        # Whatever the segment has is in the index.
+        return _Way((own,), own.first, bound=number + 1)
+    down_to = number * layouts.SEGMENT_SLOTS
+    between = range(layout.indexed, number)
+    if any(each in layout.by_number for each in between):
+        return _Way(segment.partitions, down_to, bound=None)
+    return _Way(segment.partitions, down_to, bound=min(number, layout.indexed))
+
+
+def _rows(
+    way: _Way, pubkey: bytes, position: Position, below: Partition | None
+) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
+    """The way's row, None when a partition is gone; and the newest of the partition below."""
+    query = (_text(way), pubkey, *position)
+    try:
+        if below is None:
+            return fetch_one(*query), None
+        rows, found = fetch_together([query, (states.single((below,)), pubkey, *position)])
+    except UndefinedTable:
+        layouts.forget()
+        if connection.in_atomic_block:  # which is lost with the error
+            raise
+        return None, None
+    return rows[0], found[0] if found else None
+
+
+def _found(
+    row: tuple[Any, ...],
+    pubkey: bytes,
+    way: _Way,
+    position: Position,
+    below: Partition | None = None,
+    row_below: tuple[Any, ...] | None = None,
+) -> Look | None:
+    """What the rows say; None where they do not show which state is the newest."""
+    state = None
+    if row[_STATE] is not None:
+        state = states.state_of((pubkey, *row[_STATE:_LAST_SLOT]))
+    ground, transactions = Ground(*row[:_GROUND]), row[_GROUND]
+    if way.is_short:
+        is_told = state is not None and (state.lamports or state.kind == _WRITE)
+        return Look(ground, state, transactions=transactions) if is_told else None
+    if state is None:
+        last_slot = row[_LAST_SLOT]
+        if way.bound is None:
+            return None
+        if last_slot is not None:
+            # Of all rows up to the position none is above it.
+            is_named = last_slot <= position.slot and partition_of(last_slot) == below
+            if not is_named or row_below is None:
+                return None
+            state = states.state_of(row_below)
+    facts = None
+    if row[_STATE] is None or state is None or state.lamports == 0:
+        is_filtered, first_dropped = row[_FILTERS], row[_FILTERS + 1]
+        stale = is_filtered or (first_dropped is not None and first_dropped <= position.slot)
+        whole = absence.wholeness_of(position.slot, ground, row[_SNAPSHOT], row[_SNAPSHOT + 1])
+        facts = AbsenceFacts(frozenset([pubkey]) if stale else frozenset(), whole)
+    return Look(ground, state, facts, transactions)
+
+
+def _remember(pubkey: bytes, position: Position, state: State | None) -> None:
+    if state is None:
+        return
+    if len(_hints) >= _MOST_HINTS:
+        _hints.clear()
+    partition = partition_of(state.slot)
+    _hints[pubkey] = None if partition == partition_of(position.slot) else partition
+
+
+def _note(partition: Partition) -> None:
+    global _near, _last
+    _near, _last = partition if partition == _last else None, partition
+
+
+@lru_cache(maxsize=2 * states.TEXTS)
+def _text(way: _Way) -> str:
+    """Of the account $1 at the position ($2, $3), or $3 places before the transaction of the
+    signature $2. Its columns stand in the order that the numbers above name.
+    """
+    slot, order, at, place = "$2", "$3", "", ""
+    if way.by_signature:
+        slot, order, place = "at.slot", "at.position", ", at.slot, at.position"
+        at = f"(SELECT slot, position - $3 AS position FROM ({joined.place('$2')}) AS t) AS at, "
+    ground = placing.ground_at(slot)
+    count = joined.transaction_count(slot) if way.with_block else "NULL::integer"
+    newest = states.newest_of(way.partitions, "$1", slot, order)
+    index = facts = ""
+    if not way.is_short:
+        index = (
+            f" LEFT JOIN LATERAL (SELECT last_slot FROM rewind_accountsegment WHERE pubkey = $1"
+            f" AND segment < {way.bound or 0} AND first_slot <= {slot} AND newest.slot IS NULL"
+            " ORDER BY segment DESC LIMIT 1) AS found ON true"
+        )
+        when = "(newest.slot IS NULL OR newest.lamports = 0)"
+        facts = f", found.last_slot, {absence.facts_at(slot, order, when=when)}"
     return (
-        f"SELECT * FROM ({ground}) AS ground"
-        f" LEFT JOIN LATERAL ({single(partitions)}) AS newest ON true"
+        f"SELECT ground.*, {count} AS transactions,"
+        " newest.slot, newest.position, newest.kind, newest.lamports, newest.rent_epoch,"
+        " newest.executable, o.pubkey AS owner, o.filtered, newest.data,"
+        " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1) AS pubkey_filtered,"
+        f" d.first_slot AS first_dropped, d.last_slot AS last_dropped{facts}{place}"
+        f" FROM {at}LATERAL ({ground}) AS ground LEFT JOIN LATERAL ({newest}) AS newest ON true"
+        # LIMIT keeps the planner from hashing a small table.
+        " LEFT JOIN LATERAL (SELECT pubkey, filtered FROM rewind_owner"
+        " WHERE id = newest.owner_id LIMIT 1) AS o ON true"
+        f" LEFT JOIN rewind_droppedaccount d ON d.pubkey = $1{index}"
     )

@@ -1,6 +1,6 @@
 """Which partitions there are, known by heart: asking PostgreSQL would cost more than the read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from columns.raw_queries import fetch_one
@@ -30,6 +30,7 @@ class Layout(NamedTuple):
     first_kept: int
     indexed: int
     segments: tuple[Segment, ...]
+    by_number: Mapping[int, Segment]
 
 
 _known: Layout | None = None
@@ -54,6 +55,19 @@ def layout(number: int) -> Layout:
     if found is None or found.number != number:
         found = _known = _read()
     return found
+
+
+def has(layout: Layout, partition: Partition) -> bool:
+    """Whether it is one of the layout's partitions."""
+    segment = layout.by_number.get(segment_of(partition.first))
+    return segment is not None and partition in segment.partitions
+
+
+def highest(slot: int, layout: Layout) -> Segment | None:
+    """The segment of the slot, or the next one below that has a partition."""
+    number = segment_of(slot)
+    own = layout.by_number.get(number)
+    return own or next((each for each in layout.segments if each.number < number), None)
 
 
 def known() -> Layout | None:
@@ -83,4 +97,4 @@ def _read() -> Layout:
     for partition in sorted(map(Partition.of_table, (names or "").split()), reverse=True):
         found.setdefault(segment_of(partition.first), []).append(partition)
     run = tuple(Segment(segment, tuple(partitions)) for segment, partitions in found.items())
-    return Layout(number, first_kept, indexed, run)
+    return Layout(number, first_kept, indexed, run, {each.number: each for each in run})

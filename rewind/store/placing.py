@@ -10,7 +10,8 @@ class Ground(NamedTuple):
     newest open gap that begins at or below the slot, the slot's granularity (None where it is not
     archived), and what is unseen below the archive's first slot: up to `unseen_to` slots that were
     never followed, and the newest run of slots that were missing when they left the window, which
-    begins at `first_kept`.
+    begins at `first_kept`. `parent` is that of the archive's first slot; `edge_is_whole` says that
+    each account that lived at the end of the slot below `first_kept` has a row.
     """
 
     earliest: int | None
@@ -24,18 +25,22 @@ class Ground(NamedTuple):
     first_kept: int
     lost_first: int | None
     lost_last: int | None
+    parent: int | None
+    edge_is_whole: bool
 
 
-# Of the slot $1.
-GROUND = """
+_GROUND = """
 SELECT
     lowest.slot AS earliest,
     (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1) AS latest,
-    coalesce(layout, 0) AS layout, gap.from_slot, gap.to_slot, gap.status,
-    (SELECT granularity FROM rewind_archivedslot WHERE slot = $1) AS granularity,
+    coalesce(layout, 0) AS layout,
+    gap.from_slot AS gap_first, gap.to_slot AS gap_last, gap.status AS gap_status,
+    (SELECT granularity FROM rewind_archivedslot WHERE slot = {slot}) AS granularity,
     CASE WHEN lowest.parent_slot >= coalesce(first_kept_slot, 0)
         AND lowest.parent_slot < lowest.slot THEN lowest.parent_slot END AS unseen_to,
-    coalesce(first_kept_slot, 0) AS first_kept, lost_first_slot, lost_last_slot
+    coalesce(first_kept_slot, 0) AS first_kept, lost_first_slot, lost_last_slot,
+    lowest.parent_slot AS parent, coalesce(edge_is_whole AND first_kept_slot IS NOT NULL, false)
+        AS edge_is_whole
 FROM (SELECT) AS one
 LEFT JOIN rewind_archivestate ON true
 LEFT JOIN LATERAL (
@@ -44,9 +49,18 @@ LEFT JOIN LATERAL (
 ) AS lowest ON true
 LEFT JOIN LATERAL (
     SELECT from_slot, to_slot, status FROM rewind_gap
-    WHERE closed_at IS NULL AND from_slot <= $1 ORDER BY from_slot DESC LIMIT 1
+    WHERE closed_at IS NULL AND from_slot <= {slot} ORDER BY from_slot DESC LIMIT 1
 ) AS gap ON true
 """
+
+
+def ground_at(slot: str) -> str:
+    """The query of a Ground at the slot that an expression names."""
+    return _GROUND.format(slot=slot)
+
+
+# Of the slot $1.
+GROUND = ground_at("$1")
 
 
 def ground(slot: int) -> Ground:

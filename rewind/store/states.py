@@ -17,6 +17,7 @@ from rewind.store import layouts, segments
 from rewind.store.large_data import packed_data
 from rewind.store.layouts import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
+from rewind.store.row_memory import Kept
 
 T = TypeVar("T")
 
@@ -30,7 +31,8 @@ _MOST_TRIES = 5
 class State(NamedTuple):
     """An account as a write left it, where that stands, and what filters did to it: whether its
     owner's accounts are filtered, or it itself, and between which slots its writes were dropped.
-    A closed account has 0 lamports. `packed` is None where it is large and came among others.
+    A closed account has 0 lamports. `packed` is None where it is large and came among others;
+    `kept` is the row in this process's memory, if it is there.
     """
 
     pubkey: bytes
@@ -46,6 +48,7 @@ class State(NamedTuple):
     pubkey_filtered: bool
     first_dropped: int | None
     last_dropped: int | None
+    kept: Kept | None = None
 
     @property
     def data(self) -> bytes:
@@ -78,8 +81,15 @@ _STATE = (
 
 # A hundred accounts of the largest size would fill a process's memory.
 _LARGE = 1 << 20
-_STATE_OF_SEVERAL = _STATE.replace(
+STATE_OF_SEVERAL = _STATE.replace(
     "c.data", f"CASE WHEN octet_length(c.data) <= {_LARGE} THEN c.data END"
+)
+# Of the rows that are known by k.known_slot, k.known_position and k.known_xid no data come.
+STATE_OF_UNKNOWN = _STATE.replace(
+    "c.data",
+    "CASE WHEN (c.slot, c.position, c.xid) IS DISTINCT FROM"
+    " (k.known_slot, k.known_position, k.known_xid)"
+    f" AND octet_length(c.data) <= {_LARGE} THEN c.data END",
 )
 
 
@@ -90,11 +100,18 @@ def newest_state(pubkey: bytes, position: Position, layout: int) -> State | None
     return _lasting(lambda: _newest(pubkey, position, layouts.layout(layout)))
 
 
-def newest_states(pubkeys: Sequence[bytes], position: Position, layout: int) -> dict[bytes, State]:
+def newest_states(
+    pubkeys: Sequence[bytes],
+    position: Position,
+    layout: int,
+    *,
+    above: tuple[Segment, dict[bytes, State]] | None = None,
+) -> dict[bytes, State]:
     """The newest row of each account at or before the position; those that have none are left
-    out. Raises SlotTooOld when the position just left the window.
+    out. Raises SlotTooOld when the position just left the window. `above` is the highest segment
+    with what was found there.
     """
-    return _lasting(lambda: _newest_of_each(pubkeys, position, layouts.layout(layout)))
+    return _lasting(lambda: _newest_of_each(pubkeys, position, layouts.layout(layout), above))
 
 
 def _lasting(read: Callable[[], T]) -> T:
@@ -129,18 +146,22 @@ def _newest(pubkey: bytes, position: Position, layout: Layout) -> State | None:
 
 
 def _newest_of_each(
-    pubkeys: Sequence[bytes], position: Position, layout: Layout
+    pubkeys: Sequence[bytes],
+    position: Position,
+    layout: Layout,
+    above: tuple[Segment, dict[bytes, State]] | None = None,
 ) -> dict[bytes, State]:
-    states: dict[bytes, State] = {}
-    lacking = list(dict.fromkeys(pubkeys))
+    read_already, known = above or (None, {})
+    states = dict(known)
+    lacking = [pubkey for pubkey in dict.fromkeys(pubkeys) if pubkey not in states]
 
     def read(partitions: tuple[Partition, ...], among: list[bytes]) -> None:
-        for row in fetch_all(_several(partitions), among, *position):
+        for row in fetch_all(several(partitions), among, *position):
             states[row[0]] = state_of(row)
 
     bound = _indexed_below(position, layout)
     for segment in _down_to(bound, position, layout):
-        if lacking:
+        if lacking and segment != read_already:
             read(segment.partitions, lacking)
             lacking = [pubkey for pubkey in lacking if pubkey not in states]
     bounds = dict.fromkeys(lacking, bound) if bound > _lowest(layout) else {}
@@ -212,27 +233,36 @@ def state_of(row: tuple[object, ...]) -> State:
 @lru_cache(maxsize=TEXTS)
 def single(partitions: tuple[Partition, ...]) -> str:
     """The newest row of the account $1 in these partitions at or before the position ($2, $3)."""
-    return f"SELECT {_STATE} FROM ({_union(partitions, '$1')}) AS c {_OWNER}"
+    return f"SELECT {_STATE} FROM ({newest_of(partitions, '$1')}) AS c {OWNER}"
 
 
 @lru_cache(maxsize=TEXTS)
-def _several(partitions: tuple[Partition, ...]) -> str:
+def several(partitions: tuple[Partition, ...]) -> str:
+    """The same of the accounts $1; large data are left out."""
     return (
-        f"SELECT {_STATE_OF_SEVERAL} FROM unnest($1) AS k (pubkey),"
-        f" LATERAL ({_union(partitions, 'k.pubkey')}) AS c {_OWNER}"
+        f"SELECT {STATE_OF_SEVERAL} FROM unnest($1) AS k (pubkey),"
+        f" LATERAL ({newest_of(partitions, 'k.pubkey')}) AS c {OWNER}"
     )
 
 
-_OWNER = "JOIN rewind_owner o ON o.id = c.owner_id"
+OWNER = "JOIN rewind_owner o ON o.id = c.owner_id"
 
 
-def _union(partitions: tuple[Partition, ...], key: str) -> str:
-    """The partitions are looked into one after the other, newest first, until one has a row; those
-    that begin above the position are passed over.
+def newest_of(
+    partitions: tuple[Partition, ...],
+    key: str,
+    slot: str = "$2",
+    order: str = "$3",
+    *,
+    also: str = "",
+) -> str:
+    """An account's newest row at or before a position, all named by expressions. The partitions are
+    looked into one after the other, newest first, until one has a row; those that begin above the
+    position are passed over. `also` are columns beside those of a state.
     """
     parts = (
-        f"(SELECT {_COLUMNS} FROM {partition.table} WHERE $2 >= {partition.first}"
-        f" AND pubkey = {key} AND (slot, position) <= ($2, $3)"
+        f"(SELECT {_COLUMNS}{also} FROM {partition.table} WHERE {slot} >= {partition.first}"
+        f" AND pubkey = {key} AND (slot, position) <= ({slot}, {order})"
         " ORDER BY slot DESC, position DESC LIMIT 1)"
         for partition in partitions
     )

@@ -10,7 +10,13 @@ from django.core.management import call_command
 from django.db import connection, transaction
 
 from columns.poolers import is_pooled
-from columns.raw_queries import MOST_PREPARED, fetch_all, fetch_one, raw_connection
+from columns.raw_queries import (
+    MOST_PREPARED,
+    fetch_all,
+    fetch_one,
+    fetch_together,
+    raw_connection,
+)
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
@@ -101,3 +107,62 @@ def test_no_two_processes_name_a_statement_alike(by_name):
     ours = {name for (name,) in fetch_all("SELECT name FROM pg_prepared_statements")}
     assert len(theirs) == len(ours) == 2
     assert not ours & theirs
+
+
+def test_queries_sent_together_give_what_each_gives_alone(transactional_db):
+    queries = [("SELECT $1", 4), ("SELECT $1, 'a'", 5), ("SELECT 1 WHERE false",), ("SELECT $1", 6)]
+    for _ in range(2):
+        assert fetch_together(queries) == [fetch_all(*query) for query in queries]
+        with connection.cursor() as cursor:
+            cursor.execute("DEALLOCATE ALL")  # as where a pooler gives another server process
+    assert fetch_together(queries[:1]) == [[(4,)]]
+    assert fetch_together([]) == []
+
+
+def test_one_that_fails_fails_all_and_leaves_the_connection_usable(transactional_db):
+    for _ in range(2):
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            fetch_together([("SELECT $1", 4), ("SELECT 1 / $1", 0), ("SELECT 'never reached'",)])
+        with pytest.raises(psycopg.errors.UndefinedColumn):
+            fetch_together([("SELECT 'before'",), ("SELECT nothing",), ("SELECT 'after'",)])
+    assert fetch_together([("SELECT 'after'",), ("SELECT 1 / $1", 1)]) == [[("after",)], [(1,)]]
+    with pytest.raises(TypeError):
+        fetch_together([("SELECT $1", 4), ("SELECT $1", None)])
+    connection.close()
+    assert fetch_one("SELECT 1") == (1,)
+
+
+def test_queries_sent_together_keep_to_what_may_be_prepared(by_name):
+    connection.close()
+    for number in range(MOST_PREPARED + 5):
+        together = [(f"SELECT {number}, $1", 1), ("SELECT 'often', $1", 2), ("SELECT 'too', $1", 3)]
+        assert fetch_together(together) == [[(number, 1)], [("often", 2)], [("too", 3)]]
+    texts = [text for (text,) in fetch_all("SELECT statement FROM pg_prepared_statements")]
+    assert len(texts) == MOST_PREPARED
+    assert {"SELECT 'often', $1", "SELECT 'too', $1"} <= set(texts)
+
+
+def test_queries_sent_together_are_inside_the_block_that_they_begin(transactional_db):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE of_this_test (n bigint)")
+    insert = "INSERT INTO of_this_test VALUES ($1) RETURNING n"
+    try:
+        with pytest.raises(KeyError), transaction.atomic():
+            assert fetch_together([(insert, 1), (insert, 2)]) == [[(1,)], [(2,)]]
+            raise KeyError
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            fetch_together([(insert, 3), ("SELECT 1 / $1", 0)])  # one transaction of its own
+        assert fetch_one("SELECT count(*) FROM of_this_test") == (0,)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE of_this_test")
+
+
+def test_a_server_that_died_is_an_operational_error_for_queries_sent_together(transactional_db):
+    assert fetch_one("SELECT 1") == (1,)
+    with socket.socket(fileno=os.dup(connection.connection.fileno())) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(psycopg.OperationalError):
+        fetch_together([("SELECT 1",), ("SELECT 2",)])
+    connection.close()
+    assert fetch_together([("SELECT 1",), ("SELECT 2",)]) == [[(1,)], [(2,)]]

@@ -10,6 +10,7 @@ from solders.transaction import VersionedTransaction
 
 from tests.priority.bundling import Answer, Post, answer, asking, flat
 from tests.rewind.little_chain import SOL, LittleChain
+from tests.rewind.round_trips import counted
 from tests.rewind.simulating import own_place, stored
 from tests.simulator.world import transfer
 
@@ -173,3 +174,12 @@ def test_shown_accounts_that_no_transaction_names_are_read_too(
     assert native["executable"] is True
     assert wallet["lamports"] == 1_000 * SOL - SOL - 5_000
     assert none is None
+
+
+def test_a_bundle_that_comes_again_reads_in_one_round_trip(
+    post: Post, chain: LittleChain, tmp_path: Path
+) -> None:
+    first = [shown(post, chain, slot=2) for _ in range(2)]
+    with counted(tmp_path) as trips:
+        assert shown(post, chain, slot=2) == first[0] == first[1]
+    assert trips == [1]

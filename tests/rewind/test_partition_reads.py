@@ -34,7 +34,7 @@ def lamports_at(account: int, slot: int) -> int | None:
     """By all reads, which agree."""
     position = Position.end_of(slot)
     # First, while what it knows of the partitions may be old.
-    ground, looked_at = first_look.look(key(account), position)
+    ground, looked_at, *_ = first_look.look(key(account), position)
     assert ground == placing.ground(slot)
     one = newest_state(key(account), position, layout())
     assert looked_at == one
@@ -64,7 +64,7 @@ def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_ro
             cursor.execute("ANALYZE rewind_accountchange")
         for sql, keys in (
             (states.single(layouts.layout(layout()).segments[0].partitions), "bytea"),
-            (states._several(layouts.layout(layout()).segments[0].partitions), "bytea[]"),
+            (states.several(layouts.layout(layout()).segments[0].partitions), "bytea[]"),
         ):
             cursor.execute(f"PREPARE read ({keys}, bigint, bigint) AS {sql}")
             cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")

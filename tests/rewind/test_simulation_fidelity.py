@@ -15,10 +15,11 @@ from chain.blocks import SlotRecord
 from historical.services.recorded import recorded
 from rewind.models import AccountChange
 from rewind.services import comparing, filters
-from rewind.services.replay import replay
+from rewind.services.replay import forget_verdicts, replay
 from simulator.addresses import SLOT_HASHES
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
+from tests.rewind.round_trips import counted
 from tests.rewind.simulating import call, own_place, simulated, stored, upgradeable
 from tests.simulator.elf import RETURNS_DATA
 
@@ -258,3 +259,34 @@ def test_without_a_sysvar_that_a_program_reads_nothing_is_said_to_diverge(
     assert value["err"] is not None
     assert (value["fidelity"], value["fidelityReason"]) == ("unverified", "filtered_account")
     assert simulated(rpc, payment, anchor=own_place(payment))["fidelity"] == "verified"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_a_simulation_that_comes_again_reads_in_two_round_trips_or_three(
+    rpc: Rpc, chain: LittleChain, tmp_path: Path
+) -> None:
+    stored(chain.records)
+    payment, returning = chain.sent[1:3]
+
+    def ask(sent: VersionedTransaction, **config: Any) -> tuple[dict[str, Any], int]:
+        for _ in range(2):  # once to learn where the program's code is
+            value = simulated(rpc, sent, **config)
+        with counted(tmp_path) as trips:
+            assert simulated(rpc, sent, **config) == value
+        return value, trips[0]
+
+    for sent in (payment, returning):
+        value, trips = ask(sent, anchor=own_place(sent))
+        # The record, and then all that it reads and wrote.
+        assert (value["fidelity"], trips) == ("verified", 2)
+        value, trips = ask(sent, slot=2)
+        assert (value["ownPlace"]["fidelity"], trips) == ("verified", 2)
+        forget_verdicts()
+        with counted(tmp_path) as again:
+            assert simulated(rpc, sent, slot=2) == value
+        assert again == [3]  # its own place is another
+    unsent = chain.signed([call(PROGRAM)], chain.payers[1])
+    value, trips = ask(unsent, slot=1)
+    # In slots as low as these it is asked whether the chain is mainnet.
+    assert (value["fidelityReason"], trips) == ("not_in_ledger", 3)

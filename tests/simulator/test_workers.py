@@ -1,10 +1,12 @@
 """Engine processes: the same answers from another process, whatever happens to it."""
 
 import os
+import pickle
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from solders.account import Account
@@ -16,8 +18,9 @@ from chain.units import Slot
 from simulator import addresses, client
 from simulator.errors import AccountsMissing, BadSysvar, EngineFault, EngineTimeout
 from simulator.features import feature_set_at
-from simulator.jobs import Job, make_job
+from simulator.jobs import Job, Kept, New, make_job
 from simulator.moment import Moment
+from simulator.sent import Sent
 from simulator.workers import Workers
 from tests.patience import PATIENCE_SECONDS as PATIENCE
 from tests.simulator import elf
@@ -243,3 +246,56 @@ def test_a_closed_pool_ends_its_processes_and_takes_no_jobs(workers: Workers) ->
         os.kill(pid, 0)
     with pytest.raises(EngineFault, match="closed"):
         workers.run(job, timeout_seconds=PATIENCE)
+
+
+def test_what_a_process_keeps_is_what_comes_with_each_job(workers: Workers) -> None:
+    """Programs travel once; an account that is another, however alike, is another one there too."""
+    world = World()
+    transaction = v0([call(PROGRAM)])
+
+    def err() -> object:
+        (outcome,) = workers.run(job_of(world, transaction), timeout_seconds=PATIENCE)
+        return outcome.err
+
+    world.deploy(PROGRAM, elf.SUCCEEDS)
+    code = Pubkey.from_bytes(world.accounts[PROGRAM].data[4:36])
+    succeeding = world.accounts[code]
+    world.deploy(PROGRAM, elf.fails_with(7))
+    failing = world.accounts[code]
+    failed = {"InstructionError": [0, {"Custom": 7}]}
+    for _ in range(3):
+        for account, expected in ((succeeding, None), (failing, failed)):
+            world.accounts[code] = account
+            assert err() == expected
+            # Made anew, so that nothing but its bytes is the same.
+            world.accounts[code] = Account.from_bytes(bytes(account))
+            assert err() == expected
+    world.accounts[code] = succeeding
+    (pid,) = workers.pids()
+    os.kill(pid, signal.SIGKILL)
+    with suppress(EngineFault):
+        err()
+    assert err() is None  # another process, which was sent nothing yet
+    assert workers.pids() != [pid]
+
+
+def test_what_is_too_much_to_keep_is_sent_again() -> None:
+    world = World()
+    world.deploy(PROGRAM, elf.SUCCEEDS)
+    code = Pubkey.from_bytes(world.accounts[PROGRAM].data[4:36])
+    size = len(world.accounts[code].data)
+    sent, kept = Sent(most_bytes=3 * size), Kept()
+    accounts = [replaced(world.accounts[code], lamports=number) for number in range(9)]
+    seen = []
+    for number in (0, 1, 2, 0, 3, 4, 0, 1, 8, 0, 8):
+        job = make_job([], {code: accounts[number]}, world.moment, True)
+        parcel = sent.parcel(job)
+        seen.append(isinstance(parcel.accounts[bytes(code)], New))
+        found, features = kept.take(pickle.loads(pickle.dumps(parcel)))
+        assert found == {code: accounts[number]}
+        assert features is None
+    assert seen == [True, True, True, False, True, True, False, True, True, False, False]
+
+
+def replaced(account: Account, *, lamports: int) -> Account:
+    return Account(lamports, account.data, account.owner, account.executable, account.rent_epoch)

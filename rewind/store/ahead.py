@@ -1,0 +1,123 @@
+"""What runs of transactions read of one slot, in one round trip before they begin."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from django.db import connection
+from psycopg.errors import UndefinedTable
+
+from columns.raw_queries import fetch_together
+from rewind.positions import Position
+from rewind.store import builds, layouts, placing, row_memory
+from rewind.store.builds import Build
+from rewind.store.partitions import Partition
+from rewind.store.placing import Ground
+from rewind.store.row_memory import NO_VERSION, Kept, Version
+from rewind.store.states import (
+    OWNER,
+    STATE_OF_UNKNOWN,
+    TEXTS,
+    State,
+    newest_of,
+    newest_states,
+    state_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """States by account and position, of those that were found; and the builds of the slot on the
+    shelf that concern the accounts of which it was `asked`.
+    """
+
+    slot: int
+    states: Mapping[tuple[bytes, Position], State]
+    asked: frozenset[bytes]
+    builds: Sequence[Build] = field(repr=False)
+
+
+def read(wanted: Mapping[Position, Collection[bytes]], slot: int) -> tuple[Ground, Ahead | None]:
+    """The ground of the slot, and the accounts at these positions in it, as far as they are found
+    in the slot's segment; nothing of them while the partitions are not known.
+    """
+    layout = layouts.known()
+    segment = None if layout is None else layouts.highest(slot, layout)
+    places = [(key, position) for position, keys in wanted.items() for key in keys]
+    if layout is None or segment is None or not places:
+        return placing.ground(slot), None
+    asked = list(dict.fromkeys(key for key, _ in places))
+    kept = {key: row_memory.known(key) for key in asked}
+    known = [NO_VERSION if (row := kept[key]) is None else row.version for key, _ in places]
+    try:
+        (told,), rows, shelf = fetch_together(
+            [
+                (placing.GROUND, slot),
+                (
+                    _text(segment.partitions),
+                    [key for key, _ in places],
+                    [position.slot for _, position in places],
+                    [position.order for _, position in places],
+                    [version.slot for version in known],
+                    [version.position for version in known],
+                    [version.xid for version in known],
+                ),
+                (builds.BUILDS, asked, slot),
+            ]
+        )
+    except UndefinedTable:
+        layouts.forget()
+        if connection.in_atomic_block:  # which is lost with the error
+            raise
+        return placing.ground(slot), None
+    ground = Ground(*told)
+    if ground.layout != layout.number:
+        return ground, None
+    states = {
+        (row[3], Position(*row[:2])): _remembered(state_of(row[3:]), row[2], kept[row[3]])
+        for row in rows
+    }
+    return ground, Ahead(slot, states, frozenset(asked), [Build(*row) for row in shelf])
+
+
+def newest(
+    pubkeys: Collection[bytes], position: Position, layout: int, ahead: Ahead | None
+) -> dict[bytes, State]:
+    """What newest_states gives, of which only the accounts are read that were not read ahead."""
+    if ahead is None:
+        return newest_states(list(pubkeys), position, layout)
+    known = ahead.states
+    found = {key: known[key, position] for key in pubkeys if (key, position) in known}
+    lacking = [key for key in pubkeys if key not in found]
+    return {**found, **newest_states(lacking, position, layout)} if lacking else found
+
+
+def builds_at(keys: Collection[bytes], slot: int, ahead: Ahead | None) -> list[Build]:
+    """What builds.builds_at gives."""
+    if ahead is None or slot != ahead.slot or not ahead.asked.issuperset(keys):
+        return builds.builds_at(list(keys), slot)
+    return [each for each in ahead.builds if each.program in keys or each.code_key in keys]
+
+
+def _remembered(state: State, xid: int, kept: Kept | None) -> State:
+    """With the data that it came without, for they are known; or they are known from now on."""
+    version = Version(state.slot, state.position, xid)
+    if kept is not None and kept.version == version:
+        row_memory.used(state.pubkey)
+        return state._replace(packed=kept.packed, kept=kept)
+    if state.packed is None:
+        return state
+    return state._replace(kept=row_memory.keep(state.pubkey, version, state.packed))
+
+
+@lru_cache(maxsize=TEXTS)
+def _text(partitions: tuple[Partition, ...]) -> str:
+    """The position of each, and its newest row there; large data are left out."""
+    xid = ", xmin::text::bigint AS xid"
+    newest = newest_of(partitions, "k.pubkey", "k.slot", "k.position", also=xid)
+    known = "known_slot, known_position, known_xid"
+    return (
+        f"SELECT k.slot, k.position, c.xid, {STATE_OF_UNKNOWN}"
+        f" FROM unnest($1, $2, $3, $4, $5, $6) AS k (pubkey, slot, position, {known}),"
+        f" LATERAL ({newest}) AS c {OWNER}"
+    )

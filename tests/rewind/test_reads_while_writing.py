@@ -1,0 +1,112 @@
+"""Reads beside a writer: what is remembered never answers for what was committed since."""
+
+import threading
+from random import Random
+from typing import Any
+
+import pytest
+from django.db import connection
+from solders.pubkey import Pubkey
+
+from rewind.positions import END_OF_SLOT, Position
+from rewind.services import filters, segments
+from rewind.services.recording import record_slots
+from rewind.store import ahead, first_look, layouts, row_memory
+from rewind.store import segments as segment_store
+from rewind.store.partitions import partition_of
+from tests.rewind.conftest import NOW
+from tests.rewind.histories import text
+from tests.rewind.samples import block, key, signature, write
+
+STEP = 18_000  # two slots in a partition
+SLOTS = 30  # and some of them in the next segment
+FILTERED = 3
+
+
+def test_a_read_sees_all_that_was_committed_before_it_began(
+    rpc: Any, committed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Account 1 is written in each slot, 2 in each tenth, and a filter of 3 comes and goes."""
+    monkeypatch.setattr(segment_store, "SLICES", 4)
+    first_look.forget()
+    done: list[tuple[int, bool]] = []  # committed: the newest slot, and whether 3 is filtered
+    faults: list[BaseException] = []
+
+    def commit(number: int) -> None:
+        slot = 5 + number * STEP
+        writes = [write(1, signature(slot, 0), lamports=slot)]
+        if number % 10 == 0:
+            writes.append(write(2, signature(slot, 0), lamports=slot))
+        record_slots(
+            [block(slot, parent=max(slot - STEP, 0), writes=writes)], source="race", now=NOW
+        )
+        filters.filter_account(Pubkey(key(FILTERED)), filtered=bool(number % 2))
+        segments.index_next()
+        done.append((slot, bool(number % 2)))
+
+    def write_all() -> None:
+        try:
+            for number in range(1, SLOTS):
+                commit(number)
+        except BaseException as fault:
+            faults.append(fault)
+        finally:
+            connection.close()
+
+    def told(account: int, slot: int) -> Any:
+        return rpc("/rewind", "getAccountInfo", text(key(account)), {"slot": slot})["result"]
+
+    commit(0)
+    writer = threading.Thread(target=write_all)
+    writer.start()
+    reads = 0
+    while writer.is_alive() or not reads:
+        number = len(done) - 1
+        slot = done[number][0]
+        assert told(1, slot)["value"]["lamports"] == slot
+        tenth = 5 + number // 10 * 10 * STEP
+        assert told(2, slot)["value"]["lamports"] == tenth
+        several = rpc("/rewind", "getMultipleAccounts", [text(key(n)) for n in (1, 2)], {"slot": 5})
+        assert [each["lamports"] for each in several["result"]["value"]] == [5, 5]
+        reason = told(FILTERED, slot)["context"]["reason"]
+        assert reason in ("filtered", "before_first_record")
+        reads += 1
+    writer.join()
+    assert not faults
+    slot, is_filtered = done[-1]
+    for _ in range(2):
+        for wanted in (is_filtered, not is_filtered, is_filtered):
+            filters.filter_account(Pubkey(key(FILTERED)), filtered=wanted)
+            reason = told(FILTERED, slot)["context"]["reason"]
+            assert reason == ("filtered" if wanted else "before_first_record")
+    for number, (slot, _) in enumerate(done):
+        assert told(1, slot)["value"]["lamports"] == slot
+        assert told(2, slot)["value"]["lamports"] == 5 + number // 10 * 10 * STEP
+
+
+def test_a_row_that_was_stored_anew_is_another_row(committed: None) -> None:
+    """As after a restored backup: the same account, slot and position, and other data."""
+    row_memory.forget()
+    position, data = Position(10, END_OF_SLOT), [Random(n).randbytes(600) for n in range(3)]
+    record_slots([block(9)], source="race", now=NOW)
+    record_slots(
+        [block(10, writes=[write(1, signature(10, 0), data=data[0])])], source="race", now=NOW
+    )
+    layouts.layout(layouts.layout(-1).number)
+
+    def read() -> Any:
+        _, found = ahead.read({position: [key(1)]}, 10)
+        assert found is not None
+        return found.states[key(1), position]
+
+    first, again = read(), read()
+    assert first.kept is again.kept is not None
+    assert first.data == again.data == data[0]
+    for number in (1, 2):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {partition_of(10).table} SET data = %s WHERE pubkey = %s",
+                [data[number], key(1)],
+            )
+        assert read().data == data[number]
+        assert read().data == data[number]

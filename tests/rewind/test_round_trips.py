@@ -1,0 +1,139 @@
+"""A read of the archive waits for PostgreSQL once, and answers as one that knows nothing before."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from historical.services.recording import record_blocks
+from rewind.services import segments
+from rewind.store import first_look, layouts
+from rewind.store import segments as segment_store
+from rewind.store.layouts import SEGMENT_SLOTS
+from rewind.store.partitions import PARTITION_SLOTS
+from tests.rewind.conftest import NOW
+from tests.rewind.histories import signed, text
+from tests.rewind.round_trips import counted
+from tests.rewind.samples import block, key, signature, write
+
+TOP = SEGMENT_SLOTS + 2 * PARTITION_SLOTS + 7
+
+
+def fill(record: Callable[..., Any], *, with_gaps: bool = False) -> None:
+    """An indexed segment and the next one: account 1 is written in each slot, 2 in the first alone,
+    3 was closed, 5 is written once in each segment.
+    """
+    first_look.forget()
+    slots = [5, PARTITION_SLOTS + 5, SEGMENT_SLOTS - 5, SEGMENT_SLOTS + 5, TOP]
+    for number, (below, slot) in enumerate(zip([4, *slots], slots, strict=False)):
+        writes = [write(1, signature(slot, 0), lamports=10 + number)]
+        if number == 0:
+            writes += [write(n, signature(slot, 0), lamports=n) for n in (2, 5)]
+        if number == 1:
+            writes.append(write(3, signature(slot, 0), lamports=3))
+        if number == 2:
+            writes.append(write(3, signature(slot, 0), lamports=0))
+        if number == 3:
+            writes.append(write(5, signature(slot, 0), lamports=50))
+        made = block(slot, parent=slot - 1 if with_gaps else below, writes=writes)
+        record(made)
+        if not with_gaps:
+            record_blocks([made], now=NOW)
+    while segments.index_next() is None:
+        pass
+    layouts.forget()
+
+
+@pytest.fixture(autouse=True)
+def few_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_store, "SLICES", 4)
+
+
+@pytest.fixture
+def archive(record: Callable[..., Any], empty_ledger: None) -> None:
+    fill(record)
+
+
+@pytest.mark.parametrize("account", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize(
+    "slot", [5, PARTITION_SLOTS + 9, SEGMENT_SLOTS - 1, SEGMENT_SLOTS + 9, TOP]
+)
+def test_a_read_that_comes_again_is_one_round_trip(
+    rpc: Any, archive: None, tmp_path: Path, account: int, slot: int
+) -> None:
+    def ask() -> Any:
+        return rpc("/rewind", "getAccountInfo", text(key(account)), {"slot": slot})
+
+    ask()  # what comes first learns of the partitions and where the account is
+    first = ask()
+    with counted(tmp_path) as trips:
+        again = ask()
+    first_look.forget()
+    assert again == first == ask()
+    assert trips == [1], (account, slot)
+
+
+def test_around_a_transaction_too(rpc: Any, archive: None, tmp_path: Path) -> None:
+    for config in (
+        {"slot": TOP, "transactionIndex": 2},
+        {"anchor": {"signature": signed(TOP, 0), "position": "after"}},
+        {"anchor": {"signature": signed(TOP, 0)}},
+        {"anchor": {"slot": TOP, "transactionIndex": 3}},
+    ):
+        for _ in range(3):  # twice near the same place, and the third is looked for there
+            rpc("/rewind", "getAccountInfo", text(key(1)), config)
+        with counted(tmp_path) as trips:
+            answer = rpc("/rewind", "getAccountInfo", text(key(1)), config)
+        lamports = 13 if config == {"anchor": {"signature": signed(TOP, 0)}} else 14
+        assert answer["result"]["value"]["lamports"] == lamports
+        assert trips == [1], config
+    # Elsewhere, or nowhere, it is looked for once more.
+    far = {"anchor": {"signature": signed(PARTITION_SLOTS + 5, 0), "position": "after"}}
+    assert rpc("/rewind", "getAccountInfo", text(key(3)), far)["result"]["value"]["lamports"] == 3
+    unseen = {"anchor": {"signature": signed(77, 0)}}
+    error = rpc("/rewind", "getAccountInfo", text(key(3)), unseen)["error"]
+    assert error["data"]["reason"] == "unknown_signature"
+    beyond = {"slot": TOP, "transactionIndex": 4}
+    error = rpc("/rewind", "getAccountInfo", text(key(1)), beyond)["error"]
+    assert error["data"]["reason"] == "transaction_index_out_of_range"
+
+
+def test_several_accounts_of_a_segment_are_one_round_trip(
+    rpc: Any, record: Callable[..., Any], tmp_path: Path
+) -> None:
+    for slot in range(10, 15):
+        writes = [write(n, signature(slot, 0), lamports=slot) for n in range(slot)]
+        record(block(slot, writes=writes))
+    keys = [text(key(n)) for n in range(20)]
+    for slot in (12, 14):
+        rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})
+        with counted(tmp_path) as trips:
+            answer = rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})["result"]
+        found = [None if each is None else each["lamports"] for each in answer["value"]]
+        assert found == [slot] * slot + [None] * (20 - slot)
+        assert trips == [1]
+
+
+def test_what_is_remembered_of_an_account_never_hides_a_write(
+    rpc: Any, record: Callable[..., Any]
+) -> None:
+    """Hints are of where its row was: late rows, above it and below, are found at once."""
+
+    def lamports(account: int, slot: int) -> int | None:
+        config = {"slot": slot, "tolerateGaps": True}
+        found = rpc("/rewind", "getAccountInfo", text(key(account)), config)["result"]
+        return None if found["value"] is None else int(found["value"]["lamports"])
+
+    fill(record, with_gaps=True)
+    for _ in range(2):
+        assert [lamports(2, slot) for slot in (TOP, SEGMENT_SLOTS - 1)] == [2, 2]
+        assert lamports(9, TOP) is None
+    late = [PARTITION_SLOTS + 3, 2 * PARTITION_SLOTS + 3, SEGMENT_SLOTS + 2, TOP - 1]
+    for slot in late:
+        mint = write(9, signature(slot, 1), lamports=slot)
+        record(block(slot, writes=[write(2, signature(slot, 0), lamports=slot), mint]))
+        for account in (2, 9):
+            assert lamports(account, TOP) == slot
+            assert lamports(account, slot) == slot
+        assert lamports(2, slot - 1) == max([2, *(each for each in late if each < slot)])
