@@ -8,6 +8,7 @@ from solders.signature import Signature
 
 from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot, UnixTimestamp
+from eventloop.calls import require_thread
 from gateway.endpoint import Call
 from historical.errors import (
     BadPaginationToken,
@@ -136,6 +137,9 @@ def _whole(config: C | TransactionEncoding, kind: type[C]) -> C:
     return kind(encoding=config) if isinstance(config, TransactionEncoding) else config
 
 
+# Entries of a list that an event loop may write: more would hold it up.
+_QUICK_LIMIT = 250
+
 _READS = (MinContextSlotNotReached, CommitmentUnsupported)
 _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
 
@@ -252,6 +256,7 @@ def get_blocks_with_limit(
 
 @methods.add(
     "getSignaturesForAddress",
+    quick=True,
     result=list[AddressSignature],
     errors=(*_READS, LimitInvalid, FilterTransactionNotFound),
 )
@@ -265,10 +270,13 @@ def get_signatures_for_address(
     config: which part of the list
     returns: one entry a transaction, newest first
     """
+    limit = addresses.MAX_LIMIT if config.limit is None else config.limit
+    if limit > _QUICK_LIMIT:
+        require_thread()
     _finalized(config)
     return addresses.signatures_for_address(
         address,
-        limit=addresses.MAX_LIMIT if config.limit is None else config.limit,
+        limit=limit,
         before=config.before,
         until=config.until,
     )

@@ -19,6 +19,9 @@ T = TypeVar("T")
 # Runs a job in a thread that may block.
 Submit = Callable[[Callable[[], None]], None]
 
+# Bytes that take a millisecond or more to be written as an answer.
+_LARGE = 262_144
+
 
 class WouldWait(BaseException):
     """The call cannot go on where it runs: it is begun again in a thread."""
@@ -82,3 +85,13 @@ def require_thread() -> None:
     """To be called before anything that blocks. Raises WouldWait in a call on an event loop."""
     if type(getcurrent()) is LoopCall:
         raise WouldWait
+
+
+def aside(size: int, function: Callable[[], T]) -> T:
+    """What the function gives; in a thread where it handles so many bytes that it would hold up an
+    event loop.
+    """
+    call = current_call()
+    if call is None or size < _LARGE:
+        return function()
+    return call.in_thread(function)

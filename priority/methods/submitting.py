@@ -98,6 +98,7 @@ ACCEPTING = (
 
 @landing_methods.add(
     "sendTransaction",
+    quick=True,
     result=Signature,
     errors=(SkipPreflightRequired, UnknownUpstream, NoUpstreamChosen, *READING, *ACCEPTING),
 )
@@ -120,7 +121,10 @@ def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
 
 
 @block_engine_transactions.add(
-    "sendTransaction", result=Signature, errors=(BundleOnlyNotServed, *READING, *ACCEPTING)
+    "sendTransaction",
+    quick=True,
+    result=Signature,
+    errors=(BundleOnlyNotServed, *READING, *ACCEPTING),
 )
 def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None = None) -> str:
     """The same where clients of a block engine send transactions: they never ask for a preflight.

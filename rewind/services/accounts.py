@@ -10,6 +10,7 @@ from solders.signature import Signature
 from chain.account_json import AccountEncoding, Loader
 from chain.parsed_accounts.token import is_account
 from chain.units import Slot
+from eventloop.calls import aside
 from jsonrpc.wire import Encoded, encode
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
 from rewind.positions import END_OF_SLOT, Asked, Position
@@ -173,7 +174,10 @@ def shown(pubkey: Pubkey, held: Held, shape: Shape) -> AccountSnapshot | None:
     state = held.state(pubkey)
     if state is None:
         return None
-    return snapshot(pubkey, account_of(state), state.slot, shape, _loader(held, shape))
+    return aside(
+        len(state.data),
+        lambda: snapshot(pubkey, account_of(state), state.slot, shape, _loader(held, shape)),
+    )
 
 
 class _ReaderOfOne(placing.Reader):
