@@ -217,6 +217,11 @@ def is_handed_on(request: Request) -> bool:
     return request.body.lstrip()[:1] == b"{" and b"\\u" not in request.body
 
 
+def warm_up() -> None:
+    """Makes what the first request would."""
+    _patterns(), _quick_methods(), _threads_methods()
+
+
 def large_bodies(lanes: Lanes) -> LargeBodies:
     """The bodies above MAX_BODY of keys that may send them: two at a time of one key, four of all
     keys, and a call that takes one needs some eight times its bytes while it runs.
