@@ -7,9 +7,8 @@ from typing import Any
 
 import uvloop
 from django.db import connections
-from greenlet import getcurrent
 
-from eventloop.calls import LoopCall
+from eventloop.calls import LoopCalls
 from webserver.threads import Threads
 
 
@@ -26,7 +25,7 @@ class Loop:
     async def _main(self, begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]]) -> None:
         self._loop = asyncio.get_running_loop()
         self._end = asyncio.Event()
-        self._hub = getcurrent()
+        self._calls = LoopCalls(self._loop)
         end = begin(self._loop)
         self._ready.set()
         await self._end.wait()
@@ -47,7 +46,7 @@ class Loop:
                         results[number] = error
                     left.release()
 
-                LoopCall(body, self._hub).begin(self._loop, self.threads.submit)
+                self._calls.begin(body, self.threads.submit)
 
         self._loop.call_soon_threadsafe(begin)
         for _ in functions:

@@ -9,12 +9,12 @@ import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import uvloop
-from greenlet import getcurrent, greenlet
 
-from eventloop.calls import LoopCall, WouldWait, current_call
+from eventloop.calls import LoopCalls, WouldWait, current_call
 from webserver.admission import Admission
 from webserver.connections import Connection
 from webserver.lanes import Lane
@@ -91,7 +91,7 @@ class Worker:
         self._at_once = at_once
         self._runs_on_loop = runs_on_loop
         self._at_begin = at_begin
-        self._hub: greenlet | None = None  # the loop's own, of which calls are begun and resumed
+        self._calls: LoopCalls | None = None
         self._on_loop = 0  # calls that are on the loop, and wait there
         self._on_progress = on_progress
         self._load = load
@@ -113,7 +113,11 @@ class Worker:
                 return
             helping = self._runs_on_loop(request) if self._on_loop < _MOST_ON_LOOP else None
             if helping is not None:
-                self._begin_on_loop(connection, request, helping)
+                self.lanes.add(helping)
+                assert self._calls is not None
+                self._calls.begin(
+                    partial(self._answer_on_loop, connection, request), helping.threads.submit
+                )
                 return
             lane, holder = self.lane_of(request, connection.peer[0])
         except Exception:
@@ -122,17 +126,7 @@ class Worker:
             return
         self._submit(connection, request, lane, holder)
 
-    def _begin_on_loop(self, connection: Connection, request: Request, lane: Lane) -> None:
-        loop = self._loop
-        assert loop is not None
-        self.lanes.add(lane)
-        call = LoopCall(lambda: self._answer_on_loop(connection, request, lane), self._hub)
-        if getcurrent() is self._hub:
-            call.begin(loop, lane.threads.submit)
-        else:
-            loop.call_soon(call.begin, loop, lane.threads.submit)
-
-    def _answer_on_loop(self, connection: Connection, request: Request, lane: Lane) -> None:
+    def _answer_on_loop(self, connection: Connection, request: Request) -> None:
         """In a LoopCall: runs the application, and answers; or leaves that to a thread."""
         self._on_loop += 1
         try:
@@ -140,7 +134,7 @@ class Worker:
         except WouldWait:
             call = current_call()
             request.done = None if call is None else call.done
-            self._submit(connection, request, lane, b"")
+            self._submit(connection, request, *self.lane_of(request, connection.peer[0]))
             return
         finally:
             self._on_loop -= 1
@@ -245,7 +239,7 @@ class Worker:
     async def serve(self, sockets: Sequence[socket.socket]) -> None:
         """Until SIGTERM, SIGINT or `stop`."""
         loop = self._loop = asyncio.get_running_loop()
-        self._hub = getcurrent()
+        self._calls = LoopCalls(loop)
         at_end = None if self._at_begin is None else self._at_begin(loop)
         self._stopped = asyncio.Event()
         self.server = sockets[0].getsockname()[:2]

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from eventloop.calls import LoopCall
+from eventloop.calls import LoopCalls
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker, serving
 from tests.webserver.client import Client, post
@@ -26,7 +26,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     from webserver.worker import Worker
 
     found: list[str] = []
-    on_loop, submit = LoopCall.begin, Worker._submit
+    on_loop, submit = LoopCalls.begin, Worker._submit
 
     def begin(self: Any, *args: Any) -> None:
         found.append("loop")
@@ -36,7 +36,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append("thread")
         submit(self, *args)
 
-    monkeypatch.setattr(LoopCall, "begin", begin)
+    monkeypatch.setattr(LoopCalls, "begin", begin)
     monkeypatch.setattr(Worker, "_submit", in_thread)
     return found
 
