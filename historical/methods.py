@@ -196,6 +196,7 @@ def get_signature_statuses(
     result=Block,
     errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
     dear=True,
+    quick=True,
 )
 def get_block(
     call: Call, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
@@ -207,11 +208,14 @@ def get_block(
     config: how it is written; old clients give the encoding alone
     """
     config = _whole(config, BlockConfig)
+    details = config.transaction_details or TransactionDetails.FULL
+    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
+        require_thread()
     _finalized(config)
     return blocks.block(
         slot,
         encoding=config.encoding or TransactionEncoding.JSON,
-        details=config.transaction_details or TransactionDetails.FULL,
+        details=details,
         rewards=config.rewards is not False,
         max_version=config.max_supported_transaction_version,
         wanted=config.form or BlockForm.CURRENT,

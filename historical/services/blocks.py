@@ -9,6 +9,7 @@ from chain.blocks import CURRENT_FORM, Form
 from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
+from eventloop.calls import require_thread
 from historical import bodies, rendering
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services.bounds import why_no_block
@@ -67,7 +68,7 @@ def _block(
         )
         return Encoded(header + b',"transactions":[', text, b"]}")
     if details is TransactionDetails.SIGNATURES:
-        text = recent_texts.get(key, lambda: _encode([b58encode(raw) for raw in _signatures(row)]))
+        text = recent_texts.get(key, lambda: _signature_list(row))
         return Encoded(header + b',"signatures":', text, b"}")
     return Encoded(header + b"}")
 
@@ -136,6 +137,11 @@ def _transactions(
             texts = b",".join(rendering.render(text, encoding, form) for text in single)
     texts = rendering.without_version_where_no_meta(texts)
     return texts if versions else rendering.without_version(texts)
+
+
+def _signature_list(row: BlockRow) -> bytes:
+    require_thread()  # some milliseconds for thousands of them
+    return _encode([b58encode(raw) for raw in _signatures(row)])
 
 
 def _signatures(row: BlockRow) -> list[bytes]:

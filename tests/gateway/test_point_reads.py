@@ -92,6 +92,20 @@ def test_reads_are_answered_on_the_loop_as_in_a_thread(call, rpc, begun):
     assert begun == ["loop"] * len(calls)
 
 
+def test_a_blocks_signatures_are_answered_on_the_loop_once_they_are_known(call, rpc, begun):
+    only = ("getBlock", sample.SLOT, {"transactionDetails": "signatures"})
+    whole = ("getBlock", sample.SLOT, {"maxSupportedTransactionVersion": 0})
+    call("getSlot")
+    from historical.services.recent_texts import recent_texts
+
+    recent_texts._texts.clear()
+    begun.clear()
+    for each, where in ((only, ["loop", "thread"]), (only, ["loop"]), (whole, ["loop", "thread"])):
+        assert call(*each)[1]["result"] == rpc("/historical", *each)["result"]
+        assert begun == where
+        begun.clear()
+
+
 def test_a_key_that_is_not_known_yet_is_read_in_a_thread(call, begun):
     assert call("getSlot")[1]["result"] == sample.SLOT
     assert begun == ["loop", "thread"]
