@@ -80,6 +80,14 @@ class Connection(Reader):
         if self._current is None and not self._lingers:
             self._begin_next()
 
+    def _look_whether_sent(self, sent: Callable[[], None]) -> None:
+        if self.is_lost or not self.transport.get_write_buffer_size():
+            sent()
+        elif self.is_paused:
+            self._unsent.append(sent)
+        else:
+            self._worker.unsent.on_drained(self, sent)
+
     def _tell_sent(self) -> None:
         unsent, self._unsent = self._unsent, []
         for sent in unsent:
@@ -178,8 +186,8 @@ class Connection(Reader):
             # for the many that it has taken meanwhile.
             if self.is_paused:
                 self._unsent.append(response.sent)
-            else:
-                worker.unsent.on_drained(self, response.sent)
+            else:  # the loop writes at the end of its turn
+                asyncio.get_running_loop().call_soon(self._look_whether_sent, response.sent)
         self._end_response(keeps)
 
     async def _respond_later(self, request: Request, response: Response) -> None:

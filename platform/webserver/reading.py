@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import httptools
 
 from webserver.heads import body_head, judge
+from webserver.repeats import Repeat, repeat_of
 from webserver.requests import Request
 from webserver.responses import Refused
 
@@ -34,6 +35,7 @@ class Reader(asyncio.Protocol):
 
     __slots__ = (
         "_ahead",
+        "_completed",
         "_current",
         "_discarded",
         "_error",
@@ -46,6 +48,7 @@ class Reader(asyncio.Protocol):
         "_parser",
         "_pieces",
         "_reading",
+        "_repeat",
         "_resumed",
         "_resumes",
         "_size",
@@ -82,6 +85,8 @@ class Reader(asyncio.Protocol):
         self._is_last = False
         self._ignores = False  # what still comes is no request's
         self._discarded = 0
+        self._completed: Request | None = None  # by the data that are being read
+        self._repeat: Repeat | None = None
         # The request that is being answered, and what came behind it.
         self._current: Request | None = None
         self._ahead: deque[Request | Refused] = deque()
@@ -105,6 +110,22 @@ class Reader(asyncio.Protocol):
         raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
+        is_new = self._reading is None
+        if is_new and self._repeat is not None and self._takes_requests():
+            request = self._repeat.read(data)
+            if request is not None:
+                self._is_busy()
+                self._put(request)
+                return
+        self._feed(data)
+        request, self._completed = self._completed, None
+        if is_new and request is not None:
+            self._repeat = repeat_of(data, request)
+
+    def _takes_requests(self) -> bool:
+        return not (self._error is not None or self._is_last or self._ignores or self.is_lost)
+
+    def _feed(self, data: bytes) -> None:
         rest: bytes | memoryview = data
         while not self.is_lost:
             if self._error is not None or self._is_last or self._ignores:
@@ -227,6 +248,7 @@ class Reader(asyncio.Protocol):
         request.body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self._pieces = []
         self._is_last = not request.keeps
+        self._completed = request
         self._is_busy()
         self._put(request)
 

@@ -37,6 +37,12 @@ WORKER = "webserver.worker"
 DONE = "webserver.done"
 
 
+class Shared:
+    """What requests of one connection with the same head have in common."""
+
+    environ: dict[str, Any] | None = None
+
+
 @dataclass(slots=True)
 class Request:
     """One request. `path` and `query` are the two parts of the target, as they came. `length` is
@@ -54,6 +60,7 @@ class Request:
     length: int = -1
     held: object = None
     done: object = None
+    shared: Shared | None = None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of that lower-case name."""
@@ -72,6 +79,20 @@ class Request:
         """The WSGI environment. Headers whose name has an underscore are left out: WSGI's names
         would take them for others, such as X_Forwarded_For for X-Forwarded-For.
         """
+        shared = self.shared
+        if shared is None:
+            environ = self._environ(address, server)
+        else:
+            if shared.environ is None:
+                shared.environ = self._environ(address, server)
+            environ = shared.environ.copy()
+        environ["wsgi.input"] = io.BytesIO(self.body)
+        if self.done is not None:
+            environ[DONE] = self.done
+        return environ
+
+    def _environ(self, address: tuple[str, int], server: tuple[str, int]) -> dict[str, Any]:
+        """All of it that the head tells."""
         environ = {
             **_COMMON,
             "REQUEST_METHOD": self.method,
@@ -82,10 +103,7 @@ class Request:
             "SERVER_PORT": str(server[1]),
             "REMOTE_ADDR": address[0],
             "REMOTE_PORT": str(address[1]),
-            "wsgi.input": io.BytesIO(self.body),
         }
-        if self.done is not None:
-            environ[DONE] = self.done
         for raw, value in self.headers:
             name = _names.get(raw, "")
             if name == "":

@@ -213,3 +213,50 @@ def _as_answered(received: bytes, *, is_head: bool) -> list[tuple[str, str, byte
         found.append((seen["REQUEST_METHOD"], seen["PATH_INFO"] + query, body))
         received = received[size:]
     return found
+
+
+_AGAIN = st.lists(
+    st.tuples(
+        st.sampled_from(["/a", "/a?b=c", "/%C3%9F"]),
+        st.sampled_from([(), ("X-One: 1",), ("X-One: 2", "X-One: 3"), ("Expect: 100-continue",)]),
+        st.one_of(st.none(), st.binary(min_size=2, max_size=4)),
+        st.sampled_from(["whole", "cut", "joined", "chunked", "close"]),
+    ),
+    min_size=2,
+    max_size=30,
+)
+
+
+@_QUIETLY
+@given(_AGAIN)
+def test_a_repeated_head_is_read_as_the_first_one(
+    server: Served, requests: list[tuple[str, tuple[str, ...], bytes | None, str]]
+) -> None:
+    """Each answered before the next is sent, so that most come as they were sent."""
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(server.client())
+        for path, headers, body, how in requests:
+            if how == "close":
+                headers = (*headers, "Connection: close")
+            if body is None:
+                data = get(path, *headers)
+            elif how == "chunked":
+                data = chunked(path, body, b"more")
+                headers, body = (), body + b"more"
+            else:
+                data = post(path, body, *headers)
+            more = get("/last") if how == "joined" else b""
+            for piece in _pieces(data + more, [len(data) - 1] if how == "cut" else []):
+                client.send(piece)
+            reply = client.reply()
+            while reply.status == 100:
+                reply = client.reply()
+            expected = server.client().send(data.replace(b"Expect", b"X-Expect", 1)).reply().json
+            found = reply.json
+            assert found["body"].encode("latin-1") == (body or b"")
+            for name in found.keys() - {"REMOTE_PORT", "HTTP_EXPECT", "CONTENT_LENGTH"}:
+                assert found[name] == expected[name], name
+            if more:
+                assert client.reply().json["PATH_INFO"] == "/last"
+            if how == "close":
+                client = stack.enter_context(server.client())
