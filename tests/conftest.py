@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from embedded.addresses import embedded_addresses
 from embedded.servers import start_servers, stop_servers
 from tests import shared, spreading
 
@@ -75,8 +76,6 @@ FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     from django.conf import settings
-
-    from embedded.addresses import embedded_addresses
 
     if not WORKER and not config.option.collectonly:
         servers = start_servers(RUN_DIR, durable=False)
@@ -199,6 +198,25 @@ def empty_redis() -> Iterator[None]:
         client.flushdb()
         yield
         client.flushdb()
+
+
+@pytest.fixture
+def own_redis(tmp_path_factory: pytest.TempPathFactory, settings: Any) -> Iterator[None]:
+    """A Valkey of the test's own, whose settings it may change: the other one is all workers'."""
+    from access import script_socket
+    from access.redis_client import client
+
+    run_dir = tmp_path_factory.mktemp("redis")
+    servers = start_servers(run_dir, postgres=False, durable=False)
+    try:
+        settings.REDIS_URL = embedded_addresses(run_dir).redis_url
+        client.cache_clear()
+        script_socket.forget()
+        yield
+    finally:
+        client.cache_clear()
+        script_socket.forget()
+        stop_servers(servers)
 
 
 @pytest.fixture

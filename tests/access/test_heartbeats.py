@@ -88,6 +88,7 @@ def test_one_that_hangs_beside_one_that_works_is_seen() -> None:
         until(lambda: lander() == (1, 1))
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_where_redis_takes_no_writes_heartbeats_are_not_known() -> None:
     heartbeats.beat("worker")
     with redis.Redis.from_url(settings.REDIS_URL) as client:

@@ -118,6 +118,7 @@ def test_a_server_that_hangs_is_named(client: Any, run_dir: Path) -> None:
     assert ready(client)["checks"]["processes"]["hung"] == ["postgres"]
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_a_redis_that_takes_no_writes_is_named_and_processes_are_not_called_missing(
     client: Any, run_dir: Path, settings: Any
 ) -> None:
