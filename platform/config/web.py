@@ -12,7 +12,7 @@ from access.networks import contains
 from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
-from gateway import edge
+from gateway import edge, known_heads
 from operations.services.watching import stand_in
 from webserver.limits import Limits
 from webserver.load import Load
@@ -44,6 +44,7 @@ def worker(
         refuse=edge.refuse,
         at_once=edge.at_once(application),
         runs_on_loop=lanes.helping,
+        answer_quickly=known_heads.answer,
         at_begin=edge.begin_on_loop,
         on_progress=progress,
         load=load,

@@ -1,6 +1,9 @@
-"""Answer: an HTTP response of ready-made chunks with the headers every RPC answer has."""
+"""What a call is answered, with the headers that every RPC answer has: as Django's response, or as
+bytes for the web server.
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -19,6 +22,43 @@ _EVERY = {
     "vary": ("Vary", "Accept-Encoding"),
     "x-content-type-options": ("X-Content-Type-Options", "nosniff"),
 }
+_EVERY_LINES = "".join(f"{name}: {value}\r\n" for name, value in _EVERY.values()).encode()
+_JSON_LINES = f"Content-Type: {RPC_CONTENT_TYPE}\r\n".encode() + _EVERY_LINES
+
+
+@dataclass(slots=True)
+class Answered:
+    """The answer to a body: its chunks, compressed where there is an `encoding`. `sent` is to be
+    called when it has left the process.
+    """
+
+    chunks: list[bytes]
+    status: int = 200
+    content_type: str = RPC_CONTENT_TYPE
+    encoding: str | None = None
+    headers: Mapping[str, str] | None = None
+    sent: Callable[[], None] | None = None
+
+    def lines(self, request_id: str, taken: Taken | None, *, length: bool = True) -> bytes:
+        """The header lines; without Content-Length where the answer's `length` is not known."""
+        if self.content_type == RPC_CONTENT_TYPE:
+            parts = [_JSON_LINES]
+        else:
+            parts = [f"Content-Type: {self.content_type}\r\n".encode(), _EVERY_LINES]
+        if length:
+            parts.append(b"Content-Length: %d\r\n" % sum(map(len, self.chunks)))
+        text = f"X-Request-Id: {request_id}\r\n"
+        if self.encoding is not None:
+            text += f"Content-Encoding: {self.encoding}\r\n"
+        if taken is not None:
+            text += (
+                f"X-RateLimit-Limit: {taken.limit}\r\nX-RateLimit-Remaining: {taken.remaining}\r\n"
+                f"X-RateLimit-Reset: {taken.reset_seconds}\r\n"
+            )
+        if self.headers:
+            text += "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        parts.append(text.encode("latin-1"))
+        return b"".join(parts)
 
 
 def add_common_headers(response: HttpResponseBase, request_id: str) -> None:
@@ -64,3 +104,16 @@ class Answer(HttpResponse):
         # A refusal is counted, not logged: a flood of them must not fill the log too.
         # An outage and a queue that is behind (503) say so themselves.
         self._has_been_logged = status < 500 or status == 503
+
+    @classmethod
+    def of(cls, answered: Answered, request_id: str, taken: Taken | None) -> "Answer":
+        return cls(
+            answered.chunks,
+            request_id=request_id,
+            status=answered.status,
+            content_type=answered.content_type,
+            encoding=answered.encoding,
+            taken=taken,
+            headers=answered.headers,
+            sent=answered.sent,
+        )

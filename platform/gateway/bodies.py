@@ -1,5 +1,7 @@
 """A request's body: of the right type, of the right size, read once."""
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest
 
@@ -24,12 +26,11 @@ def read_body(request: HttpRequest, caller: Caller, terms: Terms) -> bytes:
     announced) and BodyUnreadable.
     """
     meta = request.META
-    content_type: str = meta.get("CONTENT_TYPE", "")
-    if content_type != "application/json" and not _is_json(content_type):
-        raise ContentTypeUnsupported(content_type)
-    coding: str = meta.get("HTTP_CONTENT_ENCODING", "")
-    if coding and coding.lower() != "identity":
-        raise ContentTypeUnsupported(f"{content_type}, encoded as {coding}")
+    if not is_plain_json(meta):
+        content_type: str = meta.get("CONTENT_TYPE", "")
+        coding: str = meta.get("HTTP_CONTENT_ENCODING", "")
+        encoded = f", encoded as {coding}" if _is_json(content_type) else ""
+        raise ContentTypeUnsupported(content_type + encoded)
     length: str = meta.get("CONTENT_LENGTH") or ""
     maximum: int = settings.MAX_BODY
     larger = larger_of(terms)
@@ -57,7 +58,15 @@ def read_body(request: HttpRequest, caller: Caller, terms: Terms) -> bytes:
     return body
 
 
+def is_plain_json(meta: dict[str, Any]) -> bool:
+    """Whether the body's type is JSON, in no encoding."""
+    coding: str = meta.get("HTTP_CONTENT_ENCODING", "")
+    return _is_json(meta.get("CONTENT_TYPE", "")) and (not coding or coding.lower() == "identity")
+
+
 def _is_json(content_type: str) -> bool:
+    if content_type == "application/json":
+        return True
     name = content_type.partition(";")[0].strip().lower()
     return name == "application/json" or (
         name.startswith("application/") and name.endswith("+json")

@@ -4,7 +4,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -18,29 +18,26 @@ from eventloop.calls import WouldWait, current_call
 from gateway.answers import Answer
 from gateway.bodies import read_body
 from gateway.budgets import DEAR_PRICE, Budget
-from gateway.compression import MINIMUM, compress
+from gateway.calls import Call, Observer, answer_calls
 from gateway.everywhere import everywhere
 from gateway.exception_handler import error_of
 from gateway.handing_on import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE, Host
-from gateway.outages import ServiceOutage, outage_of
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
 from gateway.refusals import (
-    RPC_CONTENT_TYPE,
     BodyTooLarge,
     NotAllowed,
-    Refusal,
     body_of,
     headers_of,
     status_of,
 )
 from gateway.routes import is_page
-from gateway.terms import Face, Terms
+from gateway.terms import Terms
 from gateway.throttles import refusal_of, take, take_each
 from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
-from jsonrpc.errors import InternalError, RpcError
+from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
 from webserver.requests import WORKER
 
@@ -50,26 +47,6 @@ log = logging.getLogger(__name__)
 
 # What an endpoint's path shows to who looks at it with a browser.
 Page = Callable[[HttpRequest], HttpResponseBase]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What a method may know of the request: the first argument of every RPC method.
-
-    `now` is an aware datetime, `address` the client's address as text, `query` the query string.
-    `request` is Django's own. What a method puts into `headers` goes with the answer of a call that
-    came alone.
-    """
-
-    caller: Caller
-    host: Host
-    now: datetime
-    request_id: str
-    address: str
-    query: str = ""
-    request: HttpRequest | None = None
-    budget: Budget = field(default_factory=Budget)
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 class RpcEndpoint(Endpoint):
@@ -115,7 +92,7 @@ class RpcEndpoint(Endpoint):
             self.refusal = refusal = self._error_of(error, request)
         # A revoked or expired key is no caller's any more, but its refusals are still its usage.
         spent = time.perf_counter() - started
-        self.count(self.key_id, self._method, refusal.reason, spent)
+        self._observer(self.key_id, started).count(self._method, refusal.reason, spent)
         content_type, text = body_of(refusal, self.terms.face)
         return Answer(
             [text],
@@ -191,50 +168,26 @@ class RpcEndpoint(Endpoint):
     def _answer(self, request: Any, started: float) -> HttpResponseBase:
         caller, calls, identity = self._caller, self._calls, request.request_id
         assert caller is not None and calls is not None
-        observe = _Observer(self, caller.key_id, started)
-        headers: dict[str, str] | None = None
-        budget = Budget(caller)
-        try:
-            if isinstance(calls, RpcError):
-                observe("", calls)
-                chunks = [rpc.failure(calls)]
-            else:
-                query: str = request.META.get("QUERY_STRING", "")
-                call = Call(
-                    caller,
-                    request.host,
-                    self.now,
-                    identity,
-                    request.client_address,
-                    query,
-                    request,
-                    budget=budget,
-                )
-                if self._is_handed_on(calls):
-                    return self._handed_on(calls.items[0], call, observe)
-                chunks = rpc.answer(calls, self.methods, call, observe, outage_of, budget)
-                if not calls.batch:
-                    headers = call.headers
-                    found = observe.error
-                    if isinstance(found, ServiceOutage):
-                        headers = {**headers, **found.headers()}
-                    if found is not None and _has_a_face(found, self.terms.face):
-                        return _refused(found, chunks, self.terms.face, identity, self.taken)
-            encoding = None
-            accepted = request.META.get("HTTP_ACCEPT_ENCODING")
-            if accepted and sum(map(len, chunks)) > MINIMUM:
-                chunks, encoding = compress(chunks, accepted)
-            sent = budget.kept_until_sent()
-        finally:
-            budget.close()
-        return Answer(
-            chunks,
-            request_id=identity,
-            encoding=encoding,
-            taken=self.taken,
-            headers=headers,
-            sent=sent,
+        meta = request.META
+        observe = self._observer(caller.key_id, started)
+        call = Call(
+            caller,
+            request.host,
+            self.now,
+            identity,
+            request.client_address,
+            meta.get("QUERY_STRING", ""),
+            request,
+            Budget(caller),
         )
+        accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
+        if not isinstance(calls, RpcError) and self._is_handed_on(calls):
+            assert self.methods.elsewhere is not None
+            one = calls.items[0]
+            handing = Handing(self.methods.elsewhere, one, call, observe, self.taken, accepted)
+            return HandedOn(handing.response)
+        answered = answer_calls(calls, self.methods, call, observe, self.terms, accepted)
+        return Answer.of(answered, identity, self.taken)
 
     def _is_handed_on(self, calls: rpc.Requests) -> bool:
         """Whether our web server waits for the answer, and not this thread."""
@@ -246,68 +199,21 @@ class RpcEndpoint(Endpoint):
             and WORKER in self.request.META
         )
 
-    def _handed_on(self, one: rpc.Request, call: Call, observe: "_Observer") -> HandedOn:
-        assert self.methods.elsewhere is not None
-        accepted: str = self.request.META.get("HTTP_ACCEPT_ENCODING") or ""
-        return HandedOn(
-            Handing(self.methods.elsewhere, one, call, observe, self.taken, accepted).response
-        )
-
     def _error_of(self, error: Exception, request: Any) -> RpcError:
         known = self._method if self.methods.knows(self._method) else ""
         return error_of(
             error, request_id=request.request_id, method=known, key_id=self.key_id, log=log
         )
 
-    def count(self, key_id: int | None, method: str, status: str, spent: float) -> None:
-        """Whatever a caller invents as a method is one word, so that counters stay few; `none` is
-        what was refused before its method was read, or could not be read.
-        """
-        if not self.methods.knows(method) and method != "batch":
-            method = "unknown" if method else "none"
-        self.count_call(key_id, method, status, spent)
-
-
-class _Observer:
-    """Counts each call of a body, and keeps the refusal of the last one."""
-
-    __slots__ = ("endpoint", "error", "key_id", "started")
-
-    def __init__(self, endpoint: RpcEndpoint, key_id: int | None, started: float) -> None:
-        self.endpoint = endpoint
-        self.key_id = key_id
-        self.started = started
-        self.error: RpcError | None = None
-
-    def __call__(self, method: str, error: RpcError | None) -> None:
-        now = time.perf_counter()
-        reason = "ok" if error is None else error.reason
-        self.error = error
-        spent = now - self.started
-        self.endpoint.count(self.key_id, method, reason, spent)
-        self.started = now
-
-
-def _has_a_face(error: RpcError, face: Face) -> bool:
-    """Whether a method's refusal is more than an error object in an answer of HTTP 200."""
-    return isinstance(error, Refusal) or (
-        face is Face.PLAIN_TEXT and isinstance(error, InternalError)
-    )
-
-
-def _refused(
-    error: RpcError, chunks: list[bytes], face: Face, identity: str, taken: Taken | None
-) -> Answer:
-    content_type, text = body_of(error, face)
-    return Answer(
-        # The error object that was written already has the call's id.
-        chunks if content_type == RPC_CONTENT_TYPE else [text],
-        request_id=identity,
-        status=status_of(error),
-        content_type=content_type,
-        taken=taken,
-        headers=headers_of(error),
-    )
+    def _observer(self, key_id: int | None, started: float) -> Observer:
+        request: Any = self.request
+        return Observer(
+            self.methods,
+            key_id,
+            address=request.client_address,
+            request_id=request.request_id,
+            started=started,
+        )
 
 
 def _with_rights(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
-from gateway.answers import Answer
+from gateway.answers import Answered
 from gateway.compression import MINIMUM, Compressor, chosen, compress
 from gateway.outages import outage_of
 from jsonrpc import dispatch as rpc
@@ -77,22 +77,17 @@ class Handing:
                 chunks, encoding = compress(chunks, self.accepted)
             else:
                 chunks, encoding = await _in_thread(partial(compress, chunks, self.accepted))
-        return _sent_as(self._answer(chunks, encoding))
+        answered = Answered(chunks, encoding=encoding)
+        lines = answered.lines(self.call.request_id, self.taken)
+        return Response(200, (), chunks, lines=lines)
 
     def _streamed(self, pieces: Pieces) -> Response:
         encoding = chosen(self.accepted[:200]) if self.accepted else None
-        answer = self._answer([], encoding)
-        del answer["Content-Length"]  # nobody knows it yet
-        response = _sent_as(answer)
+        answered = Answered([], encoding=encoding)
+        lines = answered.lines(self.call.request_id, self.taken, length=False)
         compressor = None if encoding is None else Compressor(encoding)
-        response.proceed = partial(self._proceed, pieces, compressor)
-        response.goes_on = True
-        response.sent = pieces.close
-        return response
-
-    def _answer(self, chunks: list[bytes], encoding: str | None) -> Answer:
-        identity = self.call.request_id
-        return Answer(chunks, request_id=identity, encoding=encoding, taken=self.taken)
+        proceed = partial(self._proceed, pieces, compressor)
+        return Response(200, (), [], proceed, pieces.close, goes_on=True, lines=lines)
 
     async def _proceed(self, pieces: Pieces, compressor: Compressor | None, stream: Stream) -> None:
         """Sends the pieces as fast as the client takes them. Where they end early the connection
@@ -132,8 +127,3 @@ class Handing:
 
 async def _in_thread(work: Callable[[], Any]) -> Any:
     return await asyncio.get_running_loop().run_in_executor(_compressing, work)
-
-
-def _sent_as(answer: Answer) -> Response:
-    headers = list(answer.headers._store.values())
-    return Response(answer.status_code, headers, answer.chunks)

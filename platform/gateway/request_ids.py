@@ -18,7 +18,15 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def request_id(incoming: str | None) -> str:
+    """The client's own, or a new one."""
+    return sane_request_id(incoming) or new_request_id()
+
+
+def sane_request_id(incoming: str | None) -> str | None:
+    """The client's own; None where there is none, or none that can be written into a log."""
+    return incoming if incoming and _sane(incoming) else None
+
+
+def new_request_id() -> str:
     """Unique over processes; no clock, no system call."""
-    if incoming and _sane(incoming):
-        return incoming
     return f"{_process}-{next(_numbers):x}"

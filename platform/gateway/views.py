@@ -14,12 +14,11 @@ from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from access import usage
 from access.buckets import Taken
 from access.callers import Caller
-from gateway import call_log
 from gateway.answers import Answer, add_common_headers
 from gateway.authentication import ApiKeyAuthentication
+from gateway.calls import count_call
 from gateway.compression import MINIMUM, compress
 from gateway.declarations import TypedGet
 from gateway.hosts import Host
@@ -126,19 +125,6 @@ class Endpoint(APIView):
         assert self.taken is not None
         raise TooManyRequests(self.taken, 1)
 
-    def count_call(self, key_id: int | None, name: str, status: str, seconds: float) -> None:
-        """Counts one call under the name, and logs it where it was slow or failed by our fault."""
-        request: Any = self.request
-        usage.count(
-            key_id,
-            name,
-            status,
-            seconds=time.time(),
-            microseconds=int(seconds * 1e6),
-            address=request.client_address,
-        )
-        call_log.note(name, status, seconds, key_id=key_id, request_id=request.request_id)
-
     @property
     def key_id(self) -> int | None:
         """The caller's key; of a refused one too, where it is known."""
@@ -212,7 +198,15 @@ class ReadView(TypedGet, Endpoint):
             raise refusal(taken)
 
     def count(self, status: str, seconds: float) -> None:
-        self.count_call(self.key_id, self.name, status, seconds)
+        request: Any = self.request
+        count_call(
+            self.key_id,
+            self.name,
+            status,
+            seconds,
+            address=request.client_address,
+            request_id=request.request_id,
+        )
 
 
 class EventStream(HttpResponse):

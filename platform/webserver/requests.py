@@ -38,9 +38,15 @@ DONE = "webserver.done"
 
 
 class Shared:
-    """What requests of one connection with the same head have in common."""
+    """What requests of one connection with the same head have in common. `known` is what the
+    application keeps of it.
+    """
 
-    environ: dict[str, Any] | None = None
+    __slots__ = ("environ", "known")
+
+    def __init__(self) -> None:
+        self.environ: dict[str, Any] | None = None
+        self.known: object = None
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ def plain_refusal(why: Refused, _request: Request | None) -> tuple[int, Headers,
 class Response:
     """What an application answered: `chunks` are sent as they are, `proceed` goes on with the
     connection on the loop; behind it the connection ends unless it `goes_on`. `later` makes the
-    response to send in place of this one.
+    response to send in place of this one. `lines` are all headers as bytes, in place of `headers`.
     """
 
     status: int
@@ -68,6 +68,7 @@ class Response:
     is_streamed: bool = False
     goes_on: bool = False
     later: Callable[[], Coroutine[Any, Any, "Response"]] | None = None
+    lines: bytes | None = None
 
     @property
     def size(self) -> int:
@@ -100,8 +101,12 @@ def head_of(response: Response, request: Request | None, *, keeps: bool, chunked
     if line is None:
         line = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n".encode()
         _lines[status] = line
-    has_length = False
-    parts = []
+    if response.lines is not None:
+        if keeps and not chunked and (request is None or request.version == "1.1"):
+            return b"".join((line, clock.date(), response.lines, b"\r\n"))
+        has_length, parts = True, [response.lines.decode("latin-1")]
+    else:
+        has_length, parts = False, []
     for name, value in response.headers:
         lower = name.lower()
         if lower in ("connection", "transfer-encoding", "date", "server"):

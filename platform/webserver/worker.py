@@ -8,7 +8,7 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,6 +16,16 @@ import uvloop
 
 from eventloop.calls import LoopCalls, WouldWait, current_call
 from webserver.admission import Admission
+from webserver.application import (
+    AnswerQuickly,
+    Application,
+    AtOnce,
+    LaneOf,
+    RunsOnLoop,
+    never_on_loop,
+    nothing_at_once,
+    nothing_quickly,
+)
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
@@ -31,15 +41,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-# Answers on the loop, at once and without waiting for anything, or None: then a thread does.
-# The threads that answer a request, and for whom.
-LaneOf = Callable[[Request, str], tuple[Lane, bytes]]
-AtOnce = Callable[[Request], Response | None]
-# The threads that help where the application runs on the loop for a request and would block; None
-# where a thread runs it from the beginning.
-RunsOnLoop = Callable[[Request], Lane | None]
-
 _SWEEP_SECONDS = 0.5
 # A process whose threads have stood still for so long makes no progress.
 _STILL_SECONDS = 15.0
@@ -49,14 +50,6 @@ _EXPIRED_AT_ONCE = 20
 _MOST_ON_LOOP = 1_000
 # How long a process that holds more connections than another leaves a new one to that.
 _YIELD_SECONDS = 0.003
-
-
-def _nothing_at_once(_request: Request) -> Response | None:
-    return None
-
-
-def _never_on_loop(_request: Request) -> Lane | None:
-    return None
 
 
 class Worker:
@@ -69,8 +62,9 @@ class Worker:
         lane_of: LaneOf,
         limits: Limits | None = None,
         refuse: Refuse = plain_refusal,
-        at_once: AtOnce = _nothing_at_once,
-        runs_on_loop: RunsOnLoop = _never_on_loop,
+        at_once: AtOnce = nothing_at_once,
+        runs_on_loop: RunsOnLoop = never_on_loop,
+        answer_quickly: AnswerQuickly = nothing_quickly,
         at_begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]] | None = None,
         on_progress: Callable[[], None] | None = None,
         load: Load | None = None,
@@ -90,6 +84,7 @@ class Worker:
         self._application = application
         self._at_once = at_once
         self._runs_on_loop = runs_on_loop
+        self._answer_quickly = answer_quickly
         self._at_begin = at_begin
         self._calls: LoopCalls | None = None
         self._on_loop = 0  # calls that are on the loop, and wait there
@@ -129,10 +124,14 @@ class Worker:
     def _answer_on_loop(self, connection: Connection, request: Request) -> None:
         """In a LoopCall: runs the application, and answers; or leaves that to a thread."""
         self._on_loop += 1
+        pipe = None
+        call = current_call()
         try:
-            response, pipe = self._response_to(connection, request)
+            response = self._answer_quickly(request, connection.peer)
+            if response is None:
+                request.done = None if call is None else call.done
+                response, pipe = self._response_to(connection, request)
         except WouldWait:
-            call = current_call()
             request.done = None if call is None else call.done
             self._submit(connection, request, *self.lane_of(request, connection.peer[0]))
             return

@@ -35,9 +35,11 @@ class IssuedKey:
     secret: str
 
 
-def identify(secret: str, *, now: datetime) -> Caller:
-    """The caller who holds the key; of a suspended one the Caller says so. Raises KeyRefused."""
-    digest = key_text.digest_of(secret)
+def identify(secret: str, *, now: datetime, digest: bytes | None = None) -> Caller:
+    """The caller who holds the key; of a suspended one the Caller says so. `digest` is the key's,
+    where it is known already. Raises KeyRefused.
+    """
+    digest = digest or key_text.digest_of(secret)
     return _standing(key_cache.find(digest, lambda: _read(secret, digest)), now)
 
 

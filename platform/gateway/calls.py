@@ -1,0 +1,153 @@
+"""Call, what a method may know of its request, and how the calls of one body are answered."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.http import HttpRequest
+
+from access import usage
+from access.callers import Caller
+from gateway import call_log
+from gateway.answers import Answered
+from gateway.budgets import Budget
+from gateway.compression import MINIMUM, compress
+from gateway.hosts import Host
+from gateway.outages import ServiceOutage, outage_of
+from gateway.refusals import RPC_CONTENT_TYPE, Refusal, body_of, headers_of, status_of
+from gateway.terms import Face, Terms
+from jsonrpc import dispatch as rpc
+from jsonrpc.errors import InternalError, RpcError
+from jsonrpc.methods import MethodTable
+
+
+@dataclass(slots=True)
+class Call:
+    """What a method may know of the request: the first argument of every RPC method.
+
+    `now` is an aware datetime, `address` the client's address as text, `query` the query string.
+    `request` is Django's own, None for a quick method on the event loop. What a method puts into
+    `headers` goes with the answer of a call that came alone.
+    """
+
+    caller: Caller
+    host: Host
+    now: datetime
+    request_id: str
+    address: str
+    query: str = ""
+    request: HttpRequest | None = None
+    budget: Budget = field(default_factory=Budget)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Observer:
+    """Counts each call of a body, and keeps the error of the last one. `started` is when the time
+    began that the next call took, of perf_counter.
+    """
+
+    __slots__ = ("address", "error", "key_id", "methods", "request_id", "started")
+
+    def __init__(
+        self,
+        methods: MethodTable,
+        key_id: int | None,
+        *,
+        address: str,
+        request_id: str,
+        started: float,
+    ) -> None:
+        self.methods = methods
+        self.key_id = key_id
+        self.address = address
+        self.request_id = request_id
+        self.started = started
+        self.error: RpcError | None = None
+
+    def __call__(self, method: str, error: RpcError | None) -> None:
+        now = time.perf_counter()
+        self.error = error
+        self.count(method, "ok" if error is None else error.reason, now - self.started)
+        self.started = now
+
+    def count(self, method: str, status: str, seconds: float) -> None:
+        """Counts one call. All invented names of methods are counted as one, so that counters stay
+        few; `none` is what was refused before its method was read, or could not be read.
+        """
+        if not self.methods.knows(method) and method != "batch":
+            method = "unknown" if method else "none"
+        count_call(
+            self.key_id,
+            method,
+            status,
+            seconds,
+            address=self.address,
+            request_id=self.request_id,
+        )
+
+
+def count_call(
+    key_id: int | None, name: str, status: str, seconds: float, *, address: str, request_id: str
+) -> None:
+    """Counts one call under the name, and logs it where it was slow or failed by our fault."""
+    usage.count(
+        key_id,
+        name,
+        status,
+        seconds=time.time(),
+        microseconds=int(seconds * 1e6),
+        address=address,
+    )
+    call_log.note(name, status, seconds, key_id=key_id, request_id=request_id)
+
+
+def answer_calls(
+    calls: rpc.Requests | RpcError,
+    methods: MethodTable,
+    call: Call,
+    observe: Observer,
+    terms: Terms,
+    accepted: str,
+) -> Answered:
+    """Runs the methods. `accepted` is the request's Accept-Encoding."""
+    budget = call.budget
+    headers: Mapping[str, str] | None = None
+    try:
+        if isinstance(calls, RpcError):
+            observe("", calls)
+            chunks = [rpc.failure(calls)]
+        else:
+            chunks = rpc.answer(calls, methods, call, observe, outage_of, budget)
+            if not calls.batch:
+                headers, found = call.headers, observe.error
+                if found is not None:
+                    if isinstance(found, ServiceOutage):
+                        headers = {**headers, **found.headers()}
+                    if _has_a_status(found, terms.face):
+                        return _refused(found, chunks, terms.face)
+        encoding = None
+        if accepted and sum(map(len, chunks)) > MINIMUM:
+            chunks, encoding = compress(chunks, accepted)
+        sent = budget.kept_until_sent()
+    finally:
+        budget.close()
+    return Answered(chunks, encoding=encoding, headers=headers, sent=sent)
+
+
+def _has_a_status(error: RpcError, face: Face) -> bool:
+    """Whether a method's refusal is more than an error object in an answer of HTTP 200."""
+    return isinstance(error, Refusal) or (
+        face is Face.PLAIN_TEXT and isinstance(error, InternalError)
+    )
+
+
+def _refused(error: RpcError, chunks: list[bytes], face: Face) -> Answered:
+    content_type, text = body_of(error, face)
+    return Answered(
+        # The error object that was written already has the call's id.
+        chunks if content_type == RPC_CONTENT_TYPE else [text],
+        status=status_of(error),
+        content_type=content_type,
+        headers=headers_of(error),
+    )
