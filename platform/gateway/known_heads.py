@@ -19,7 +19,7 @@ from gateway.calls import Call, Observer, answer_calls
 from gateway.endpoint import RpcEndpoint
 from gateway.handing_on import Handing
 from gateway.hosts import Host, host_of
-from gateway.permissions import is_narrow, require_served, require_standing
+from gateway.permissions import is_narrow, require_served, require_standing, right_missing
 from gateway.request_ids import new_request_id, sane_request_id
 from gateway.routes import endpoint_at
 from gateway.terms import Terms
@@ -91,6 +91,7 @@ class KnownHead:
     request_id: str | None
     # Who was found to be in good standing: callers are compared by identity.
     _admitted: Caller | None = None
+    _is_narrow: bool = True
 
     def answer(self, body: bytes) -> Response | None:
         started, now = time.perf_counter(), datetime.now(UTC)
@@ -102,11 +103,13 @@ class KnownHead:
         except Exception:
             return None
         one = calls.items[0]
-        if caller is not self._admitted or calls.batch or one.error is not None:
+        if calls.batch or one.error is not None:
             return None
         methods, name = self.methods, one.method
         method = methods.get(name)
         if not (methods.goes_elsewhere(name) if method is None else method.is_quick):
+            return None
+        if self._is_narrow and right_missing(caller, self.terms, name) is not None:
             return None
         taken, plan = None, buckets.plan_of(caller, self.terms.quotas.get(name, self.terms.quota))
         if plan is not None:
@@ -131,9 +134,7 @@ class KnownHead:
         return Response(answered.status, (), answered.chunks, sent=answered.sent, lines=lines)
 
     def _admit(self, caller: Caller) -> None:
-        """Raises a Refusal; leaves to the application who must be looked at call by call, or has no
-        key any more.
-        """
+        """Raises a Refusal."""
         require_standing(self.host, caller, self.terms, self.address)
-        if caller.key_id is not None and not is_narrow(caller, self.terms):
-            self._admitted = caller
+        self._is_narrow = is_narrow(caller, self.terms)
+        self._admitted = caller

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import httptools
 
 from webserver.heads import body_head, judge
-from webserver.repeats import Repeat, repeat_of
+from webserver.repeats import Repeats
 from webserver.requests import Request
 from webserver.responses import Refused
 
@@ -48,7 +48,7 @@ class Reader(asyncio.Protocol):
         "_parser",
         "_pieces",
         "_reading",
-        "_repeat",
+        "_repeats",
         "_resumed",
         "_resumes",
         "_size",
@@ -86,7 +86,7 @@ class Reader(asyncio.Protocol):
         self._ignores = False  # what still comes is no request's
         self._discarded = 0
         self._completed: Request | None = None  # by the data that are being read
-        self._repeat: Repeat | None = None
+        self._repeats = Repeats()
         # The request that is being answered, and what came behind it.
         self._current: Request | None = None
         self._ahead: deque[Request | Refused] = deque()
@@ -111,8 +111,8 @@ class Reader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         is_new = self._reading is None
-        if is_new and self._repeat is not None and self._takes_requests():
-            request = self._repeat.read(data)
+        if is_new and self._takes_requests():
+            request = self._repeats.read(data)
             if request is not None:
                 self._is_busy()
                 self._put(request)
@@ -120,7 +120,7 @@ class Reader(asyncio.Protocol):
         self._feed(data)
         request, self._completed = self._completed, None
         if is_new and request is not None:
-            self._repeat = repeat_of(data, request)
+            self._repeats.keep(data, request)
 
     def _takes_requests(self) -> bool:
         return not (self._error is not None or self._is_last or self._ignores or self.is_lost)

@@ -1,4 +1,4 @@
-"""Requests of a connection that begin, byte for byte, as the one before them: clients that keep a
+"""Requests of a connection that begin, byte for byte, as one before them: clients that keep a
 connection send the same head again and again. What it was read to needs no second reading.
 """
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from webserver.requests import Request, Shared
 
+# Heads that a connection remembers: those of one client differ by the length of the body.
+_MOST = 3
 # Bytes of a head that is remembered.
 _LONGEST = 2_048
 _END = b"\r\n\r\n"
@@ -13,17 +15,40 @@ _END = b"\r\n\r\n"
 _UNLIKE = {b"expect", b"upgrade", b"transfer-encoding"}
 
 
+class Repeats:
+    """The last heads of one connection, by the bytes that a request has with its body."""
+
+    __slots__ = ("_by_size",)
+
+    def __init__(self) -> None:
+        self._by_size: dict[int, _Repeat] = {}
+
+    def read(self, data: bytes) -> Request | None:
+        """The request, where the data are a head again with a body and nothing more."""
+        found = self._by_size.get(len(data))
+        return None if found is None else found.read(data)
+
+    def keep(self, data: bytes, request: Request) -> None:
+        """Remembers the head of the data that were read to the request, if it may be repeated."""
+        repeat, by_size = _repeat_of(data, request), self._by_size
+        by_size.pop(len(data), None)
+        if repeat is None:
+            return
+        if len(by_size) >= _MOST:
+            del by_size[next(iter(by_size))]
+        by_size[len(data)] = repeat
+
+
 @dataclass(frozen=True, slots=True)
-class Repeat:
-    """A head as it came, the bytes that it has with its body, and what it was read to."""
+class _Repeat:
+    """A head as it came, and what it was read to."""
 
     head: bytes
-    size: int
     request: Request
 
     def read(self, data: bytes) -> Request | None:
-        """The request, where the data are this head again with a body and nothing more."""
-        if len(data) != self.size or not data.startswith(self.head):
+        """The request of data that have as many bytes as the head and its body had."""
+        if not data.startswith(self.head):
             return None
         like = self.request
         return Request(
@@ -38,7 +63,7 @@ class Repeat:
         )
 
 
-def repeat_of(data: bytes, request: Request) -> Repeat | None:
+def _repeat_of(data: bytes, request: Request) -> _Repeat | None:
     """What may be repeated; None where the data are anything but one head with its body."""
     length = max(request.length, 0)
     end = len(data) - length
@@ -46,4 +71,4 @@ def repeat_of(data: bytes, request: Request) -> Repeat | None:
         return None
     if any(name.lower() in _UNLIKE for name, _value in request.headers):
         return None
-    return Repeat(data[:end], len(data), replace(request, body=b"", shared=Shared()))
+    return _Repeat(data[:end], replace(request, body=b"", shared=Shared()))

@@ -398,7 +398,8 @@ def test_more_calls_than_connections_take_turns(
         clients = [stack.enter_context(Client(port)) for _ in range(40)]
         for client in clients:
             client.send(ask("getSlot"))
-        assert [client.reply().json["result"] for client in clients] == [5] * 40
+        answers = [client.reply().json for client in clients]
+        assert [each.get("result", each) for each in answers] == [5] * 40
     assert most[0] <= 2 and node.connections <= 2
 
 
