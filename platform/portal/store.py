@@ -70,16 +70,8 @@ def keys_of_month(customer_id: int, start: datetime) -> int:
     )
 
 
-def terms_of(key_id: int) -> KeyTerms | None:
-    return KeyTerms.objects.filter(key=key_id).first()
-
-
 def write_terms(key_id: int, **values: Any) -> None:
     KeyTerms.objects.update_or_create(key_id=key_id, defaults=values)
-
-
-def key_names(key_ids: Sequence[int]) -> dict[int, ApiKey]:
-    return ApiKey.objects.defer("digest").in_bulk(list(key_ids))
 
 
 # By each key on its own, in the order of its index: together they would be sorted whole. What is
