@@ -13,10 +13,10 @@ from historical.store import import_locks
 
 def begin(file: str, *, now: datetime) -> Import:
     """A new row; rows of killed imports are marked as failed on the way."""
-    for left in Import.objects.filter(state=Import.State.RUNNING):
+    for left in import_locks.running():
         if import_locks.take(left.pk):
             fail(left, "stopped: the importing process was killed", now=now)
-    entry = Import.objects.create(file=file, started_at=now)
+    entry = import_locks.create(file, now)
     import_locks.take(entry.pk)
     return entry
 

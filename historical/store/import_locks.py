@@ -1,11 +1,24 @@
-"""Locks of running imports, each held by a connection of its own."""
+"""Imports, and the locks of those that run, each held by a connection of its own."""
+
+from collections.abc import Iterable
+from datetime import datetime
 
 from columns.held_locks import HeldLock
+from historical.models import Import
 
 # The first half of the lock's name, so that nobody else's numbers meet ours.
 _IMPORTS = 7_301
 
 _held: dict[int, HeldLock] = {}
+
+
+def running() -> Iterable[Import]:
+    """Those whose rows say so; what was killed does too."""
+    return Import.objects.filter(state=Import.State.RUNNING)
+
+
+def create(file: str, now: datetime) -> Import:
+    return Import.objects.create(file=file, started_at=now)
 
 
 def take(number: int) -> bool:

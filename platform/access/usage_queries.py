@@ -60,11 +60,6 @@ def _source(asked: Asked, span: Span) -> _Source:
     return _DAYS if span.step >= timedelta(days=1) else _MINUTES
 
 
-def rows_source(asked: Asked, span: Span) -> str:
-    """Of what single rows are: `minute`, or `day` where a span has too many minutes."""
-    return "day" if span.is_of_days else "minute"
-
-
 def _condition(asked: Asked, source: _Source, span: Span, now: datetime) -> tuple[str, list[Any]]:
     start, end = span.bounds(now)
     parts = [f"{source.column} >= %s", f"{source.column} < %s"]

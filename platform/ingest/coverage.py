@@ -25,11 +25,6 @@ class Coverage:
             if self._told_next[place] is None:
                 self._told_next[place] = self._told_next[place + 1]
 
-    @property
-    def newest_height(self) -> int:
-        """-1 where there is no block."""
-        return self._heights[-1] if self._heights else -1
-
     def is_whole(self, first: int, last: int) -> bool:
         """Whether every block from slot `first` up to the first block at or above `last` is here,
         and that one too.

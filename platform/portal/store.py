@@ -18,6 +18,32 @@ def member_of(user_id: int) -> Member | None:
     return Member.objects.select_related("user", "customer").filter(user=user_id).first()
 
 
+def member_named(username: str) -> Member | None:
+    return Member.objects.select_related("user", "customer").filter(user__username=username).first()
+
+
+def create_member(user: User, customer: Customer, role: str) -> Member:
+    return Member.objects.create(user=user, customer=customer, role=role)
+
+
+def create_user(name: str) -> User:
+    """With an unusable password; its name is its mail address. Raises IntegrityError."""
+    return User.objects.create_user(name, email=name)
+
+
+def active_member_user(user_id: int) -> User | None:
+    """A user who is a customer's member and may sign in."""
+    return User.objects.filter(pk=user_id, is_active=True, member__isnull=False).first()
+
+
+def lock_user(user_id: int) -> User:
+    return User.objects.select_for_update().get(pk=user_id)
+
+
+def set_user_active(user_id: int, active: bool) -> None:
+    User.objects.filter(pk=user_id).update(is_active=active)
+
+
 def members_of(customer_id: int) -> QuerySet[Member]:
     return Member.objects.select_related("user").filter(customer=customer_id).order_by("pk")
 
@@ -70,16 +96,8 @@ def keys_of_month(customer_id: int, start: datetime) -> int:
     )
 
 
-def terms_of(key_id: int) -> KeyTerms | None:
-    return KeyTerms.objects.filter(key=key_id).first()
-
-
 def write_terms(key_id: int, **values: Any) -> None:
     KeyTerms.objects.update_or_create(key_id=key_id, defaults=values)
-
-
-def key_names(key_ids: Sequence[int]) -> dict[int, ApiKey]:
-    return ApiKey.objects.defer("digest").in_bulk(list(key_ids))
 
 
 # By each key on its own, in the order of its index: together they would be sorted whole. What is

@@ -55,14 +55,6 @@ def _given_up(found: store.Summary | None) -> int:
     return 0 if found is None else gap_store.slots_given_up(found.first, found.last)
 
 
-def missing_slots(from_slot: int, to_slot: int, *, limit: int) -> list[GapEntry]:
-    """Runs of slots of the archive's range that it lacks, lowest first, at most `limit`."""
-    found = store.summary(from_slot, to_slot)
-    if found is None:
-        return []
-    return [GapEntry.of(*part) for part in store.gaps_between(found.first, found.last, limit)]
-
-
 def _note(found: store.Summary | None) -> str:
     if found is None:
         return "Nothing is archived yet."

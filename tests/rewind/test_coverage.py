@@ -11,8 +11,9 @@ from chain.slot_ranges import runs
 from columns.gaps import GapStatus
 from rewind.models import ArchivedSlot, SlotTally
 from rewind.services import filters, gaps
-from rewind.services.coverage import coverage, missing_slots
+from rewind.services.coverage import coverage
 from rewind.services.recording import record_slots
+from rewind.store.coverage import gaps_between
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
 
@@ -186,7 +187,7 @@ def test_coverage_is_that_of_a_plain_model(db, history):
             if gap.status == "missing"
             for s in range(gap.from_slot, gap.to_slot + 1)
         }
-        ends = [(gap.from_slot, gap.to_slot) for gap in missing_slots(first, last, limit=99)]
+        ends = [part[:2] for part in gaps_between(low, high, 99)]
         assert [gap.first for gap in runs(lacking)] == [
             first for first, _ in ends if first - 1 not in lacking
         ]

@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
 from standardwebhooks import Webhook as Signer
 
+from alerts import store
 from alerts.errors import SecretUnreadable
 from alerts.models import Delivery, Event, Webhook
 from alerts.posting import TIMEOUT_SECONDS, Answer, post
@@ -33,26 +32,12 @@ class Turn:
     until: datetime
 
 
-@transaction.atomic
 def claim(*, now: datetime, most: int, failing: bool) -> list[Turn]:
     """Turns at webhooks for which something is due and at which nobody is. Those that fail are
     claimed apart: however many are slow or dead, the others never wait for them.
     """
-    due = Delivery.objects.filter(
-        webhook=OuterRef("pk"), state=Delivery.State.WAITING, due_at__lte=now
-    )
-    free = Webhook.objects.filter(
-        Q(busy_until__isnull=True) | Q(busy_until__lte=now),
-        Exists(due),
-        is_enabled=True,
-        failing_since__isnull=not failing,
-    )
-    found = [
-        row.pk
-        for row in free.select_for_update(skip_locked=True, no_key=True).order_by("pk")[:most]
-    ]
     until = now + TURN
-    Webhook.objects.filter(pk__in=found).update(busy_until=until)
+    found = store.claim_webhooks(now=now, until=until, most=most, failing=failing)
     return [Turn(pk, until) for pk in found]
 
 
@@ -68,7 +53,7 @@ def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         if renewed is None:
             return delivered
         turn = renewed
-        delivery = _next(turn.webhook_id, now)
+        delivery = store.next_delivery(turn.webhook_id, now)
         if delivery is None or delivery.webhook is None:
             break
         answer = _posted(delivery, delivery.webhook, now)
@@ -76,7 +61,7 @@ def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         if not answer.is_good:
             break
         delivered += 1
-    Webhook.objects.filter(pk=turn.webhook_id, busy_until=turn.until).update(busy_until=None)
+    store.end_turn(turn.webhook_id, turn.until)
     return delivered
 
 
@@ -128,10 +113,5 @@ def _posted(delivery: Delivery, webhook: Webhook, now: datetime) -> Answer:
 
 def _renewed(turn: Turn, now: datetime) -> Turn | None:
     until = now + TURN
-    mine = Webhook.objects.filter(pk=turn.webhook_id, busy_until=turn.until, is_enabled=True)
-    return Turn(turn.webhook_id, until) if mine.update(busy_until=until) else None
-
-
-def _next(webhook_id: int, now: datetime) -> Delivery | None:
-    due = Delivery.objects.filter(webhook=webhook_id, state=Delivery.State.WAITING, due_at__lte=now)
-    return due.select_related("event", "webhook").order_by("pk").first()
+    is_mine = store.renew_turn(turn.webhook_id, turn.until, until)
+    return Turn(turn.webhook_id, until) if is_mine else None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from alerts import store
 from alerts.kinds import KINDS, Audience
 from alerts.models import Event
 
@@ -33,6 +34,5 @@ def tell(
         "at": now,
     }
     if once is None:
-        return Event.objects.create(once=None, **values)
-    event, is_new = Event.objects.get_or_create(once=once, defaults=values)
-    return event if is_new else None
+        return store.create_event(once=None, **values)
+    return store.create_event_once(once, values)

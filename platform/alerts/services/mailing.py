@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from django.core.mail import EmailMessage
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
 
+from alerts import store
 from alerts.mails import compose
-from alerts.models import Delivery, Mailbox
+from alerts.models import Delivery
 from alerts.posting import KEPT_CHARACTERS, Answer
 from alerts.services import tries
 
@@ -30,48 +30,23 @@ class Turn:
     until: datetime
 
 
-@transaction.atomic
 def claim(*, now: datetime, most: int) -> list[Turn]:
     """Turns at addresses for which something is due, that got no mail within PAUSE, and to which
     nobody writes.
     """
-    due = Delivery.objects.filter(
-        mail_to=OuterRef("pk"),
-        webhook__isnull=True,
-        state=Delivery.State.WAITING,
-        due_at__lte=now,
-    )
-    free = Mailbox.objects.filter(
-        Q(busy_until__isnull=True) | Q(busy_until__lte=now),
-        Q(mailed_at__isnull=True) | Q(mailed_at__lte=now - PAUSE),
-        Exists(due),
-    )
-    found = [
-        row.pk
-        for row in free.select_for_update(skip_locked=True, no_key=True).order_by("pk")[:most]
-    ]
     until = now + _TURN
-    Mailbox.objects.filter(pk__in=found).update(busy_until=until)
+    found = store.claim_mailboxes(now=now, until=until, mailed_before=now - PAUSE, most=most)
     return [Turn(address, until) for address in found]
 
 
 def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
     """Sends one mail of all that is due; how many events it told."""
-    due = Delivery.objects.filter(
-        mail_to=turn.address,
-        webhook__isnull=True,
-        state=Delivery.State.WAITING,
-        due_at__lte=clock(),
-    )
-    deliveries = list(due.select_related("event").order_by("pk")[:MOST_EVENTS])
+    deliveries = store.due_mails(turn.address, clock(), MOST_EVENTS)
     answer = _sent(turn.address, deliveries) if deliveries else None
     now = clock()
     with transaction.atomic():
-        mine = Mailbox.objects.filter(pk=turn.address, busy_until=turn.until)
-        if answer is None or not answer.is_good:
-            mine.update(busy_until=None)
-        else:
-            mine.update(busy_until=None, mailed_at=now)
+        was_sent = answer is not None and answer.is_good
+        store.end_mail_turn(turn.address, turn.until, now if was_sent else None)
         if answer is not None:
             for delivery in deliveries:
                 tries.note(delivery, answer, now=now)

@@ -4,15 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from django.db import connection, transaction
-from django.db.models import Q
+from django.db import transaction
 
-from access.models import Customer
-from alerts.models import Delivery, Event, Mailbox, Webhook
+from alerts import store
+from alerts.models import Delivery, Event, Webhook
 
 MOST_EVENTS = 500
-# One worker spreads at a time: deliveries are numbered in the order of their events.
-_LOCK = 7_340_211
 
 
 @transaction.atomic
@@ -21,12 +18,9 @@ def spread(*, now: datetime, staff_mail: Sequence[str]) -> int:
     that chose the kind and to the customer's mail address, the staff's events to the staff's. The
     number of events; 0 also while another worker is at it.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-        row = cursor.fetchone()
-    if row is None or not row[0]:
+    if not store.lock_spreading():
         return 0
-    events = list(Event.objects.filter(spread_at__isnull=True).order_by("pk")[:MOST_EVENTS])
+    events = store.unspread_events(MOST_EVENTS)
     if not events:
         return 0
     webhooks = _webhooks_of(events)
@@ -38,15 +32,8 @@ def spread(*, now: datetime, staff_mail: Sequence[str]) -> int:
                 deliveries.append(Delivery(event=event, webhook=webhook, due_at=now))
         for address in addresses.get(event.customer_id, ()):
             deliveries.append(Delivery(event=event, mail_to=address, due_at=now))
-    boxes = {each.mail_to for each in deliveries if each.mail_to}
-    Mailbox.objects.bulk_create(map(_box, sorted(boxes)), ignore_conflicts=True)
-    Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
-    Event.objects.filter(pk__in=[event.pk for event in events]).update(spread_at=now)
+    store.write_deliveries(deliveries, events, now)
     return len(events)
-
-
-def _box(address: str) -> Mailbox:
-    return Mailbox(address=address)
 
 
 def _customers(events: Iterable[Event]) -> set[int]:
@@ -54,9 +41,8 @@ def _customers(events: Iterable[Event]) -> set[int]:
 
 
 def _webhooks_of(events: list[Event]) -> dict[int | None, list[Webhook]]:
-    concerned = Q(customer__in=_customers(events)) | Q(customer__isnull=True)
     found: dict[int | None, list[Webhook]] = defaultdict(list)
-    for webhook in Webhook.objects.filter(concerned, is_enabled=True).order_by("pk"):
+    for webhook in store.enabled_webhooks(_customers(events)):
         found[webhook.customer_id].append(webhook)
     return found
 
@@ -64,9 +50,7 @@ def _webhooks_of(events: list[Event]) -> dict[int | None, list[Webhook]]:
 def _addresses_of(
     events: list[Event], staff_mail: Sequence[str]
 ) -> dict[int | None, Sequence[str]]:
-    wanted = Customer.objects.filter(pk__in=_customers(events), alert_mails=True).exclude(email="")
-    found: dict[int | None, Sequence[str]] = {
-        pk: [email] for pk, email in wanted.values_list("pk", "email")
-    }
+    wanted = store.mail_addresses(_customers(events))
+    found: dict[int | None, Sequence[str]] = {pk: [email] for pk, email in wanted}
     found[None] = sorted(set(staff_mail))
     return found

@@ -3,10 +3,9 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Value
-from django.db.models.functions import Coalesce
 
-from alerts.models import Delivery, Try, Webhook
+from alerts import store
+from alerts.models import Delivery
 from alerts.posting import Answer
 from alerts.schedule import next_try
 from alerts.services import webhooks
@@ -22,24 +21,19 @@ def note(delivery: Delivery, answer: Answer, *, now: datetime) -> bool:
     """Writes a try down: delivered, to be tried again, or given up. False, and nothing is written,
     when somebody else noted this try (a worker that was thought dead), or sent it anew.
     """
-    if delivery.webhook_id is not None:
-        # First, as every order to a webhook does: two that lock in another order block each other.
-        Webhook.objects.select_for_update(no_key=True).filter(pk=delivery.webhook_id).first()
-    mine = Delivery.objects.filter(
-        pk=delivery.pk, state=Delivery.State.WAITING, tries=delivery.tries
-    )
+    store.lock_webhook_of(delivery)
     if answer.is_good:
-        noted = mine.update(state=Delivery.State.DELIVERED, tries=F("tries") + 1, delivered_at=now)
+        noted = store.note_attempt(delivery, state=Delivery.State.DELIVERED, delivered_at=now)
     else:
         again = next_try(delivery.tries + 1, now=now, retry_after=answer.retry_after)
         if again is None or answer.status == _GONE:
-            noted = mine.update(state=Delivery.State.FAILED, tries=F("tries") + 1)
+            noted = store.note_attempt(delivery, state=Delivery.State.FAILED)
         else:
-            noted = mine.update(due_at=again, tries=F("tries") + 1)
+            noted = store.note_attempt(delivery, due_at=again)
     if not noted:
         return False
-    Try.objects.create(
-        delivery_id=delivery.pk,
+    store.create_attempt(
+        delivery.pk,
         at=now,
         status=answer.status,
         problem=answer.problem,
@@ -53,14 +47,10 @@ def note(delivery: Delivery, answer: Answer, *, now: datetime) -> bool:
 
 def _judge(webhook_id: int, answer: Answer, now: datetime) -> None:
     """A success forgives; 410 Gone, and failures for days, switch the webhook off."""
-    row = Webhook.objects.filter(pk=webhook_id)
     if answer.is_good:
-        row.update(failing_since=None, last_problem="", delivered_at=now)
+        store.note_success(webhook_id, now)
         return
-    row.update(
-        failing_since=Coalesce("failing_since", Value(now)), last_problem=answer.problem[:300]
-    )
-    webhook = row.filter(is_enabled=True).first()
+    webhook = store.note_failure(webhook_id, answer.problem, now)
     if webhook is None or webhook.failing_since is None:
         return
     if answer.status == _GONE:

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
-
 from access.models import ApiKey
 from access.months import month_of
 from access.services.monthly_quotas import MonthlyUsage, usages
-from alerts.models import Event
+from alerts import store
 from alerts.services.events import tell
 from alerts.services.key_life import in_words, iso, key_data
 
@@ -38,10 +36,10 @@ def watch_keys(*, now: datetime) -> int:
     """
     due = [*_expiries(now), *_quotas(now)]
     names = [notice.once for notice in due]
-    told = set(Event.objects.filter(once__in=names).values_list("once", flat=True))
+    written_before = store.written_once(names)
     written = 0
     for notice in due:
-        if notice.once in told:
+        if notice.once in written_before:
             continue
         event = tell(
             notice.kind,
@@ -58,10 +56,7 @@ def watch_keys(*, now: datetime) -> int:
 
 def _expiries(now: datetime) -> Iterable[_Notice]:
     last = now + timedelta(days=max(NOTICES_DAYS))
-    keys: QuerySet[ApiKey] = ApiKey.objects.filter(
-        revoked_at__isnull=True, expires_at__gt=now - _STALE, expires_at__lte=last
-    )
-    for key in keys.select_related("rotated_to").defer("digest").order_by("expires_at"):
+    for key in store.keys_expiring(now - _STALE, last):
         expiry = key.expires_at
         if expiry is None:
             continue
@@ -115,8 +110,7 @@ def _quotas(now: datetime) -> Iterable[_Notice]:
         for usage in usages(now)
         if usage.limit is not None and 100 * usage.used >= WARNING_PERCENT * usage.limit
     }
-    keys = ApiKey.objects.filter(pk__in=high).defer("digest").order_by("pk")
-    for key in keys:
+    for key in store.keys_of(high):
         usage = high[key.pk]
         reached = usage.limit is not None and usage.used >= usage.limit
         kind = "quota.reached" if reached else "quota.warning"

@@ -9,12 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from access.models import Customer
-from alerts import addresses
-from alerts.deleting import raw_delete
+from alerts import addresses, store
 from alerts.errors import NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
 from alerts.kinds import kinds_for
-from alerts.models import Delivery, Event, Try, Webhook
+from alerts.models import Delivery, Webhook
 from alerts.sealing import seal, unseal
 
 MOST_WEBHOOKS = 10
@@ -26,16 +24,10 @@ def create(customer_id: int | None, *, name: str, url: str, kinds: Sequence[str]
     """A new webhook with a new secret, enabled. Raises NameMissing, BadAddress, UnknownKind and
     TooManyWebhooks.
     """
-    if customer_id is not None:
-        # Two orders at once: the second waits here, and counts the first one's webhook.
-        Customer.objects.select_for_update(no_key=True).get(pk=customer_id)
-        mine = Webhook.objects.filter(customer_id=customer_id)
-    else:
-        mine = Webhook.objects.filter(customer__isnull=True)
-    if mine.count() >= MOST_WEBHOOKS:
+    if store.count_webhooks(customer_id) >= MOST_WEBHOOKS:
         whose = "The staff" if customer_id is None else "A customer"
         raise TooManyWebhooks(f"{whose} can have {MOST_WEBHOOKS} webhooks: delete one first")
-    return Webhook.objects.create(
+    return store.create_webhook(
         customer_id=customer_id,
         name=_name(name),
         url=_url(url),
@@ -53,7 +45,7 @@ def edit(
     kinds: Sequence[str] | None = None,
 ) -> Webhook:
     """The webhook with what was given changed. Raises NameMissing, BadAddress and UnknownKind."""
-    webhook = _locked(webhook_id)
+    webhook = store.lock_webhook(webhook_id)
     if name is not None:
         webhook.name = _name(name)
     if url is not None:
@@ -67,7 +59,7 @@ def edit(
 @transaction.atomic
 def enable(webhook_id: int) -> Webhook:
     """Events from now on are posted to it; its failures are forgotten."""
-    webhook = _locked(webhook_id)
+    webhook = store.lock_webhook(webhook_id)
     webhook.is_enabled, webhook.disabled_reason, webhook.last_problem = True, "", ""
     webhook.failing_since = webhook.busy_until = None
     webhook.save(
@@ -87,13 +79,11 @@ def disable(webhook_id: int, *, reason: str = "switched off by hand") -> Webhook
     """Nothing is posted to it any more; what waits for it is given up, and can be delivered again
     once it is enabled.
     """
-    webhook = _locked(webhook_id)
+    webhook = store.lock_webhook(webhook_id)
     if webhook.is_enabled:
         webhook.is_enabled, webhook.disabled_reason = False, reason[:200]
         webhook.save(update_fields=["is_enabled", "disabled_reason"])
-        Delivery.objects.filter(webhook=webhook, state=Delivery.State.WAITING).update(
-            state=Delivery.State.FAILED
-        )
+        store.give_up_waiting(webhook)
     return webhook
 
 
@@ -120,7 +110,7 @@ def secrets_of(webhook: Webhook, *, now: datetime) -> list[str]:
 @transaction.atomic
 def rotate_secret(webhook_id: int, *, now: datetime, overlap: timedelta = OVERLAP) -> str:
     """The new secret. For the overlap each request is signed with the old one as well."""
-    webhook = _locked(webhook_id)
+    webhook = store.lock_webhook(webhook_id)
     secret = _new_secret()
     webhook.sealed_previous, webhook.previous_until = webhook.sealed_secret, now + overlap
     webhook.sealed_secret = seal(secret)
@@ -133,10 +123,10 @@ def send_test(webhook_id: int, *, now: datetime) -> Delivery:
     """A `test` event on its way to this webhook alone, whatever kinds it chose; it is posted within
     seconds. Raises WebhookIsOff.
     """
-    webhook = _locked(webhook_id)
+    webhook = store.lock_webhook(webhook_id)
     if not webhook.is_enabled:
         raise WebhookIsOff(f"{webhook} is off: enable it first")
-    event = Event.objects.create(
+    event = store.create_event(
         kind="test",
         customer_id=webhook.customer_id,
         about=f"webhook {webhook.name}"[:200],
@@ -145,7 +135,7 @@ def send_test(webhook_id: int, *, now: datetime) -> Delivery:
         at=now,
         spread_at=now,
     )
-    return Delivery.objects.create(event=event, webhook=webhook, due_at=now)
+    return store.create_delivery(event, webhook, now)
 
 
 @transaction.atomic
@@ -153,11 +143,7 @@ def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
     """Sends a delivery on its way again, whatever became of it, with the same webhook-id, so that a
     receiver that had it can tell. Raises WebhookIsOff.
     """
-    delivery = (
-        Delivery.objects.select_for_update(of=("self",))
-        .select_related("event", "webhook")
-        .get(pk=delivery_id)
-    )
+    delivery = store.lock_delivery(delivery_id)
     if delivery.webhook is not None and not delivery.webhook.is_enabled:
         raise WebhookIsOff(f"{delivery.webhook} is off: enable it first")
     delivery.state, delivery.tries = Delivery.State.WAITING, 0
@@ -169,23 +155,14 @@ def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
 @transaction.atomic
 def delete(webhook_id: int) -> None:
     """The webhook is gone, with the record of what was delivered to it."""
-    webhook = _locked(webhook_id)
-    # At once, without reading them: there may be a hundred thousand.
-    raw_delete(Try.objects.filter(delivery__webhook=webhook))
-    raw_delete(Delivery.objects.filter(webhook=webhook))
-    webhook.delete()
+    store.delete_webhook(store.lock_webhook(webhook_id))
 
 
 def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:
     """The newest deliveries, each with its event and its tries (`delivery.log.all()`), in a fixed
     number of queries.
     """
-    newest = Delivery.objects.filter(webhook=webhook).order_by("-pk")
-    return list(newest.select_related("event").prefetch_related("log")[:limit])
-
-
-def _locked(webhook_id: int) -> Webhook:
-    return Webhook.objects.select_for_update(no_key=True).get(pk=webhook_id)
+    return store.newest_deliveries(webhook, limit)
 
 
 def _new_secret() -> str:

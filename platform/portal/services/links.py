@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from portal import store
 from portal.errors import LinkSpent
 
 _SALT = "portal.links"
@@ -30,7 +31,7 @@ def user_of(token: str, purpose: Purpose) -> User:
         pk, state = signing.loads(token, salt=f"{_SALT}.{purpose.name}", max_age=purpose.value)
     except (signing.BadSignature, ValueError, TypeError):
         raise LinkSpent("This link is not good any more: it was used, or it is too old") from None
-    user = User.objects.filter(pk=pk, is_active=True, member__isnull=False).first()
+    user = store.active_member_user(pk)
     if user is None or not constant_time_compare(state, _state_of(user)):
         raise LinkSpent("This link is not good any more: it was used, or it is too old")
     return user

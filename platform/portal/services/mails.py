@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.urls import reverse
 
+from portal import store
 from portal.models import Member
 from portal.services import links, members
 from portal.services.links import Purpose
@@ -42,8 +43,7 @@ def mail_invitation(member: Member) -> None:
 
 def mail_new_password(email: str) -> None:
     """A link for the member of that address; for any other address nothing."""
-    name = members.username_of(email)
-    member = Member.objects.select_related("user", "customer").filter(user__username=name).first()
+    member = store.member_named(members.username_of(email))
     if member is None or not member.user.is_active or member.user.is_staff:
         return
     if members.is_invited(member.user):

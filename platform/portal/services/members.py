@@ -31,16 +31,16 @@ def invite(customer: Customer, *, email: str, role: str) -> Member:
         raise AddressTaken(_TAKEN)
     try:
         with transaction.atomic():
-            user = User.objects.create_user(name, email=name)  # with an unusable password
+            user = store.create_user(name)
     except IntegrityError:
         raise AddressTaken(_TAKEN) from None
-    return Member.objects.create(user=user, customer=customer, role=role)
+    return store.create_member(user, customer, role)
 
 
 @transaction.atomic
 def invite_again(member: Member) -> None:
     """Links that were given out before are spent. Raises MayNot for who has a password."""
-    user = User.objects.select_for_update().get(pk=member.user_id)
+    user = store.lock_user(member.user_id)
     if not is_invited(user):
         raise MayNot(f"{member} has a password: who forgot it asks for a link at the sign-in page")
     user.set_unusable_password()  # another one each time, on which links depend
@@ -64,7 +64,7 @@ def choose_password(user: User, password: str) -> None:
 @transaction.atomic
 def set_active(member: Member, *, active: bool, now: datetime) -> None:
     """Who is not active cannot sign in; their sessions are over, also for when they may again."""
-    User.objects.filter(pk=member.user_id).update(is_active=active)
+    store.set_user_active(member.user_id, active)
     if not active:
         sessions.sign_out_everywhere(member.user, now)
 

@@ -185,6 +185,8 @@ class Upstreams:
             raise Unusable("it has no URL, and no chain is followed")
         if row.kind == Upstream.Kind.NODE:
             return NodeSender(SubmittingNode(url, seconds=seconds))
+        if row.kind != Upstream.Kind.LEADERS:
+            raise Unusable(f"its kind `{row.kind}` is not known to this lander")
         if not url.startswith(("http://", "https://")):
             raise Unusable(f"{url}: expected http://host or https://host")
         return LeadersSender(

@@ -1,0 +1,278 @@
+"""The queries of events, deliveries, webhooks and mailboxes."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+
+from access.models import ApiKey, Customer
+from alerts.models import Delivery, Event, Mailbox, Try, Webhook
+
+# One worker spreads events at a time: deliveries are numbered in the order of their events.
+_SPREADING_LOCK = 7_340_211
+
+
+def _raw_delete(rows: QuerySet[Any]) -> None:
+    """Deletes them in one statement, without looking for what refers to each: that goes before."""
+    rows._raw_delete(rows.db)
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+def create_event(**values: Any) -> Event:
+    return Event.objects.create(**values)
+
+
+def create_event_once(once: str, values: dict[str, Any]) -> Event | None:
+    """None where there is an event of that `once` already."""
+    event, is_new = Event.objects.get_or_create(once=once, defaults=values)
+    return event if is_new else None
+
+
+def written_once(names: Sequence[str]) -> set[str | None]:
+    """Which of the `once` names have an event."""
+    return set(Event.objects.filter(once__in=names).values_list("once", flat=True))
+
+
+def lock_spreading() -> bool:
+    """Until the transaction's end; False where another worker has it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SPREADING_LOCK])
+        row = cursor.fetchone()
+    return row is not None and bool(row[0])
+
+
+def unspread_events(most: int) -> list[Event]:
+    """Oldest first."""
+    return list(Event.objects.filter(spread_at__isnull=True).order_by("pk")[:most])
+
+
+def write_deliveries(
+    deliveries: Sequence[Delivery], events: Sequence[Event], now: datetime
+) -> None:
+    """The deliveries, with the mailboxes that they need; the events count as spread."""
+    boxes = sorted({each.mail_to for each in deliveries if each.mail_to})
+    Mailbox.objects.bulk_create([Mailbox(address=each) for each in boxes], ignore_conflicts=True)
+    Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+    Event.objects.filter(pk__in=[event.pk for event in events]).update(spread_at=now)
+
+
+def has_waiting(now: datetime) -> bool:
+    """Whether an event has no deliveries yet, or a delivery is due."""
+    if Event.objects.filter(spread_at__isnull=True).exists():
+        return True
+    return Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lte=now).exists()
+
+
+@transaction.atomic
+def delete_events(before: datetime, most: int) -> int:
+    """Deletes the oldest events with their deliveries and attempts; how many events."""
+    old = Event.objects.filter(at__lt=before)
+    found = list(old.order_by("at").values_list("pk", flat=True)[:most])
+    _raw_delete(Try.objects.filter(delivery__event__in=found))
+    _raw_delete(Delivery.objects.filter(event__in=found))
+    _raw_delete(Event.objects.filter(pk__in=found))
+    return len(found)
+
+
+# --- deliveries -----------------------------------------------------------------------------------
+
+
+def create_delivery(event: Event, webhook: Webhook, due_at: datetime) -> Delivery:
+    return Delivery.objects.create(event=event, webhook=webhook, due_at=due_at)
+
+
+def lock_delivery(delivery_id: int) -> Delivery:
+    return (
+        Delivery.objects.select_for_update(of=("self",))
+        .select_related("event", "webhook")
+        .get(pk=delivery_id)
+    )
+
+
+def next_delivery(webhook_id: int, now: datetime) -> Delivery | None:
+    """The oldest that is due at the webhook."""
+    due = Delivery.objects.filter(webhook=webhook_id, state=Delivery.State.WAITING, due_at__lte=now)
+    return due.select_related("event", "webhook").order_by("pk").first()
+
+
+def due_mails(address: str, now: datetime, most: int) -> list[Delivery]:
+    """What is due at the mail address, oldest first."""
+    due = Delivery.objects.filter(
+        mail_to=address, webhook__isnull=True, state=Delivery.State.WAITING, due_at__lte=now
+    )
+    return list(due.select_related("event").order_by("pk")[:most])
+
+
+def note_attempt(delivery: Delivery, **values: Any) -> bool:
+    """Writes what became of the delivery's next attempt; False where that was written before."""
+    mine = Delivery.objects.filter(
+        pk=delivery.pk, state=Delivery.State.WAITING, tries=delivery.tries
+    )
+    return bool(mine.update(tries=F("tries") + 1, **values))
+
+
+def create_attempt(delivery_id: int, **values: Any) -> None:
+    Try.objects.create(delivery_id=delivery_id, **values)
+
+
+def newest_deliveries(webhook: Webhook, limit: int) -> list[Delivery]:
+    """Each with its event and its attempts (`log`), in a fixed number of queries."""
+    newest = Delivery.objects.filter(webhook=webhook).order_by("-pk")
+    return list(newest.select_related("event").prefetch_related("log")[:limit])
+
+
+# --- webhooks -------------------------------------------------------------------------------------
+
+
+def create_webhook(**values: Any) -> Webhook:
+    return Webhook.objects.create(**values)
+
+
+def count_webhooks(customer_id: int | None) -> int:
+    """Of the customer, or of the staff; until the transaction's end none is added to a customer's
+    by anyone else.
+    """
+    if customer_id is None:
+        return Webhook.objects.filter(customer__isnull=True).count()
+    Customer.objects.select_for_update(no_key=True).get(pk=customer_id)
+    return Webhook.objects.filter(customer_id=customer_id).count()
+
+
+def lock_webhook(webhook_id: int) -> Webhook:
+    return Webhook.objects.select_for_update(no_key=True).get(pk=webhook_id)
+
+
+def lock_webhook_of(delivery: Delivery) -> None:
+    """The webhook first, as every change of a webhook does: two that lock in another order block
+    each other.
+    """
+    if delivery.webhook_id is not None:
+        Webhook.objects.select_for_update(no_key=True).filter(pk=delivery.webhook_id).first()
+
+
+def give_up_waiting(webhook: Webhook) -> None:
+    """What waits for the webhook has failed."""
+    Delivery.objects.filter(webhook=webhook, state=Delivery.State.WAITING).update(
+        state=Delivery.State.FAILED
+    )
+
+
+def delete_webhook(webhook: Webhook) -> None:
+    """With its deliveries, without reading them: there may be a hundred thousand."""
+    _raw_delete(Try.objects.filter(delivery__webhook=webhook))
+    _raw_delete(Delivery.objects.filter(webhook=webhook))
+    webhook.delete()
+
+
+def note_success(webhook_id: int, now: datetime) -> None:
+    Webhook.objects.filter(pk=webhook_id).update(
+        failing_since=None, last_problem="", delivered_at=now
+    )
+
+
+def note_failure(webhook_id: int, problem: str, now: datetime) -> Webhook | None:
+    """The webhook after it, None where it is off."""
+    row = Webhook.objects.filter(pk=webhook_id)
+    row.update(failing_since=Coalesce("failing_since", Value(now)), last_problem=problem[:300])
+    return row.filter(is_enabled=True).first()
+
+
+def enabled_webhooks(customers: Collection[int]) -> Iterable[Webhook]:
+    """Of the customers and of the staff."""
+    concerned = Q(customer__in=customers) | Q(customer__isnull=True)
+    return Webhook.objects.filter(concerned, is_enabled=True).order_by("pk")
+
+
+def mail_addresses(customers: Collection[int]) -> Iterable[tuple[int, str]]:
+    """(customer, address) of those that want alerts by mail."""
+    wanted = Customer.objects.filter(pk__in=customers, alert_mails=True).exclude(email="")
+    return wanted.values_list("pk", "email")
+
+
+# --- turns: the right to deliver to a webhook or an address, until a time -------------------------
+
+
+@transaction.atomic
+def claim_webhooks(*, now: datetime, until: datetime, most: int, failing: bool) -> list[int]:
+    """Webhooks at which something is due and at which no worker is, busy until then."""
+    due = Delivery.objects.filter(
+        webhook=OuterRef("pk"), state=Delivery.State.WAITING, due_at__lte=now
+    )
+    free = Webhook.objects.filter(
+        Q(busy_until__isnull=True) | Q(busy_until__lte=now),
+        Exists(due),
+        is_enabled=True,
+        failing_since__isnull=not failing,
+    )
+    locked = free.select_for_update(skip_locked=True, no_key=True).order_by("pk")
+    found = [row.pk for row in locked[:most]]
+    Webhook.objects.filter(pk__in=found).update(busy_until=until)
+    return found
+
+
+def renew_turn(webhook_id: int, before: datetime, until: datetime) -> bool:
+    """False where the turn that lasted until `before` is another worker's, or the webhook off."""
+    mine = Webhook.objects.filter(pk=webhook_id, busy_until=before, is_enabled=True)
+    return bool(mine.update(busy_until=until))
+
+
+def end_turn(webhook_id: int, until: datetime) -> None:
+    Webhook.objects.filter(pk=webhook_id, busy_until=until).update(busy_until=None)
+
+
+@transaction.atomic
+def claim_mailboxes(
+    *, now: datetime, until: datetime, mailed_before: datetime, most: int
+) -> list[str]:
+    """Addresses at which something is due, which had no mail since, and to which no worker writes;
+    busy until then.
+    """
+    due = Delivery.objects.filter(
+        mail_to=OuterRef("pk"),
+        webhook__isnull=True,
+        state=Delivery.State.WAITING,
+        due_at__lte=now,
+    )
+    free = Mailbox.objects.filter(
+        Q(busy_until__isnull=True) | Q(busy_until__lte=now),
+        Q(mailed_at__isnull=True) | Q(mailed_at__lte=mailed_before),
+        Exists(due),
+    )
+    locked = free.select_for_update(skip_locked=True, no_key=True).order_by("pk")
+    found = [row.pk for row in locked[:most]]
+    Mailbox.objects.filter(pk__in=found).update(busy_until=until)
+    return found
+
+
+def end_mail_turn(address: str, until: datetime, mailed_at: datetime | None) -> None:
+    """With the time of the mail, where one was sent."""
+    mine = Mailbox.objects.filter(pk=address, busy_until=until)
+    if mailed_at is None:
+        mine.update(busy_until=None)
+    else:
+        mine.update(busy_until=None, mailed_at=mailed_at)
+
+
+def delete_mailboxes(before: datetime) -> None:
+    """Those that had no mail since."""
+    Mailbox.objects.filter(mailed_at__lt=before).delete()
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def keys_expiring(after: datetime, until: datetime) -> QuerySet[ApiKey]:
+    """With their successors, the first to expire first."""
+    keys = ApiKey.objects.filter(
+        revoked_at__isnull=True, expires_at__gt=after, expires_at__lte=until
+    )
+    return keys.select_related("rotated_to").defer("digest").order_by("expires_at")
+
+
+def keys_of(key_ids: Iterable[int]) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(pk__in=key_ids).defer("digest").order_by("pk")
