@@ -338,7 +338,10 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(RUN_DIR / "beat-schedule")
 # --- the admin ------------------------------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [ROOT / "platform/config/replaced_static"]  # in place of the theme's
+STATICFILES_DIRS = [
+    ROOT / "platform/config/replaced_static",  # in place of the theme's
+    ("docs/pictures", ROOT / "docs/pictures"),
+]
 # Served from the packages they came with: nothing to collect, nothing to forget after an upgrade.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3_600

@@ -67,6 +67,10 @@ def page(client: Any, db: None) -> Any:
     return read
 
 
+def to_snake(name: str) -> str:
+    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
 def told_methods(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for method in document["methods"]:
         yield method
@@ -86,14 +90,25 @@ def test_every_method_of_every_path_is_in_the_document(rpc_document: dict[str, A
     assert names == sorted(names), "readers look for a name"
 
 
+def source_of(name: str) -> str:
+    """The function of the method, with its file."""
+    function = next(found.function for door in doors() if (found := door.table.get(name)))
+    return f"{function.__name__}() of {function.__module__}"
+
+
 def test_every_method_and_param_says_what_it_means(rpc_document: dict[str, Any]) -> None:
     for each in told_methods(rpc_document):
-        assert each["summary"] and each["description"], each["name"]
+        where = source_of(each["name"])
+        assert each["summary"] and each["description"], (
+            f"{where} has no docstring: say what the method returns"
+        )
         for param in each["params"]:
-            assert param["description"], (each["name"], param["name"])
+            name = to_snake(param["name"])
+            assert param["description"], f"add a line `{name}: …` to the docstring of {where}"
         schema = each["result"]["schema"]
-        described = "$ref" in schema or "description" in schema
-        assert described or all("$ref" in member for member in schema["anyOf"]), each["name"]
+        kinds = schema.get("anyOf", [schema])
+        is_described = "description" in schema or all("$ref" in kind for kind in kinds)
+        assert is_described, f"add a line `returns: …` to the docstring of {where}"
 
 
 def test_every_param_of_the_code_is_told(rpc_document: dict[str, Any]) -> None:
@@ -113,9 +128,10 @@ def test_every_param_of_the_code_is_told(rpc_document: dict[str, Any]) -> None:
 def test_every_field_says_what_it_means(which: str, request: pytest.FixtureRequest) -> None:
     document = request.getfixturevalue(which)
     for name, schema in document["components"]["schemas"].items():
-        assert schema.get("description"), name
+        assert schema.get("description"), f"{name} has no docstring"
         for field, told in schema["properties"].items():
-            assert told.get("description"), f"{name}.{field}"
+            line = f"add a line `{to_snake(field)}: …` to the docstring of {name}"
+            assert told.get("description"), line
         assert set(schema.get("required", [])) <= schema["properties"].keys()
 
 
@@ -133,7 +149,8 @@ def test_no_docstring_tells_of_a_field_that_is_not_there() -> None:
             found = door.table.get(name)
             known += [] if found is None else found.params.names
         lines = re.findall(r"^ *([a-z_]+): \S", text, re.MULTILINE)
-        assert set(lines) <= set(known), name
+        left = sorted(set(lines) - set(known))
+        assert not left, f"the docstring of {name} describes {left}, which it does not have"
 
 
 def test_every_error_is_told_of_where_it_can_come(rpc_document: dict[str, Any]) -> None:
@@ -144,6 +161,8 @@ def test_every_error_is_told_of_where_it_can_come(rpc_document: dict[str, Any]) 
         assert len(codes) == len(set(codes)), "one entry a code"
         told |= {reason for each in method["errors"] for reason in _reasons(each)}
     told |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
+    never = sorted({kind.reason for kind in errors()} - told)
+    assert not never, f"no method declares {never}: add the class to `errors=` of @methods.add"
     assert {kind.reason for kind in errors()} == told
 
 
@@ -178,6 +197,8 @@ def test_every_method_has_an_example() -> None:
         for method in door.methods:
             if method.name in EVERYWHERE and door.path != "/":
                 continue
+            if not method.params.required:
+                continue  # the example is a call without params
             alike = [
                 other
                 for other in doors()
@@ -185,7 +206,11 @@ def test_every_method_has_an_example() -> None:
                 and found.function is method.function
                 and (other.path, method.name) in EXAMPLES
             ]
-            assert alike, f"{method.name} on {door.path}"
+            assert alike, (
+                f"{method.name} on {door.path} has no example: add its params to EXAMPLES in"
+                " platform/reference/examples.py, then record the response with RECORD_EXAMPLES=1"
+                " .venv/bin/pytest tests/clients/test_shown_answers.py"
+            )
 
 
 def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
