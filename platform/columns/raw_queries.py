@@ -302,9 +302,9 @@ def _binary(parameter: Parameter) -> bytes:
         sized[1::2] = parameter  # type: ignore[assignment]
         layout = ">5i" + "iq" * len(parameter)
         return struct.pack(layout, 1, 0, _INT8, len(parameter), 1, *sized)
-    items = [_binary(item) for item in parameter]
-    head = struct.pack(">iiiii", 1, 0, _oid(parameter[0]) if parameter else _INT8, len(items), 1)
-    return head + b"".join(len(item).to_bytes(4) + item for item in items)
+    is_bytes = bool(parameter) and isinstance(parameter[0], bytes)
+    head = struct.pack(">iiiii", 1, 0, _BYTEA if is_bytes else _INT8, len(parameter), 1)
+    return head + b"".join([len(item).to_bytes(4) + item for item in parameter])  # type: ignore[arg-type, operator]
 
 
 class _Reading(threading.local):
