@@ -8,10 +8,10 @@ import time
 from collections import deque
 from pathlib import Path
 from threading import Condition
-from typing import Any
 
 from simulator.errors import EngineFault, EngineTimeout
-from simulator.jobs import Answer, Job, receive, send
+from simulator.jobs import Answer, Job, receive, send, unpacked_outcome
+from simulator.outcome import Outcome
 from simulator.sent import Sent
 
 _SHELF = Path(__file__).resolve().parent.parent
@@ -46,8 +46,8 @@ class EngineProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def run(self, job: Job, deadline: float) -> Any:
-        """The job's value or its exception. `broken` says afterwards whether the process itself
+    def run(self, job: Job, deadline: float) -> list[Outcome]:
+        """The job's outcomes or its exception. `broken` says afterwards whether the process itself
         failed (EngineTimeout, EngineFault) and is of no more use.
         """
         self.broken = True
@@ -63,7 +63,7 @@ class EngineProcess:
             raise EngineFault("the engine's process died") from None
         self.broken = False
         self.jobs += 1
-        return self._value(answer)
+        return self._outcomes(answer)
 
     def is_dead(self) -> bool:
         return self._process.poll() is not None
@@ -88,7 +88,7 @@ class EngineProcess:
         """
         begun = time.monotonic()
         self._wait_until(max(deadline, begun + _STARTING_SECONDS))
-        self._value(receive(self._connection))
+        self._outcomes(receive(self._connection))
         self._ready = True
         return time.monotonic() - begun
 
@@ -96,11 +96,11 @@ class EngineProcess:
         # Never 0, which would mean not to wait at all.
         self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
 
-    def _value(self, answer: Answer) -> Any:
+    def _outcomes(self, answer: Answer) -> list[Outcome]:
         self.memory = answer.memory
         if answer.error is not None:
             raise answer.error
-        return answer.value
+        return [unpacked_outcome(each) for each in answer.outcomes]
 
 
 class Workers:
@@ -126,7 +126,7 @@ class Workers:
         self._changed = Condition()
         self._closed = False
 
-    def run(self, job: Job, *, timeout_seconds: float) -> Any:
+    def run(self, job: Job, *, timeout_seconds: float) -> list[Outcome]:
         """What the job gives, or the exception it ends with. EngineTimeout if no process is free
         or the job not done in time: its process is killed and another takes its place.
         """
