@@ -1,7 +1,7 @@
 """What a process remembers of the database for as long as nothing is committed that changes it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from columns.generations import LONGEST_SECONDS, Generation
@@ -11,8 +11,9 @@ V = TypeVar("V")
 
 
 class Remembered(Generic[K, V]):
-    """Values by key, read under one number of a generation. At most twice `capacity` of them: when
-    so many were used or read, those that have not been used since the time before are dropped.
+    """Values by key, read under one number of a generation. At most twice `capacity` of them, and
+    what was kept at once: when so many were used or read, those that have not been used since the
+    time before are dropped.
 
     Any thread may use it; two may read the same at once.
     """
@@ -54,6 +55,13 @@ class Remembered(Generic[K, V]):
         if number is not None and number == self._number and number == self._generation.read():
             self._add(young, key, value)
 
+    def keep_all(self, values: Mapping[K, V], number: int | None) -> None:
+        """As `keep` does, many at once."""
+        young = self._young
+        if number is not None and number == self._number and number == self._generation.read():
+            young.update(values)
+            self._make_room(young)
+
     def get(self, key: K, read: Callable[[], V | None]) -> V | None:
         """The value, read where it is not remembered; None, which is not remembered, if `read`
         gives that.
@@ -70,5 +78,8 @@ class Remembered(Generic[K, V]):
 
     def _add(self, young: dict[K, V], key: K, value: V) -> None:
         young[key] = value
+        self._make_room(young)
+
+    def _make_room(self, young: dict[K, V]) -> None:
         if len(young) >= self._capacity and young is self._young:
             self._old, self._young = young, {}
