@@ -2,11 +2,15 @@
 
 from datetime import datetime
 
-from alerts.models import Delivery, Event
+from alerts.models import Delivery
+from columns.questions import MOMENT, exists, microseconds
 
 
 def is_due(*, now: datetime) -> bool:
     """Whether an event has no deliveries yet, or a delivery is due."""
-    if Event.objects.filter(spread_at__isnull=True).exists():
-        return True
-    return Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lte=now).exists()
+    return exists(
+        "SELECT FROM alerts_event WHERE spread_at IS NULL",
+        f"SELECT FROM alerts_delivery WHERE state = '{Delivery.State.WAITING}'"
+        f" AND due_at <= {MOMENT.format('$1')}",
+        parameters=(microseconds(now),),
+    )

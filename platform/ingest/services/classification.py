@@ -11,6 +11,7 @@ from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import Slot
 from columns import gap_life
 from columns.gaps import NOT_YET_KNOWN, GapStatus, SlotGap
+from columns.questions import exists
 from historical.models import Gap as LedgerGap
 from historical.services import gaps as ledger_gaps
 from historical.store import blocks as ledger
@@ -37,9 +38,15 @@ LEDGER_LINK = "parent link"
 
 
 def is_due(*, now: datetime) -> bool:
-    """Whether a gap's slots are unsure, or one of the newest blocks names a parent that an area lacks."""
+    """Whether a gap's slots are unsure, or a new block names a parent that an area lacks."""
     del now
-    if _unsure(LedgerGap).exists() or _unsure(ArchiveGap).exists():
+    if exists(
+        *(
+            f"SELECT FROM {model._meta.db_table} WHERE closed_at IS NULL"
+            f" AND cannot_be_had_at IS NULL AND status = '{GapStatus.UNKNOWN}'"
+            for model in (LedgerGap, ArchiveGap)
+        )
+    ):
         return True
     bounds = archive.bounds()
     if bounds is None:
