@@ -121,8 +121,8 @@ def listen(seconds: float) -> bool:
         pipe.zcard(_PENDING)
         if pipe.execute()[-1]:
             return True
-    _client().blpop([_BELL], timeout=seconds)
-    return count() > 0
+    # It rings also for slots that are stored by now.
+    return _client().blpop([_BELL], timeout=seconds) is not None and count() > 0
 
 
 def listen_no_more() -> None:

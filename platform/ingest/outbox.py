@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.25
 # While so few slots are kept it is looked less often what is stored: three statements each time.
-_FEW, _CALM_SECONDS = 8, 1.0
+_FEW, _CALM_SECONDS = 8, 2.0
 _LONGEST_PAUSE_SECONDS = 5.0
 # Slots without a transaction wait so long for others, as long as they are few: each call of the
 # worker costs several times what a slot does, and a chain where nothing happens makes only these.
-_COMPANY_SECONDS, _COMPANY = 1.0, 8
+_COMPANY_SECONDS, _COMPANY = 2.0, 8
 # How long a slot may wait for the worker before it is called again, and Redis asked whether it
 # still has it: a killed Redis loses its last second.
 _CALL_AGAIN_SECONDS = 3.0

@@ -27,9 +27,11 @@ WHERE CASE WHEN b.id IS NULL THEN
 ELSE
     b.window_ends_at <= to_timestamp($1 / 1000000.0)
     OR b.ttl_seconds <> c.ttl_seconds
-    OR NOT EXISTS (
-        SELECT FROM tipping_tipaddress a WHERE a.batch_id = b.id AND a.issued_at IS NULL
-    )
+    -- Not as NOT EXISTS, for which the planner reads all addresses there are.
+    OR (
+        SELECT true FROM tipping_tipaddress a
+        WHERE a.batch_id = b.id AND a.issued_at IS NULL LIMIT 1
+    ) IS NULL
 END
 ORDER BY c.ttl_seconds
 """
