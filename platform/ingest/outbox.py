@@ -28,6 +28,7 @@ _PAUSE_SECONDS = 0.25
 # While so few slots are kept it is looked less often what is stored: three statements each time.
 _FEW, _CALM_SECONDS = 8, 2.0
 _LONGEST_PAUSE_SECONDS = 5.0
+_PUBLISH_SECONDS = 2.0
 # Slots without a transaction wait so long for others, as long as they are few: each call of the
 # worker costs several times what a slot does, and a chain where nothing happens makes only these.
 _COMPANY_SECONDS, _COMPANY = 2.0, 8
@@ -142,7 +143,7 @@ class Outbox:
                     if now - looked_at >= self._look_seconds():
                         self._see_what_is_stored()
                         looked_at = time.monotonic()
-                    if now - published_at >= 1.0:
+                    if now - published_at >= _PUBLISH_SECONDS:
                         self._publish()
                         published_at = now
                     self._is_back()

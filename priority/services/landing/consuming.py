@@ -17,7 +17,7 @@ from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
 log = logging.getLogger(__name__)
 
-_BLOCK_MS = 1_000
+_BLOCK_MS = 2_000
 _AT_ONCE = 100
 _CLAIMED_AT_ONCE = 1_000
 _PAUSE_SECONDS = 0.25
@@ -136,7 +136,7 @@ class Consumer:
 
     async def claim(self, limit: int) -> list[Any]:
         """Up to so many entries, the best ones first: by tier, tip and age. Where there are none it
-        waits up to a second for a new one. Raises redis.RedisError.
+        waits up to two seconds for a new one. Raises redis.RedisError.
         """
         begun, self._begun = self._begun, []
         words: list[Any] = [
