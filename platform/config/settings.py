@@ -322,6 +322,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
+    # How long a worker waits in one command for a task: less than `socket_timeout`.
+    "polling_interval": 4,
     # Without it whoever waits for a broker that hangs would hang as well.
     "socket_timeout": 5.0,
     "socket_connect_timeout": 5.0,

@@ -17,7 +17,7 @@ from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
 log = logging.getLogger(__name__)
 
-_BLOCK_MS = 1_000
+_BLOCK_MS = 2_000
 _AT_ONCE = 100
 _CLAIMED_AT_ONCE = 1_000
 _PAUSE_SECONDS = 0.25
@@ -30,6 +30,8 @@ _ROUND_SECONDS = 0.002
 _MOST_UNSENT = 64
 # What was sent is reported within this where no claim reports it before.
 _REPORT_SECONDS = 0.01
+# What is done goes within this.
+_LET_GO_SECONDS = 0.1
 # Entries of a dead lander lay idle for as long as it took to miss it.
 _IDLE_MS = 500
 _FIELD = FIELD.encode()
@@ -67,6 +69,7 @@ class Consumer:
         self._begun: list[bytes] = []
         self._something_begun = asyncio.Event()
         self._done: list[bytes] = []
+        self._something_done = asyncio.Event()
         self._read_at = 0.0
 
     async def run(self) -> None:
@@ -113,15 +116,27 @@ class Consumer:
         """Nobody needs the entry any more: it goes with the next `let_go`."""
         self._leave(entry_id)
         self._done.append(entry_id)
+        self._something_done.set()
 
     async def let_go(self) -> None:
         """Raises redis.RedisError; then they go the next time."""
         if self._done:
             await self._report()
 
+    async def keep_letting_go(self) -> None:
+        """Until it is cancelled: what is done goes within a moment."""
+        while True:
+            await self._something_done.wait()
+            self._something_done.clear()
+            await asyncio.sleep(_LET_GO_SECONDS)
+            try:
+                await self.let_go()
+            except redis.RedisError:
+                self._something_done.set()
+
     async def claim(self, limit: int) -> list[Any]:
         """Up to so many entries, the best ones first: by tier, tip and age. Where there are none it
-        waits up to a second for a new one. Raises redis.RedisError.
+        waits up to two seconds for a new one. Raises redis.RedisError.
         """
         begun, self._begun = self._begun, []
         words: list[Any] = [
