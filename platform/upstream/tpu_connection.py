@@ -16,7 +16,6 @@ from upstream.tpu_errors import TpuError
 from upstream.tpu_hurry import Hurry
 from upstream.tpu_sending import Done, Opened, Sending, Sent
 from upstream.tpu_socket import Address, connected_socket
-from upstream.tpu_writing import Outgoing
 
 # Datagrams read before others get their turn.
 _READS_AT_ONCE = 64
@@ -60,7 +59,7 @@ class TpuConnection:
         self._quic = QuicConnection(configuration=configuration, session_ticket_handler=ticket)
         self._waiting: deque[Sending] = deque()
         self._flying: dict[int, Sending] = {}
-        self._outgoing = Outgoing(self._quic, self._acknowledged)
+        self._unwritten: list[Sending] = []
         self._promised_bytes = 0
         self._retries = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -71,6 +70,7 @@ class TpuConnection:
         self._pinged_at = 0.0
         self._is_retiring = False
         self._is_early = False
+        self._rewrites = False  # something that was lost may wait to be written again
         self._opened_by = Opened.NEW
         self.is_open = False
         self.has_served = False
@@ -116,7 +116,7 @@ class TpuConnection:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
-        if self.error is None and self._outgoing.has_new:
+        if self.error is None and self._unwritten:
             self._transmit()
             self._hurry.written()
 
@@ -146,10 +146,14 @@ class TpuConnection:
             self._transmit()
 
     def _write(self, sending: Sending) -> None:
-        self._outgoing.add(sending)
+        quic = self._quic
+        sending.stream_id = quic.get_next_available_stream_id(is_unidirectional=True)
+        quic.send_stream_data(sending.stream_id, sending.wire, end_stream=True)
+        sending.watch(quic._streams[sending.stream_id].sender, self._acknowledged, self._lost)
         if not self.is_open:
             sending.opened = Opened.EARLY
         self._flying[sending.stream_id] = sending
+        self._unwritten.append(sending)
         self._promised_bytes += len(sending.wire)
         self._counts["sent"] += 1
         if self._silence is None:
@@ -164,6 +168,9 @@ class TpuConnection:
         written = latency if sending.written is None else sending.written - sending.called_at
         sending.finish(Sent(latency, written, sending.opened))
         self._end_if_idle()
+
+    def _lost(self) -> None:
+        self._rewrites = True
 
     def _pump(self) -> None:
         """What waited, as far as the leader's credit goes."""
@@ -203,7 +210,8 @@ class TpuConnection:
             self._end(tpu_errors.closed_by_peer(closed, is_connected=self.is_open))
         elif self.error is None:
             self._pump()
-            if is_due or self._outgoing.waits:
+            is_writing = self._rewrites or bool(self._unwritten)
+            if is_due or is_writing or tpu_internals.has_news(self._quic):
                 self._transmit()
 
     def _opened(self, event: events.HandshakeCompleted) -> None:
@@ -315,7 +323,7 @@ class TpuConnection:
     def _transmit(self) -> None:
         now = monotonic()
         try:
-            for data in self._outgoing.datagrams(now):
+            for data, _ in self._quic.datagrams_to_send(now=now):
                 try:
                     self._socket.send(data)
                 except (BlockingIOError, InterruptedError):
@@ -323,7 +331,21 @@ class TpuConnection:
         except OSError as error:
             self._end(tpu_errors.cut_by_system(error, is_connected=self.is_open))
             return
+        if self._unwritten:
+            self._note_what_is_written()
+        if self._rewrites:
+            self._rewrites = tpu_internals.has_unwritten_data(self._quic)
         self._arm(self._quic.get_timer())
+
+    def _note_what_is_written(self) -> None:
+        now = monotonic()
+        for sending in self._unwritten:
+            if sending.is_written:
+                sending.written = now
+        # Those that were given up will never be.
+        self._unwritten = [
+            each for each in self._unwritten if each.written is None and not each.is_done
+        ]
 
     def _arm(self, timer_at: float | None) -> None:
         """A timer that is set too early finds out by itself: mostly none needs to be set anew."""
