@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 _MOST_IN_FLIGHT = 30_000
 _NAME_SECONDS = 0.5
 _SWEEP_SECONDS = 0.25
+_BETWEEN_SWEEPS_SECONDS = 0.01
 # While nothing is in flight.
 _IDLE_SECONDS = 1.0
 _ROWS_SECONDS = 1.5
@@ -255,6 +256,8 @@ class Lander:
         if lacking:
             await self._watcher.blockhashes(lacking)
             self._flights.sweep(datetime.now(UTC))
+        while self._flights.let_go(datetime.now(UTC)):
+            await asyncio.sleep(_BETWEEN_SWEEPS_SECONDS)
         old = self._flights.to_look_up(time.monotonic())
         if old:
             loop = asyncio.get_running_loop()

@@ -14,6 +14,7 @@ from priority.services.landing.leaders_sender import LeadersSender
 from priority.services.landing.node_sender import NodeSender
 from priority.services.landing.own_tips import Purse
 from priority.services.landing.senders import Sender, Unusable
+from priority.services.landing.windows import Window
 from priority.store import upstreams as store
 from priority.store.upstreams import UpstreamRow
 from upstream.block_engine import BlockEngine
@@ -45,7 +46,7 @@ class Way:
     sender: Sender
     breaker: Breaker = field(default_factory=Breaker)
     failing: set[str] = field(default_factory=set)
-    under_way: int = 0  # tries whose answer has not come
+    window: Window = field(default_factory=Window)
     is_unwritten: bool = False  # the breaker's state is not in the table yet
 
     @property
