@@ -138,6 +138,8 @@ def preload(*, environment: Mapping[str, str]) -> Image | None:
         return None
     # What is loaded stays shared with every fork when no collector walks through it.
     gc.collect()
+    # Names it holds would be let go in each fork, on the pages where they lie.
+    sys._clear_type_cache()
     gc.freeze()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for each in (ours, theirs):
