@@ -143,6 +143,7 @@ def _options(durable: bool) -> list[str]:
         # A query may touch many partitions. The table of locks is laid out at the start, for all
         # connections: 1024 would take 54 MB.
         "max_locks_per_transaction": "256",
+        "max_pred_locks_per_transaction": "10",  # no transaction is serializable
         "jit": "off",  # it costs more than it saves in queries of milliseconds
         "synchronous_commit": "off",  # the last 0.6 s may be lost in a crash; the chain is re-read
         "timezone": "UTC",
