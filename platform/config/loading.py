@@ -1,7 +1,10 @@
 """What the preloaded image loads: every part of the application that programs share."""
 
 import importlib
+import sys
 import threading
+from types import ModuleType
+from typing import Any
 
 from django.core.management.base import BaseCommand, SystemCheckError
 from django.db import connections
@@ -9,11 +12,22 @@ from django.urls import get_resolver
 
 # Imported by what a Celery worker or beat does first, and by nothing else.
 _OF_CELERY = (
+    "billiard.popen_fork",
+    "billiard.sharedctypes",
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
     "celery.apps.beat",
     "celery.apps.worker",
     "celery.bin.celery",
     "celery.concurrency.prefork",
+    "celery.events.receiver",
+    "celery.worker.autoscale",
+    "celery.worker.components",
     "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.strategy",
     "kombu.transport.redis",
     "config.celery_worker",
     "config.clock",
@@ -46,6 +60,7 @@ class Loading:
 
 
 def _load() -> str:
+    _leave_out()
     app = importlib.import_module("config.celery_app").app
     app.loader.import_default_modules()
     app.finalize()
@@ -59,3 +74,14 @@ def _load() -> str:
         return str(error)
     importlib.import_module("config.warming").warm_up()
     return ""
+
+
+def _leave_out() -> None:
+    """What libraries import and no program of ours uses, 9 MB: pydantic, of which the reference's
+    generator only asks whether it is there, and the shell of `celery amqp`.
+    """
+    modules: dict[str, Any] = sys.modules
+    modules.setdefault("pydantic", None)  # its import fails
+    shell: Any = ModuleType("click_repl")
+    shell.register_repl = lambda _group: None
+    modules.setdefault("click_repl", shell)
