@@ -71,7 +71,7 @@ def test_what_a_slow_upstream_has_no_room_for_waits_its_turn(followed: Localnet)
             there[0] += 1
             most[0] = max(most[0], there[0])
         with one_by_one:
-            time.sleep(0.02)
+            time.sleep(0.03)
         with counting:
             there[0] -= 1
         return 200, TAKEN
@@ -83,6 +83,7 @@ def test_what_a_slow_upstream_has_no_room_for_waits_its_turn(followed: Localnet)
                 accept(wire, max_retries=0)
             sent = Submission.objects.exclude(sent_at=None)
             wait(lambda: sent.count() == COUNT, "all are sent")
-    assert most[0] < COUNT // 2, "the rest waits in the queue"
+    # 64 at first, and one more with each answer of the first second.
+    assert most[0] < COUNT * 2 // 3, "the rest waits in the queue"
     assert not Attempt.objects.exclude(outcome="sent").exists()
     assert set(Submission.objects.values_list("tries", flat=True)) == {1}
