@@ -42,16 +42,16 @@ def service() -> Iterator[str]:
     """The service's address; callers without a key have no limits, or they would get nothing."""
     from access.models import Tier
     from tipping.models import TtlClass
-    from tipping.services import batches, rungs
+    from tipping.services import batches, edge_classes
 
-    rungs.forget()
+    edge_classes.forget()
     TtlClass.objects.all().delete()
     TtlClass.objects.create(ttl_seconds=600, window_seconds=600, batch_size=512, is_default=True)
     batches.prepare_batches(seed=service_settings.TIP_SECRET_SEED, now=timezone.now())
     Tier.objects.update_or_create(name=ANONYMOUS, defaults={"rank": 0, "requests_per_second": None})
     with serving(service_worker()) as port:
         yield f"http://127.0.0.1:{port}"
-    rungs.forget()
+    edge_classes.forget()
 
 
 def get(url: str, key: str = "") -> requests.Response:
