@@ -15,7 +15,7 @@ _SLOT_LOCK, _WINDOW_LOCK = 7_305, 7_306
 # Locks are few and large: their table in PostgreSQL is small.
 _SLOT_LOCKS = 256
 _LONGEST_WAIT_MS = 1_000
-TALLIED_SLOTS = 1_000
+RUN_SLOTS = 1_000
 
 
 class Stored(NamedTuple):
@@ -40,7 +40,7 @@ class Tallies:
         self._added: dict[int, tuple[int, int, int]] = {}
 
     def add(self, slot: int, *, slots: int, coarse_slots: int, changes: int) -> None:
-        run = slot // TALLIED_SLOTS
+        run = slot // RUN_SLOTS
         known = self._added.get(run, (0, 0, 0))
         self._added[run] = (known[0] + slots, known[1] + coarse_slots, known[2] + changes)
 
@@ -179,4 +179,4 @@ def forget_below(slot: int) -> None:
     """No slot below it is archived any more."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
-        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // TALLIED_SLOTS])
+        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])
