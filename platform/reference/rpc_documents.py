@@ -68,7 +68,7 @@ def passed_on(doors_: Sequence[Door]) -> list[str]:
     return [
         name
         for name in sorted(settings.PROXY_METHODS)
-        if any(each.table.goes_elsewhere(name) for each in doors_)
+        if any(each.table.falls_back(name) for each in doors_)
     ]
 
 

@@ -137,7 +137,7 @@ class FlatBundle(BundleConfig, frozen=True, kw_only=True):
     encoded_transactions: list[str]
 
 
-@methods.add("simulateBundle", errors=_ERRORS, dear=True)
+@methods.add("simulateBundle", errors=_ERRORS, expensive=True)
 def simulate_bundle(
     call: Call, bundle: FlatBundle, config: BundleConfig | None = None
 ) -> SimulatedBundle | SimulatedTransactions:
