@@ -1,19 +1,19 @@
-"""The README's snippets, for the reader's own host: one text, which the tests run."""
+"""The README's snippets with the reader's host; the tests run the same text."""
 
 import re
 from functools import cache
 
 from django.conf import settings
 
-# What the README calls the service's address.
+# The service's URL in the README.
 _ADDRESS = "http://127.0.0.1:8000"
-# Where a key comes from, the README says before its snippets, and a page in its own words.
+# The README explains keys before its snippets; the pages have a text of their own.
 _KEY = "export KEY  # as above\n"
 _LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript"}
 
 
 def snippet(section: str, language: str, number: int, base: str) -> str:
-    """The section's snippet of that number in the language; empty where there is none."""
+    """The section's snippet of that number in the language; empty if there is none."""
     found = _of_section(section)[language]
     return found[number].replace(_ADDRESS, base).removeprefix(_KEY) if number < len(found) else ""
 

@@ -17,5 +17,5 @@ urlpatterns = [
     path("docs/webhooks/", views.webhooks_page, name="webhooks"),
     path("docs/console/", views.console_page, name="console"),
     path("docs/changelog/", views.changelog_page, name="changelog"),
-    path("docs/<slug:slug>/", views.doors_page, name="door"),
+    path("docs/<slug:slug>/", views.endpoint_page, name="endpoint"),
 ]

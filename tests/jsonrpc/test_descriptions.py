@@ -78,9 +78,9 @@ def get_answer(call: Any, place: NamedPlace, most: U64 = 3) -> Answer:
 
 
 def test_a_docstring_is_a_text_and_a_line_for_each_part() -> None:
-    told = described(Place, ["slot", "from_end"])
-    assert (told.summary, told.text) == ("Where", "Where. A second sentence.")
-    assert told.parts == {
+    docs = described(Place, ["slot", "from_end"])
+    assert (docs.summary, docs.text) == ("Where", "Where. A second sentence.")
+    assert docs.parts == {
         "slot": "the slot, which is described in two lines",
         "from_end": "counted from the end",
     }
@@ -89,9 +89,9 @@ def test_a_docstring_is_a_text_and_a_line_for_each_part() -> None:
 
 
 def test_inherited_fields_are_described_in_their_classes() -> None:
-    told = described_fields(NamedPlace, ["slot", "from_end", "name"])
-    assert told.text == "A place that has a name."
-    assert told.parts.keys() == {"slot", "from_end", "name"}
+    docs = described_fields(NamedPlace, ["slot", "from_end", "name"])
+    assert docs.text == "A place that has a name."
+    assert docs.parts.keys() == {"slot", "from_end", "name"}
 
     class Undescribed(Place, frozen=True, kw_only=True):
         pass
@@ -123,9 +123,9 @@ def test_params_with_a_default_are_optional_and_null_is_left_out() -> None:
 def test_results_require_all_but_unset_members() -> None:
     schemas = Schemas()
     schemas.of(Answer)
-    told = schemas.components["Answer"]
-    assert told["required"] == ["firstWord", "pair", "inner", "raw"]
-    fields = told["properties"]
+    docs = schemas.components["Answer"]
+    assert docs["required"] == ["firstWord", "pair", "inner", "raw"]
+    fields = docs["properties"]
     assert fields["firstWord"]["enum"] == ["a", "b"]
     assert fields["pair"]["prefixItems"] == [{"type": "string"}, {"type": "integer"}]
     reference = {"$ref": "#/components/schemas/Answer"}
@@ -166,16 +166,16 @@ def test_a_method_is_described_with_its_params_result_and_errors() -> None:
     schemas = Schemas()
     method = methods.get("getAnswer")
     assert method is not None
-    told = method_object(method, schemas)
-    assert told["summary"] == "What stands at a place"
-    assert told["description"] == "What stands at a place. It is read at once."
-    assert [(each["name"], each["required"]) for each in told["params"]] == [
+    docs = method_object(method, schemas)
+    assert docs["summary"] == "What stands at a place"
+    assert docs["description"] == "What stands at a place. It is read at once."
+    assert [(each["name"], each["required"]) for each in docs["params"]] == [
         ("place", True),
         ("most", False),
     ]
-    assert told["params"][1]["description"] == "how much"
-    assert told["result"]["schema"] == {"$ref": "#/components/schemas/Answer"}
-    assert told["errors"] == [
+    assert docs["params"][1]["description"] == "how much"
+    assert docs["result"]["schema"] == {"$ref": "#/components/schemas/Answer"}
+    assert docs["errors"] == [
         {"code": -32602, "message": "The place is strange.", "data": {"reasons": ["strange"]}}
     ]
 

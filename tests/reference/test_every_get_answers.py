@@ -1,4 +1,4 @@
-"""What schemathesis makes of `/openapi.json` is answered as it says, with a key and without."""
+"""Requests made by schemathesis from `/openapi.json` get documented responses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -133,6 +133,6 @@ def test_the_stream_is_described_and_refuses_as_it_says(service: str, api_key: s
     assert responses["200"]["content"].keys() == {"text/event-stream"}
     for query, key in (("signature=x", api_key), ("last_event_id=x", api_key), ("", "")):
         answer = get(f"{service}{STREAM}?{query}", key)
-        told = responses[str(answer.status_code)]
+        documented = responses[str(answer.status_code)]
         assert answer.status_code in (400, 401)
-        assert answer.headers["Content-Type"] in told["content"]
+        assert answer.headers["Content-Type"] in documented["content"]
