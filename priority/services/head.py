@@ -23,7 +23,7 @@ from priority.services.passing import NodeCall
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.moment import Moment
-from simulator.needs import native_keys, needed_keys
+from simulator.required_accounts import native_keys, needed_keys
 from simulator.token_balances import held_mint
 from upstream.passage import Passage
 
