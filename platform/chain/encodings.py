@@ -56,8 +56,8 @@ def b64decode(text: str) -> bytes:
 
 
 def unzstd(packed: bytes, *, most: int) -> bytes:
-    """What one zstd frame unpacks to; ValueError where it is none, is cut off, is followed by
-    other bytes, or unpacks to more than `most` bytes.
+    """The content of one zstd frame; ValueError if it is malformed, cut off, followed by other
+    bytes, or unpacks to more than `most` bytes.
     """
     unpacker = zstandard.ZstdDecompressor(max_window_size=_MOST_ZSTD_WINDOW).decompressobj()
     pieces, size = [], 0

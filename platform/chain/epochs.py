@@ -9,8 +9,8 @@ _FIRST_WARM_UP_SLOTS = 32
 
 
 class EpochSchedule(NamedTuple):
-    """As a node's getEpochSchedule tells it. Without a warm-up the first normal epoch is epoch 0,
-    which begins at slot 0.
+    """As returned by a node's getEpochSchedule. Without a warm-up the first normal epoch is epoch
+    0, which begins at slot 0.
     """
 
     slots_per_epoch: int = SLOTS_PER_EPOCH

@@ -62,7 +62,7 @@ def or_multisig(name: str) -> tuple[str, str]:
 
 
 def put_authority(info: Info, accounts: list[str], at: int, names: tuple[str, str]) -> None:
-    """Adds the authority that stands at `at`; whoever stands behind it signs for a multisig."""
+    """Adds the authority at index `at`; accounts after it are the signers of a multisig."""
     single, multisig = names
     if len(accounts) > at + 1:
         info[multisig] = accounts[at]

@@ -1,8 +1,8 @@
 """The stake program's instructions.
 
 Since the program became a Core BPF program, clients may leave out the sysvar and config accounts
-it used to ask for. It tells the two forms apart by looking for the sysvar where it would stand,
-and so does this parser.
+that it used to require. It distinguishes the two forms by the sysvar's key at its old index, and so
+does this parser.
 """
 
 from typing import Any

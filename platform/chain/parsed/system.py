@@ -21,7 +21,7 @@ def parse_system(accounts: list[str], data: bytes) -> Typed:
 
 def _create_account_allow_prefund(accounts: list[str], cursor: Cursor) -> Typed:
     lamports, space, owner = cursor.u64(), cursor.u64(), cursor.pubkey()
-    # Without lamports to move nobody pays, and the payer's account is left out.
+    # Without lamports to move there is no payer, and its account is left out.
     layout = _CREATE_FUNDED if lamports else _CREATE_UNFUNDED
     name, info = layout(accounts, cursor)
     assert info is not None

@@ -1,4 +1,4 @@
-"""The accounts of the Config program: the stake config and what validators say of themselves."""
+"""The accounts of the Config program: the stake config and validator infos."""
 
 import json
 from typing import Any

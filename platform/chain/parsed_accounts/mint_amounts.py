@@ -16,13 +16,13 @@ _DECIMALS = 44
 _SECONDS_PER_YEAR = 60.0 * 60 * 24 * 365.24
 _ONE_IN_BPS = 10_000.0
 
-# A raw amount and ten to the power of the decimals, to what the holder is told to have.
+# A raw amount and ten to the power of the decimals → the amount shown.
 _Scale = Callable[[float, float], float]
 
 
 def amounts_of_mint(data: bytes, now: Callable[[], int | None]) -> Shown:
-    """How amounts of the mint with this data are shown; `now` tells the cluster's time, and is
-    asked only where the mint's extensions need it.
+    """How amounts of the mint with this data are shown; `now` returns the cluster's time, and is
+    called only if the mint's extensions need it.
     """
     decimals = data[_DECIMALS]
     for kind, scale_at in ((INTEREST_BEARING, _interest), (SCALED_UI_AMOUNT, _multiplier)):
@@ -64,7 +64,7 @@ def _multiplier(cursor: Cursor, now: int) -> _Scale:
 
 
 def _scaled(amount: int, *, decimals: int, scale: _Scale | None) -> dict[str, Any]:
-    """The node's form of an amount; without digits where it cannot tell them."""
+    """The node's form of an amount; without digits if it cannot compute them."""
     shown, text = None, ""
     if scale is not None:
         text = f"{scale(float(amount), _power_of_ten(decimals)):.{decimals}f}"

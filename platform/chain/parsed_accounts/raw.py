@@ -1,4 +1,4 @@
-"""RawAccount: what a parser is given."""
+"""RawAccount: the input of a parser."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MOST_ENTRIES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RawAccount:
-    """An account's data, where it stands (None: not told), and how token amounts are shown."""
+    """An account's data, its pubkey (None: not given), and how token amounts are shown."""
 
     pubkey: str | None
     data: bytes

@@ -43,7 +43,7 @@ class _Extension:
     owner: str
     # None: as long as it says.
     size: int | None = 0
-    # None: there is nothing to say but its name.
+    # None: only its name is shown.
     read: Callable[[Cursor], dict[str, Any]] | None = None
 
 
