@@ -167,7 +167,7 @@ class TipAddress(models.Model):
     position = models.PositiveIntegerField()
     edge = models.ForeignKey(Edge, on_delete=models.PROTECT, null=True, blank=True)
     issued_at = models.DateTimeField(null=True, blank=True)
-    # Null where it was fetched without a key.
+    # Null if it was fetched without a key.
     key = models.ForeignKey(
         ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

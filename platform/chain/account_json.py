@@ -83,7 +83,7 @@ def account_json(
 
 
 def mint_decimals(key: Pubkey, load: Loader) -> int | None:
-    """The decimals of a mint; None where the account is none."""
+    """The decimals of a mint; None if the account is not a mint."""
     data = _mint_data(key, load)
     return None if data is None else data[_DECIMALS]
 

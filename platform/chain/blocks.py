@@ -15,7 +15,7 @@ class Form(IntFlag):
     wrote it; one from a source without these marks as by a current node.
     """
 
-    LOADED_ADDRESSES = 1  # `loadedAddresses` stands in meta (since 1.10)
+    LOADED_ADDRESSES = 1  # meta has `loadedAddresses` (since 1.10)
     STACK_HEIGHT = 2  # instructions carry `stackHeight`, parsed account keys `source` (since 1.14)
     TOP_STACK_HEIGHT = 4  # ... and it is 1, not null, on top-level instructions (since 3.1)
 

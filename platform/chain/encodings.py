@@ -14,7 +14,7 @@ _LEAF: int = 58**_LEAF_DIGITS
 _LEAF_FILL = 2 * _LEAF
 _LEAF_FILL_DIGIT = "3"
 _PADDING = bytes(64)
-# Four bytes of zstd can stand for 128 KiB: what is read at once bounds what comes out of it.
+# Four bytes of zstd can expand to 128 KiB: the size of a read limits the size of its output.
 _ZSTD_STEP = 256
 _MOST_ZSTD_WINDOW = 1 << 27
 
@@ -32,7 +32,7 @@ def b58encode(data: bytes) -> str:
 
 
 def b58decode(text: str) -> bytes:
-    """The bytes that base58 text stands for; ValueError where a character is not of base58."""
+    """The bytes of base58 text; ValueError if a character is not base58."""
     digits = text.lstrip("1")
     zeros = len(text) - len(digits)
     if not digits:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from chain.units import SLOTS_PER_EPOCH
 
-# Chains with a warm-up begin with an epoch of so many slots; each next one is twice as long.
+# Chains with a warm-up begin with an epoch of this many slots; each next one is twice as long.
 _FIRST_WARM_UP_SLOTS = 32
 
 

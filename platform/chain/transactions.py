@@ -1,4 +1,4 @@
-"""A transaction's wire form, taken apart and put together: legacy, version 0 and version 1."""
+"""Decoding and encoding of wire transactions: legacy, version 0 and version 1."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias

@@ -63,7 +63,7 @@ def is_issuable(edge_class: EdgeClass, *, now: datetime) -> bool:
 
 
 def require_some(classes: list[EdgeClass]) -> None:
-    """Raises TipAddressesUnavailable where there is no class at all."""
+    """Raises TipAddressesUnavailable if there is no class."""
     if not classes:
         raise TipAddressesUnavailable("there is no TTL class", retry_seconds=_RETRY_SECONDS)
 

@@ -120,7 +120,7 @@ def rotate_secret(webhook_id: int, *, now: datetime, overlap: timedelta = OVERLA
 
 @transaction.atomic
 def send_test(webhook_id: int, *, now: datetime) -> Delivery:
-    """Creates a `test` event for this webhook only, whatever kinds it chose; it is posted within
+    """Creates a `test` event for this webhook only, regardless of its kinds; it is posted within
     seconds. Raises WebhookIsOff.
     """
     webhook = store.lock_webhook(webhook_id)

@@ -69,7 +69,7 @@ def _delegate(accounts: list[str], cursor: Cursor) -> Typed:
         return "delegate", info
     at_least(accounts, 5)
     _put(info, accounts, 2, "clockSysvar", "stakeHistorySysvar")
-    # The config account is never read, so the authority may stand in its place.
+    # The config account is never read, so the authority may be at its index.
     if accounts[4] == _CONFIG:
         _put(info, accounts, 4, "stakeConfigAccount", "stakeAuthority")
     else:

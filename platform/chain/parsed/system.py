@@ -64,7 +64,7 @@ _VARIANTS: dict[int, Parser] = {
         (("newAuthorized", Cursor.pubkey),),
     ),
     8: Layout("allocate", ("account",), (_SPACE,)),
-    # The base signs and stands second among the accounts, but is shown from the data.
+    # The base is the second account, but is shown from the data.
     9: Layout("allocateWithSeed", ("account", "base"), (_BASE, _SEED, _SPACE, _OWNER)),
     10: Layout("assignWithSeed", ("account", "base"), (_BASE, _SEED, _OWNER)),
     11: Layout(

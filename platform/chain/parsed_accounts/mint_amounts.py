@@ -1,4 +1,4 @@
-"""How a mint's amounts are shown: with its interest or its multiplier, if it has one."""
+"""Amounts of a mint as shown: with its interest or multiplier, if it has one."""
 
 import math
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def _multiplier(cursor: Cursor, now: int) -> _Scale:
 
     def scale(amount: float, ten: float) -> float:
         scaled = amount * multiplier
-        # No part of a smallest unit is shown.
+        # Fractions of the smallest unit are not shown.
         return (float(math.trunc(scaled)) if math.isfinite(scaled) else scaled) / ten
 
     return scale
@@ -76,7 +76,7 @@ def _scaled(amount: int, *, decimals: int, scale: _Scale | None) -> dict[str, An
 
 
 def _power_of_ten(exponent: int) -> float:
-    # By squaring, as the node does it: pow() differs in the last digits where it is inexact.
+    # By squaring, like the node: pow() may differ in the last digits.
     power, square = 1.0, 10.0
     while exponent:
         if exponent & 1:
