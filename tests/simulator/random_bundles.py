@@ -127,8 +127,8 @@ def in_a_process(world: World, bundle: list[VersionedTransaction]) -> list[Outco
     """The outcomes from one of the engine processes, which is given only the accounts it needs."""
     given: dict[Pubkey, Account | None] = {}
     while True:
-        while missing := needed_keys(bundle, given):
-            given.update({key: world.accounts.get(key) for key in missing})
+        while needed := needed_keys(bundle, given):
+            given.update({key: world.accounts.get(key) for key in needed})
         natives = native_keys(bundle, given).union(CACHED_SYSVARS)
         given.update({key: world.accounts.get(key) for key in natives})
         try:
