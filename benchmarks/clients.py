@@ -55,8 +55,15 @@ _LONGEST_SECONDS = 10.0
 _LEAST_OF_SIZE = 0.7
 
 
-def require_size(figures: Figures, expected: float) -> None:
-    """Raises LoadFailed where the answers were much shorter than they should be, on average."""
+def require_size(
+    figures: Figures, expected: float, again: Callable[[int], Figures] | None = None
+) -> None:
+    """Raises LoadFailed where the answers were much shorter than they should be, on average.
+    `expected` may be of other requests of the same list, whose answers differ in size: `again`
+    sends as many of the same ones once more, and reads their answers.
+    """
+    if again is not None and figures.bytes_each < _LEAST_OF_SIZE * expected:
+        expected = again(figures.answers).bytes_each
     if figures.bytes_each < _LEAST_OF_SIZE * expected:
         raise LoadFailed(f"answers of {figures.bytes_each:,.0f} bytes instead of {expected:,.0f}")
 

@@ -1,5 +1,7 @@
 """A load of prepared requests over kept-alive connections, measured from the client's side."""
 
+import itertools
+import math
 import selectors
 import socket
 import time
@@ -70,27 +72,29 @@ def _content_length(head: bytes) -> int:
 
 
 def run(
-    address: tuple[str, int], requests: Sequence[bytes], *, connections: int, seconds: float
+    address: tuple[str, int],
+    requests: Sequence[bytes],
+    *,
+    connections: int,
+    seconds: float = math.inf,
+    answers: float = math.inf,
 ) -> Figures:
-    """Sends the requests one after the other, round and round, on every connection."""
+    """Sends the requests one after the other, round and round, on every connection: for so many
+    seconds, or until so many were answered.
+    """
     selector = selectors.DefaultSelector()
     latencies: list[float] = []
     bytes_read = 0
     opened = [_Connection(address) for _ in range(connections)]
-    following = 0
-
-    def next_request() -> bytes:
-        nonlocal following
-        following += 1
-        return requests[following % len(requests)]
+    following = itertools.cycle(requests).__next__
 
     begun = time.perf_counter()
     end = begun + seconds
     for connection in opened:
         selector.register(connection.socket, selectors.EVENT_READ, connection)
-        connection.send(next_request())
+        connection.send(following())
     now = begun
-    while now < end:
+    while now < end and len(latencies) < answers:
         ready = [key.data for key, _ in selector.select(5)] if connections > 1 else opened
         if not ready:
             raise TimeoutError("no answer in 5 s")
@@ -100,7 +104,7 @@ def run(
             if whole:
                 now = time.perf_counter()
                 latencies.append(now - connection.begun)
-                connection.send(next_request())
+                connection.send(following())
     for connection in opened:
         connection.socket.close()
     latencies.sort()

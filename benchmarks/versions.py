@@ -6,6 +6,7 @@ ratio is of the same start. `ROUNDS` turns of `SECONDS` each; `ONLY` names some 
 for all of the ledger's; `CONNECTIONS` are numbers with commas between.
 """
 
+import math
 import os
 import shutil
 import statistics
@@ -16,6 +17,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -155,12 +157,14 @@ def _measure(taken: _Taken, table: Table, client: clients.Client, sides: _Sides)
     for connections in _CONNECTIONS:
         sizes = {}
         for side, address in sides.items():
-            sizes[side] = _take(table, None, side, address, connections).bytes_each
+            warm = _take(table, None, side, address, connections, seconds=_WARM_SECONDS)
+            sizes[side] = warm.bytes_each
             taken.starts.setdefault((connections, side), []).append([])
         for _ in range(_ROUNDS):
             for side, address in sides.items():
                 figures = _take(table, client, side, address, connections)
-                clients.require_size(figures, sizes[side])
+                same = partial(_again, table, side, address, connections)
+                clients.require_size(figures, sizes[side], same)
                 taken.starts[connections, side][-1].append(figures)
     taken.after.append(machine.load())
 
@@ -171,15 +175,27 @@ def _take(
     side: str,
     address: Address,
     connections: int,
+    *,
+    seconds: float = math.inf,
+    answers: float = math.inf,
 ) -> Figures:
-    """One turn; without a client a short one to warm up."""
+    """One turn; without a client one of ours, which reads the answers, of so many seconds or
+    answers.
+    """
     ours = side in ("old", "new") or table.name == "accept"
     requests = table.turn() if ours else table.floor_requests
     if side == "nginx proxy":
         requests = table.requests
     if load_client is None:
-        return load.run(address, requests, connections=connections, seconds=_WARM_SECONDS)
+        return load.run(
+            address, requests, connections=connections, seconds=seconds, answers=answers
+        )
     return load_client.run(f"http://{address[0]}:{address[1]}", requests, connections, _SECONDS)
+
+
+def _again(table: Table, side: str, address: Address, connections: int, answers: int) -> Figures:
+    """The same requests once more, their answers read."""
+    return _take(table, None, side, address, connections, answers=answers)
 
 
 def _show(table: Table, taken: _Taken, client: clients.Client) -> None:

@@ -1,5 +1,5 @@
-"""Texts that were asked for lately: of whole blocks, and opened frames of them. A recorded block
-never changes, so a text is right for as long as that recording is stored, which its key names: the
+"""Texts that were asked for lately: of whole blocks, and frames of them. A recorded block never
+changes, so a text is right for as long as that recording is stored, which its key names: the
 blockhash would not do, since a block that is recorded anew, from another source, may have another.
 """
 
@@ -19,33 +19,16 @@ class BodyCache:
         self._making: dict[Hashable, Event] = {}
         self._lock = Lock()
 
-    def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """The text under the key, made when it is not there. Threads that want the same text wait
-        for the one that makes it; what an event loop runs does not.
-        """
-        while True:
-            with self._lock:
-                text = self._texts.get(key)
-                if text is not None:
-                    self._texts.move_to_end(key)
-                    return text
-                made = self._making.get(key)
-                if made is None:
-                    made = self._making[key] = Event()
-                    break
-            if _get_running_loop() is not None:
-                return make()
-            made.wait()
-        try:
-            text = make()
-            self._keep(key, text)
+    def find(self, key: Hashable) -> bytes | None:
+        """The text under the key, None when it is not there."""
+        with self._lock:
+            text = self._texts.get(key)
+            if text is not None:
+                self._texts.move_to_end(key)
             return text
-        finally:
-            with self._lock:
-                del self._making[key]
-            made.set()
 
-    def _keep(self, key: Hashable, text: bytes) -> None:
+    def keep(self, key: Hashable, text: bytes) -> None:
+        """Keeps the text, unless it would push out most of the others."""
         if len(text) > self._capacity // 2:
             return
         with self._lock:
@@ -55,3 +38,34 @@ class BodyCache:
             while self._size > self._capacity:
                 _, dropped = self._texts.popitem(last=False)
                 self._size -= len(dropped)
+
+    def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """The text under the key, made when it is not there. Threads that want the same text wait
+        for the one that makes it; an event loop, which serves others meanwhile, makes its own.
+        """
+        text = self.find(key)
+        if text is None:
+            text = make() if _get_running_loop() is not None else self._made(key, make)
+            self.keep(key, text)
+        return text
+
+    def _made(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """The text, by this thread or by the one that makes it already."""
+        while True:
+            with self._lock:
+                text = self._texts.get(key)
+                if text is not None:
+                    return text
+                made = self._making.get(key)
+                if made is None:
+                    made = self._making[key] = Event()
+                    break
+            made.wait()
+        try:
+            text = make()
+            self.keep(key, text)
+            return text
+        finally:
+            with self._lock:
+                del self._making[key]
+            made.set()

@@ -57,7 +57,6 @@ def _block(
     max_version: int | None,
     wanted: BlockForm,
 ) -> Encoded:
-    header = _header(row, rewards)
     # A text is that of this recording and of no other that the slot had or will have.
     key = (row.slot, row.recording, details)
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
@@ -66,11 +65,10 @@ def _block(
             (*key, encoding, rewards, max_version is None, wanted),
             lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
         )
-        return Encoded(header + b',"transactions":[', text, b"]}")
+        return Encoded(_header(row, rewards) + b',"transactions":[', text, b"]}")
     if details is TransactionDetails.SIGNATURES:
-        text = recent_texts.get(key, lambda: _signature_list(row))
-        return Encoded(header + b',"signatures":', text, b"}")
-    return Encoded(header + b"}")
+        return Encoded(recent_texts.get((*key, rewards), lambda: _signature_list(row, rewards)))
+    return Encoded(_header(row, rewards) + b"}")
 
 
 def blockhashes(first: int, last: int) -> dict[int, str]:
@@ -139,9 +137,11 @@ def _transactions(
     return texts if versions else rendering.without_version(texts)
 
 
-def _signature_list(row: BlockRow) -> bytes:
+def _signature_list(row: BlockRow, rewards: bool) -> bytes:
+    """The whole result."""
     require_thread()  # some milliseconds for thousands of them
-    return _encode([b58encode(raw) for raw in _signatures(row)])
+    texts = _encode([b58encode(raw) for raw in _signatures(row)])
+    return b"".join((_header(row, rewards), b',"signatures":', texts, b"}"))
 
 
 def _signatures(row: BlockRow) -> list[bytes]:

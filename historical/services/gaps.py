@@ -87,6 +87,11 @@ def give_up(gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
     return gap_life.give_up_gaps(Gap, gap_ids, by=by, now=now)
 
 
+def has_open_gap(from_slot: int, to_slot: int) -> bool:
+    """Whether one has a slot of the range, both ends inclusive."""
+    return gap_life.has_open_gap(Gap, SlotRange(from_slot, to_slot))
+
+
 def open_gaps(from_slot: int | None = None, to_slot: int | None = None) -> list[Gap]:
     """Open gaps with a slot of the range (or all of them), lowest first, not clipped to it."""
     return gap_life.open_gaps(Gap, gap_life.range_of(from_slot, to_slot))

@@ -13,6 +13,7 @@ from chain.encodings import b64decode
 from chain.units import Slot
 from historical.services.transactions import entry
 from historical.store import blocks as block_store
+from historical.store import located
 from historical.store import transactions as store
 
 _ANY_VERSION = 255
@@ -57,8 +58,8 @@ def place_of(signature: Signature) -> tuple[Slot, int] | None:
 
 def recorded(signature: Signature) -> RecordedTransaction | None:
     """The transaction of that first signature; None where the ledger does not have it."""
-    row = store.transaction(bytes(signature))
-    return None if row is None else _recorded(row)
+    found = located.transaction(bytes(signature))
+    return None if found is None else _recorded(found.row)
 
 
 def recorded_at(slot: int, index: int) -> RecordedTransaction | None:

@@ -66,21 +66,19 @@ def _lower(known: Slot | None, slot: Slot) -> Slot:
 
 
 def _is_present(record: SlotRecord) -> bool:
-    stored = block_store.block(record.slot)
-    if stored is None:
-        other = block_store.slot_of_blockhash(bytes(Hash.from_string(record.blockhash)))
-        if other is None:
-            return False
-        if other == record.slot:  # another import has written it between the two reads
-            return _is_present(record)
+    rivals = block_store.rivals(record.slot, bytes(Hash.from_string(record.blockhash)))
+    if not rivals:
+        return False
+    slot, stored, count = min(rivals, key=lambda rival: rival[0] != record.slot)
+    if slot != record.slot:
         told = f"block {record.blockhash}"
-        raise BlockConflict(Slot(other), told, f"it for slot {record.slot}")
-    blockhash = str(Hash.from_bytes(stored.blockhash))
+        raise BlockConflict(Slot(slot), told, f"it for slot {record.slot}")
+    blockhash = str(Hash.from_bytes(stored))
     found = len(record.transactions)
-    if (blockhash, stored.transaction_count) != (record.blockhash, found):
+    if (blockhash, count) != (record.blockhash, found):
         raise BlockConflict(
             record.slot,
-            f"block {blockhash} of {stored.transaction_count} transactions",
+            f"block {blockhash} of {count} transactions",
             f"block {record.blockhash} of {found}",
         )
     return True

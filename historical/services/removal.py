@@ -33,10 +33,11 @@ def _remove_entries(segment: int, removed: set[int]) -> None:
     for first_slot, address, packed in store.take_entries(begins, begins + SEGMENT_SLOTS):
         entries = segments.unpack_entries(first_slot, packed)
         kept[address] += [entry for entry in entries if entry[0] not in removed]
-    writing.copy_entries(
+    rows = [
         writing.NewEntries(
             min(entries)[0], address, segments.pack_entries(min(entries)[0], sorted(entries))
         )
         for address, entries in sorted(kept.items())
         if entries
-    )
+    ]
+    writing.copy_entries(rows)

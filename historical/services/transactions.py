@@ -10,8 +10,11 @@ from historical.errors import TooManySignatures
 from historical.results import SignatureStatus
 from historical.services.blocks import RecordingGone, require_version
 from historical.services.bounds import why_no_block
-from historical.services.recent_texts import recent_answers, recent_texts
-from historical.store import transactions as store
+from historical.services.recent_texts import recent_answers, recent_opened
+from historical.store import frames
+from historical.store import located as store
+from historical.store import transactions as transaction_store
+from historical.store.located import Located
 from historical.store.transactions import TransactionRow
 from jsonrpc.wire import Encoded
 
@@ -30,26 +33,30 @@ def transaction(
     """A transaction as the standard node's getTransaction gives it; None when the ledger does not
     have it; raises UnsupportedTransactionVersion.
     """
-    row = store.transaction(bytes(signature))
-    while row is not None:
+    raw = bytes(signature)
+    found = store.transaction(raw)
+    while found is not None:
         try:
-            return _answer(row, encoding, max_version, wanted)
+            return _answer(found, encoding, max_version, wanted)
         except RecordingGone:
-            row = store.transaction_now(bytes(signature))
+            found = store.transaction_now(raw)
     return None
 
 
 def _answer(
-    row: TransactionRow,
+    found: Located,
     encoding: TransactionEncoding,
     max_version: int | None,
     wanted: BlockForm,
 ) -> Encoded:
+    row = found.row
     # All that the text depends on. A refusal is raised each time anew.
-    text = recent_answers.get(
-        (row.slot, row.recording, row.position, encoding, max_version, wanted),
-        lambda: bytes(_entry(row, _stored(row), encoding, max_version, wanted)),
-    )
+    key = (row.slot, row.recording, row.position, encoding, max_version, wanted)
+    text = recent_answers.find(key)
+    if text is None:
+        stored = _stored(row) if found.frame is None else bodies.open_frame(found.frame)
+        text = bytes(_entry(row, stored, encoding, max_version, wanted))
+        recent_answers.keep(key, text)
     return Encoded(text)
 
 
@@ -92,21 +99,22 @@ def _entry(
 
 def _stored(row: TransactionRow) -> bytes:
     """The opened frame that holds the row's text. Raises RecordingGone."""
-    return recent_texts.get((row.slot, row.recording, row.frame), lambda: _frame(row))
-
-
-def _frame(row: TransactionRow) -> bytes:
-    frame = store.frame(row.slot, row.frame, row.recording)
-    if frame is None:
-        raise RecordingGone
-    return bodies.open_frame(frame)
+    key = (row.slot, row.recording, row.frame)
+    stored = recent_opened.find(key)
+    if stored is None:
+        frame = frames.frame(*key)
+        if frame is None:
+            raise RecordingGone
+        stored = bodies.open_frame(frame)
+        recent_opened.keep(key, stored)
+    return stored
 
 
 def signature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:
     """One status per signature, in order; None where the ledger does not have it."""
     if len(signatures) > MAX_SIGNATURES:
         raise TooManySignatures(len(signatures), MAX_SIGNATURES)
-    known = store.statuses([bytes(signature) for signature in signatures])
+    known = transaction_store.statuses([bytes(signature) for signature in signatures])
     return [
         None if (found := known.get(bytes(signature))) is None else _status(*found)
         for signature in signatures

@@ -55,9 +55,15 @@ def block_now(slot: int) -> BlockRow | None:
     return None if row is None else BlockRow(*row)
 
 
-def slot_of_blockhash(blockhash: bytes) -> int | None:
-    row = fetch_one("SELECT slot FROM historical_block WHERE blockhash = $1", blockhash)
-    return None if row is None else int(row[0])
+def rivals(slot: int, blockhash: bytes) -> list[tuple[int, bytes, int]]:
+    """(slot, blockhash, transactions) of the block of the slot, and of the one of that hash."""
+    return fetch_all(
+        "SELECT slot, blockhash, transaction_count FROM historical_block WHERE slot = $1"
+        " UNION ALL SELECT slot, blockhash, transaction_count FROM historical_block"
+        " WHERE blockhash = $2 AND slot <> $1",
+        slot,
+        blockhash,
+    )
 
 
 def blockhashes_between(first: int, last: int) -> list[tuple[int, bytes]]:

@@ -38,6 +38,8 @@ class Tallies:
                     " skipped = stored.skipped + excluded.skipped",
                     row,
                 )
+            if all(blocks > 0 for _, blocks, _ in rows):
+                return
             cursor.execute(
                 "DELETE FROM historical_blocktally WHERE run = ANY(%s) AND blocks = 0",
                 ([run for run, _, _ in rows],),

@@ -45,19 +45,7 @@ _SELECT = (
 )
 
 
-# Some 500 bytes each.
-_remembered: GenerationCache[bytes, TransactionRow] = GenerationCache(REMOVALS, 50_000)
 _statuses: GenerationCache[bytes, tuple[int, str | None]] = GenerationCache(REMOVALS, 20_000)
-
-
-def transaction(signature: bytes) -> TransactionRow | None:
-    return _remembered.get(signature, lambda: transaction_now(signature))
-
-
-def transaction_now(signature: bytes) -> TransactionRow | None:
-    """As the database has it, whatever is remembered."""
-    row = fetch_one(_SELECT + " WHERE t.signature = $1 LIMIT 1", signature)
-    return None if row is None else TransactionRow(*row)
 
 
 def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
@@ -69,19 +57,6 @@ def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
         [position for _, position in places],
     )
     return [TransactionRow(*row) for row in rows]
-
-
-def frame(slot: int, number: int, recording: int) -> bytes | None:
-    """One compressed frame of a block's body; None when that recording is gone."""
-    row = fetch_one(
-        "SELECT substring(body FROM coalesce(frames[$2], 0) + 1"
-        " FOR frames[$2 + 1] - coalesce(frames[$2], 0))"
-        " FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $3",
-        slot,
-        number,
-        recording,
-    )
-    return None if row is None else row[0]
 
 
 def place_of(signature: bytes) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 """Writing blocks: COPY under the same models, because the ORM is fifty times slower."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -63,18 +63,20 @@ def insert_block(block: NewBlock, body: Body) -> bool:
         return cursor.rowcount == 1
 
 
-def copy_transactions(rows: Iterable[NewTransaction]) -> None:
+def copy_transactions(rows: Sequence[NewTransaction]) -> None:
     types = ["int8", "int4", "int4", "int4", "int2", "bytea", "text", "text"]
     _copy("historical_transaction", NewTransaction._fields, types, rows)
 
 
-def copy_entries(rows: Iterable[NewEntries]) -> None:
+def copy_entries(rows: Sequence[NewEntries]) -> None:
     _copy("historical_addressentries", NewEntries._fields, ["int8", "bytea", "bytea"], rows)
 
 
 def _copy(
-    table: str, columns: tuple[str, ...], types: list[str], rows: Iterable[tuple[object, ...]]
+    table: str, columns: tuple[str, ...], types: list[str], rows: Sequence[tuple[object, ...]]
 ) -> None:
+    if not rows:
+        return
     command = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
     with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
         copy.set_types(types)
@@ -85,5 +87,4 @@ def _copy(
 def lift_timeouts() -> None:
     """For this transaction: an import takes as long as it takes."""
     with raw_connection().cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL lock_timeout = 0")
+        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")

@@ -25,6 +25,7 @@ MISSING_SECONDS = 4.0
 _HUNG_SECONDS = 120.0
 _FORGET_SECONDS = 600.0
 _KEY = f"{NAMESPACE}heartbeats"
+_FIRST = f"{NAMESPACE}heartbeats:first:"
 _WRITABLE = f"{NAMESPACE}heartbeats:writable"
 
 _started: set[str] = set()
@@ -94,6 +95,16 @@ def beat_quietly(kind: str, *, at: float | None = None, pid: int | None = None) 
         beat(kind, at=at, pid=pid)
     except redis.RedisError as error:
         log.debug("the heartbeat of %s was not written: %s", kind, error)
+
+
+def is_first(what: str) -> bool:
+    """Whether this process is the first that asks within a second; also while Redis is away. What
+    several would do alike, one does, and another when that one hangs.
+    """
+    try:
+        return bool(client().set(f"{_FIRST}{what}", "", nx=True, px=int(800 * SECONDS)))
+    except redis.RedisError:
+        return True
 
 
 def kinds(*, now: float) -> dict[str, Kind]:

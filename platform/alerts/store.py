@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
+from columns.questions import MOMENT, exists, microseconds
 
 # One worker routes events at a time: deliveries are numbered in the order of their events.
 _ROUTING_LOCK = 7_340_211
@@ -63,9 +64,12 @@ def write_deliveries(
 
 def has_waiting(now: datetime) -> bool:
     """Whether an event is not routed yet, or a delivery is due."""
-    if Event.objects.filter(spread_at__isnull=True).exists():
-        return True
-    return Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lte=now).exists()
+    return exists(
+        "SELECT FROM alerts_event WHERE spread_at IS NULL",
+        f"SELECT FROM alerts_delivery WHERE state = '{Delivery.State.WAITING}'"
+        f" AND due_at <= {MOMENT.format('$1')}",
+        parameters=(microseconds(now),),
+    )
 
 
 @transaction.atomic

@@ -14,6 +14,7 @@ from django.db.models import Q
 from chain.slot_ranges import SlotRange, clip, subtract
 from chain.units import I64_MAX
 from columns.gaps import GapStatus, SlotGap, is_more_specific
+from columns.raw_queries import fetch_one
 
 G = TypeVar("G", bound=SlotGap)
 
@@ -171,6 +172,18 @@ def open_gaps(model: type[G], slots: SlotRange | None = None) -> list[G]:
     if slots is not None:
         found = _overlapping(model, slots)
     return list(found.order_by("from_slot"))
+
+
+def has_open_gap(model: type[SlotGap], slots: SlotRange) -> bool:
+    """Whether an open gap has a slot of the range."""
+    found = fetch_one(
+        f"SELECT EXISTS (SELECT FROM {model._meta.db_table}"
+        " WHERE closed_at IS NULL AND from_slot <= $1 AND to_slot >= $2)",
+        slots.last,
+        slots.first,
+    )
+    assert found is not None
+    return bool(found[0])
 
 
 def due_gaps(model: type[G], *, now: datetime, limit: int) -> list[G]:

@@ -1,7 +1,7 @@
 """A cache of database values that is valid until a commit changes them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from columns.generations import LONGEST_SECONDS, Generation
@@ -11,8 +11,9 @@ V = TypeVar("V")
 
 
 class GenerationCache(Generic[K, V]):
-    """Values by key, read under one number of a generation. Holds at most twice `capacity`: after
-    `capacity` values were added or used, those unused since the previous sweep are dropped.
+    """Values by key, read under one number of a generation. Holds at most twice `capacity`, and
+    what was kept at once: after `capacity` values were added or used, those unused since the
+    previous sweep are dropped.
 
     Thread-safe; two threads may read the same value at once.
     """
@@ -54,6 +55,13 @@ class GenerationCache(Generic[K, V]):
         if number is not None and number == self._number and number == self._generation.read():
             self._add(young, key, value)
 
+    def keep_all(self, values: Mapping[K, V], number: int | None) -> None:
+        """As `keep` does, many at once."""
+        young = self._young
+        if number is not None and number == self._number and number == self._generation.read():
+            young.update(values)
+            self._make_room(young)
+
     def get(self, key: K, read: Callable[[], V | None]) -> V | None:
         """The value, from `read` if it is not cached. A None from `read` is not cached."""
         number = self.now()
@@ -68,5 +76,8 @@ class GenerationCache(Generic[K, V]):
 
     def _add(self, young: dict[K, V], key: K, value: V) -> None:
         young[key] = value
+        self._make_room(young)
+
+    def _make_room(self, young: dict[K, V]) -> None:
         if len(young) >= self._capacity and young is self._young:
             self._old, self._young = young, {}

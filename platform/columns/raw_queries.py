@@ -10,6 +10,7 @@ import os
 import secrets
 import select
 import struct
+import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +18,8 @@ from weakref import WeakKeyDictionary
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from psycopg import errors, pq
+from psycopg.adapt import AdaptersMap, Transformer
+from psycopg.types.numeric import OidBinaryLoader
 
 from columns.poolers import is_pooled, keeps_statements
 from eventloop.calls import LoopCall, current_call, require_thread
@@ -81,8 +84,8 @@ def fetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
     """The first row, or None. Parameters are $1, $2, …; columns bigint, int, smallint, boolean,
     bytea, text, int[] or xid.
     """
-    result = execute(sql, parameters)
-    return _row(result, 0, _readers(result)) if result.ntuples else None
+    rows = _rows(execute(sql, parameters))
+    return rows[0] if rows else None
 
 
 def fetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
@@ -302,51 +305,35 @@ def _binary(parameter: Parameter) -> bytes:
         sized[1::2] = parameter  # type: ignore[assignment]
         layout = ">5i" + "iq" * len(parameter)
         return struct.pack(layout, 1, 0, _INT8, len(parameter), 1, *sized)
-    items = [_binary(item) for item in parameter]
-    head = struct.pack(">iiiii", 1, 0, _oid(parameter[0]) if parameter else _INT8, len(items), 1)
-    return head + b"".join(len(item).to_bytes(4) + item for item in items)
+    is_bytes = bool(parameter) and isinstance(parameter[0], bytes)
+    head = struct.pack(">iiiii", 1, 0, _BYTEA if is_bytes else _INT8, len(parameter), 1)
+    return head + b"".join([len(item).to_bytes(4) + item for item in parameter])  # type: ignore[arg-type, operator]
 
 
-def _integer(value: bytes) -> int:
-    return int.from_bytes(value, signed=True)
+class _Reading(threading.local):
+    """A thread's reader of binary rows; libpq's results are not for two threads."""
+
+    def __init__(self) -> None:
+        self.transformer = Transformer(_Adapters())
 
 
-def _integers(value: bytes) -> list[int]:
-    count = int.from_bytes(value[12:16]) if len(value) > 12 else 0
-    return list(struct.unpack("> " + "4xi" * count, value[20:]))
+class _Adapters:
+    """psycopg's own, without a connection, and xid as a number."""
+
+    connection = None
+
+    def __init__(self) -> None:
+        self.adapters = AdaptersMap(psycopg.adapters)
+        self.adapters.register_loader("xid", OidBinaryLoader)
 
 
-def _boolean(value: bytes) -> bool:
-    return value != b"\0"
-
-
-_READERS: dict[int, Callable[[bytes], Any]] = {
-    16: _boolean,
-    28: int.from_bytes,
-    20: _integer,
-    21: _integer,
-    23: _integer,
-    17: bytes,
-    25: bytes.decode,
-    1007: _integers,
-}
+_reading = _Reading()
 
 
 def _rows(result: pq.abc.PGresult) -> list[tuple[Any, ...]]:
-    readers = _readers(result)
-    return [_row(result, number, readers) for number in range(result.ntuples)]
-
-
-def _readers(result: pq.abc.PGresult) -> list[Callable[[bytes], Any]]:
-    return [_READERS[result.ftype(column)] for column in range(result.nfields)]
-
-
-def _row(
-    result: pq.abc.PGresult, number: int, readers: list[Callable[[bytes], Any]]
-) -> tuple[Any, ...]:
-    return tuple(
-        [
-            None if (value := result.get_value(number, column)) is None else read(value)
-            for column, read in enumerate(readers)
-        ]
-    )
+    # In C: a dozenth of the time that a call for each value takes.
+    transformer = _reading.transformer
+    transformer.set_pgresult(result)
+    rows: list[tuple[Any, ...]] = transformer.load_rows(0, result.ntuples, tuple)
+    transformer.set_pgresult(None)  # its memory is that of the largest answer
+    return rows

@@ -6,12 +6,12 @@ import signal
 import time
 from typing import Any
 
-import psutil
 from celery import bootsteps
 from celery.worker.consumer import Consumer
 
 from access import heartbeats
 from embedded.notify import allowed, progress
+from embedded.proc import is_stopped
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Progress(bootsteps.StartStopStep):
     def _end_the_stopped(self, consumer: Any) -> bool:
         """Whether a pool process is stopped."""
         now = time.monotonic()
-        pids = [pid for pid in consumer.pool.info.get("processes", ()) if _is_stopped(pid)]
+        pids = [pid for pid in _processes_of(consumer.pool) if is_stopped(pid)]
         self._stopped = {pid: self._stopped.get(pid, now) for pid in pids}
         for pid, since in self._stopped.items():
             if now - since >= STOPPED_SECONDS:
@@ -76,8 +76,6 @@ def kind_of(hostname: str) -> str:
     return "worker" if kind == "celery" else kind
 
 
-def _is_stopped(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
-    except psutil.Error:
-        return False
+def _processes_of(pool: Any) -> list[int]:
+    """Their ids. The pool's `info` would compute statistics of all that it ever did."""
+    return [each.pid for each in getattr(getattr(pool, "_pool", None), "_pool", ())]

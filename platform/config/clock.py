@@ -45,7 +45,7 @@ class Clock(PersistentScheduler):
             if due_at <= now:
                 reserved: Any = self.reserve(entry)
                 self.apply_entry(reserved, producer=self.producer)
-                period = reserved.is_due()[1]
+                period = reserved.schedule.seconds
                 self._due_at[name] = max(due_at + round(period), math.ceil(now))
         next_at = min(self._due_at.values(), default=now + _LONGEST_SLEEP_SECONDS)
         return min(max(next_at - time.monotonic(), 0.01), _LONGEST_SLEEP_SECONDS)

@@ -9,11 +9,22 @@ from django.urls import get_resolver
 
 # Imported by what a Celery worker or beat does first, and by nothing else.
 _OF_CELERY = (
+    "billiard.popen_fork",
+    "billiard.sharedctypes",
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
     "celery.apps.beat",
     "celery.apps.worker",
     "celery.bin.celery",
     "celery.concurrency.prefork",
+    "celery.events.receiver",
+    "celery.worker.autoscale",
+    "celery.worker.components",
     "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.strategy",
     "kombu.transport.redis",
     "config.celery_worker",
     "config.clock",

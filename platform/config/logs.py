@@ -2,15 +2,39 @@
 
 import logging
 import re
+import sys
+from logging.config import dictConfig
 from typing import Any
 
+from config.json_lines import JsonLines
 from config.repeated_lines import RepeatedLines
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("line", "json")
 
+_STDERR = "stderr"
 # Whoever has such an address can choose somebody's password.
 _LINKS = re.compile(r"(/portal/(?:invitation|password)/|/admin/password/[^/\s]+/)[^/\s]+")
+
+
+_configured: dict[str, Any] | None = None
+
+
+def configure(config: dict[str, Any]) -> None:
+    """Applies Django's LOGGING. Where this process, or the one it was forked from, has done so, it
+    takes the standard error and the process's name anew and no more: the whole writes to every
+    logger there is, and copies 3 MB of what a fork shares.
+    """
+    global _configured
+    if config != _configured:
+        dictConfig(config)
+        _configured = config
+        return
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.get_name() == _STDERR:
+            handler.setStream(sys.stderr)
+            if isinstance(handler.formatter, JsonLines):
+                handler.setFormatter(JsonLines())
 
 
 class WithoutLinks(logging.Filter):
@@ -40,13 +64,13 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
             "repeated_lines": {"()": RepeatedLines},
         },
         "handlers": {
-            "stderr": {
+            _STDERR: {
                 "class": "logging.StreamHandler",
                 "formatter": form,
                 "filters": ["without_links", "repeated_lines"],
             }
         },
-        "root": {"handlers": ["stderr"], "level": level},
+        "root": {"handlers": [_STDERR], "level": level},
         "loggers": {
             # A client's 4xx is not our event; 5xx come as ERROR with their traceback.
             "django.request": {"level": "ERROR"},

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.utils.log import configure_logging
 
+from config import logs
 from embedded.process_titles import show_as
 from embedded.processes import adopt_orphans, set_death_signal
 
@@ -138,6 +138,8 @@ def preload(*, environment: Mapping[str, str]) -> Image | None:
         return None
     # What is loaded stays shared with every fork when no collector walks through it.
     gc.collect()
+    # Names it holds would be let go in each fork, on the pages where they lie.
+    sys._clear_type_cache()
     gc.freeze()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for each in (ours, theirs):
@@ -232,8 +234,8 @@ def _become_program(
             setattr(sys, f"__{name}__", stream)
         argv: list[str] = order["argv"]
         show_as(argv, environment)
-        # Anew: it knows its process's name and standard error.
-        configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+        # To the standard error, and by the name, that it has now.
+        logs.configure(settings.LOGGING)
         control.send(json.dumps({"pid": os.getpid()}).encode())
         control.close()
         status = _run(argv)

@@ -13,6 +13,7 @@ from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it her
 from config.databases import database_of, shared_memory
 from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
 from config.logs import FORMATS, LEVELS, logging_of
+from config.logs import configure as configure_logs
 from config.mail import mail_settings
 from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
@@ -322,6 +323,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
+    # How long a worker waits in one command for a task: less than `socket_timeout`.
+    "polling_interval": 4,
     # Without it whoever waits for a broker that hangs would hang as well.
     "socket_timeout": 5.0,
     "socket_connect_timeout": 5.0,
@@ -338,7 +341,10 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(RUN_DIR / "beat-schedule")
 # --- the admin ------------------------------------------------------------------------------------
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [ROOT / "platform/config/replaced_static"]  # in place of the theme's
+STATICFILES_DIRS = [
+    ROOT / "platform/config/replaced_static",  # in place of the theme's
+    ("docs/pictures", ROOT / "docs/pictures"),
+]
 # Served from the packages they came with: nothing to collect, nothing to forget after an upgrade.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3_600
@@ -378,6 +384,8 @@ LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", LEVELS)
 # One line of text, or one JSON object a line for whoever collects and searches logs.
 LOG_FORMAT = env.choice("LOG_FORMAT", "line", FORMATS)
 LOGGING = logging_of(LOG_LEVEL, LOG_FORMAT)
+LOGGING_CONFIG = None  # Django would do it again at each django.setup(), as Celery calls it
+configure_logs(LOGGING)
 # A call that took longer is logged with its method, its key and its request's id; 0 logs none.
 SLOW_CALL_MS = env.integer("SLOW_CALL_MS", 2_000)
 

@@ -6,6 +6,7 @@ compiled there. Pages have templates, and what Django imports when it is first n
 
 import importlib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -37,8 +38,11 @@ _LATE = (
 _TEMPLATES = ("admin/login.html", "admin/base_site.html", "admin/index.html")
 
 
+@cache
 def warm_up() -> None:
-    """Loads every area's paths, templates, and what each kind of request takes."""
+    """Loads every area's paths, templates, and what each kind of request takes; once in a process
+    and its forks.
+    """
     get_resolver().url_patterns  # noqa: B018  (loads every area)
     application.load_middleware()
     for name in _LATE:

@@ -60,6 +60,8 @@ def serving(workers: int) -> Serve:
         master = os.getppid()
 
         def every_second() -> None:
+            if not heartbeats.is_first("web"):
+                return
             # The master forks, so that it has no thread of its own to write this.
             heartbeats.beat_quietly("web", at=place.master_turned(), pid=master)
             stand_in()

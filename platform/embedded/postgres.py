@@ -140,7 +140,10 @@ def _options(durable: bool) -> list[str]:
         "shared_buffers": f"{a_quarter_of_memory_mib()}MB",
         "max_connections": "200",
         "max_wal_size": "4GB",
-        "max_locks_per_transaction": "1024",  # a query may touch many partitions
+        # A query may touch many partitions. The table of locks is laid out at the start, for all
+        # connections: 1024 would take 54 MB.
+        "max_locks_per_transaction": "256",
+        "max_pred_locks_per_transaction": "10",  # no transaction is serializable
         "jit": "off",  # it costs more than it saves in queries of milliseconds
         "synchronous_commit": "off",  # the last 0.6 s may be lost in a crash; the chain is re-read
         "timezone": "UTC",

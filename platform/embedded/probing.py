@@ -1,19 +1,20 @@
-"""Whether the embedded servers answer: each is asked every second, in a thread of its own."""
+"""Whether the embedded servers answer: each is asked every two seconds, in a thread of its own."""
 
 import contextlib
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import psutil
 
+from embedded.proc import is_stopped, read_proc
 from embedded.servers import Server, Servers
 
 # A server that ran and answered, and then did not for so long, is hung.
 SILENT_SECONDS = 20.0
-_PAUSE_SECONDS = 1.0
+# PostgreSQL forks a process for each.
+_PAUSE_SECONDS = 2.0
 # After a pause of the whole machine the first probe alone says nothing.
 _FAILURES = 3
 
@@ -106,17 +107,11 @@ def _status(pid: int) -> str:
 def _stopped_children(pid: int) -> list[int]:
     try:
         # Of the main thread, which is the one that forks; psutil reads every process there is.
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [int(each) for each in children if _is_stopped(each)]
+        children = read_proc(f"{pid}/task/{pid}/children").split()
+        return [int(each) for each in children if is_stopped(int(each))]
     except FileNotFoundError:
         pass  # another system, or a kernel without CONFIG_PROC_CHILDREN
     with contextlib.suppress(psutil.Error):
         found = psutil.Process(pid).children()
         return [each.pid for each in found if _status(each.pid) == psutil.STATUS_STOPPED]
     return []
-
-
-def _is_stopped(pid: str) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] == b"T"
-    return False

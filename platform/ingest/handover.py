@@ -19,6 +19,10 @@ from upstream.geyser.closed_slots import ClosedSlot
 _PREFIX = f"{NAMESPACE}handover:"
 _PENDING = f"{_PREFIX}pending"
 _REFUSED = f"{_PREFIX}refused"
+# A worker that has nothing to do waits at the bell, and says so by the other key for a while.
+_BELL = f"{_PREFIX}bell"
+_LISTENS = f"{_PREFIX}listens"
+_LISTENS_SECONDS = 3.0
 # A refused slot's messages are kept so long for whoever looks into it.
 _REFUSED_SECONDS = 7 * 86_400
 # A slot may be tens of megabytes, on a Redis of another machine.
@@ -47,6 +51,7 @@ class Packed:
     name: str
     has_writes: bool
     data: bytes
+    has_transactions: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,9 @@ def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOS
         without = msgspec.structs.replace(closed, account_writes=None)
         return pack(without, reason="too_large", source=source, most_bytes=most_bytes)
     name = f"{closed.slot}:{closed.blockhash}"
-    return Packed(closed.slot, name, closed.account_writes is not None, data)
+    return Packed(
+        closed.slot, name, closed.account_writes is not None, data, bool(closed.transactions)
+    )
 
 
 def first_of(parcels: Sequence[Packed]) -> list[Packed]:
@@ -91,15 +98,36 @@ def first_of(parcels: Sequence[Packed]) -> list[Packed]:
     return list(parcels[:_OFFERED_AT_ONCE])
 
 
-def offer(parcels: Iterable[Packed]) -> None:
-    """The slots wait for the worker. What waits under the same name already stays: an earlier
-    reception of a slot is never worse than its replay.
+def offer(parcels: Iterable[Packed]) -> bool:
+    """The slots wait for the worker; whether one listens and need not be called. What waits under
+    the same name already stays: an earlier reception of a slot is never worse than its replay.
     """
     with _client().pipeline(transaction=True) as pipe:
         for parcel in parcels:
             pipe.set(_key(parcel.name), parcel.data, nx=True)
             pipe.zadd(_PENDING, {parcel.name: parcel.slot})
-        pipe.execute()
+        pipe.lpush(_BELL, "")
+        pipe.ltrim(_BELL, 0, 0)
+        pipe.exists(_LISTENS)
+        return bool(pipe.execute()[-1])
+
+
+def listen(seconds: float) -> bool:
+    """Waits until slots are offered, or so long; whether any wait. Until shortly after it whoever
+    offers some is told that they are heard: take them, listen again, or `listen_no_more`.
+    """
+    with _client().pipeline(transaction=False) as pipe:
+        pipe.set(_LISTENS, "", px=int(1_000 * (seconds + _LISTENS_SECONDS)))
+        pipe.zcard(_PENDING)
+        if pipe.execute()[-1]:
+            return True
+    # It rings also for slots that are stored by now.
+    return _client().blpop([_BELL], timeout=seconds) is not None and count() > 0
+
+
+def listen_no_more() -> None:
+    """Before a last look at what waits: who offers slots from here on calls a worker."""
+    _client().delete(_LISTENS)
 
 
 def take(*, most_slots: int, most_bytes: int) -> list[Taken]:

@@ -26,8 +26,12 @@ log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.25
 # While so few slots are kept it is looked less often what is stored: three statements each time.
-_FEW, _CALM_SECONDS = 8, 1.0
+_FEW, _CALM_SECONDS = 8, 2.0
 _LONGEST_PAUSE_SECONDS = 5.0
+_PUBLISH_SECONDS = 2.0
+# Slots without a transaction wait so long for others, as long as they are few: each call of the
+# worker costs several times what a slot does, and a chain where nothing happens makes only these.
+_COMPANY_SECONDS, _COMPANY = 2.0, 8
 # How long a slot may wait for the worker before it is called again, and Redis asked whether it
 # still has it: a killed Redis loses its last second.
 _CALL_AGAIN_SECONDS = 3.0
@@ -70,6 +74,7 @@ class Outbox:
         self._stop = False
         self._released = False
         self._away_since = 0.0
+        self._offered_at = 0.0
         self._lock = lock
         self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
 
@@ -125,9 +130,10 @@ class Outbox:
         try:
             while True:
                 with self._changed:
-                    fresh = any(not each.offered_at for each in self._kept.values())
-                    if not fresh and not self._lost and not self._stop:
-                        self._changed.wait(self._look_seconds())
+                    self._changed.wait_for(
+                        lambda: self._lost or self._stop or self._has_to_offer(),
+                        timeout=self._seconds_until_turn(),
+                    )
                     stopping = self._stop
                 try:
                     self._lock.keep()
@@ -137,7 +143,7 @@ class Outbox:
                     if now - looked_at >= self._look_seconds():
                         self._see_what_is_stored()
                         looked_at = time.monotonic()
-                    if now - published_at >= 1.0:
+                    if now - published_at >= _PUBLISH_SECONDS:
                         self._publish()
                         published_at = now
                     self._is_back()
@@ -162,17 +168,38 @@ class Outbox:
         """How often it is looked what is stored: a few slots need not be let go soon."""
         return _CALM_SECONDS if len(self._kept) <= _FEW else _PAUSE_SECONDS
 
+    def _fresh(self) -> list[_Kept]:
+        return [each for each in self._kept.values() if not each.offered_at]
+
+    def _has_to_offer(self) -> bool:
+        fresh = self._fresh()
+        return bool(fresh) and (
+            len(fresh) >= _COMPANY
+            or self._stop
+            or any(each.parcel.has_transactions for each in fresh)
+            or time.monotonic() - self._offered_at >= _COMPANY_SECONDS
+        )
+
+    def _seconds_until_turn(self) -> float:
+        """Until it is to be looked what is stored, or slots have waited for company."""
+        seconds = self._look_seconds()
+        if self._fresh():
+            seconds = min(seconds, self._offered_at + _COMPANY_SECONDS - time.monotonic())
+        return max(seconds, 0.0)
+
     def _offer(self) -> None:
         while True:
             with self._changed:
-                fresh = [each for each in self._kept.values() if not each.offered_at]
-            if not fresh:
-                return
+                if not self._has_to_offer():
+                    return
+                fresh = self._fresh()
+            self._offered_at = time.monotonic()
             batch = handover.first_of([each.parcel for each in fresh])
-            handover.offer(batch)
+            is_heard = handover.offer(batch)
             for each in fresh[: len(batch)]:
                 each.offered_at = time.monotonic()
-            call_ingest(batch[0].slot)
+            if not is_heard:
+                call_ingest(batch[0].slot)
 
     def _tell_lost(self) -> None:
         while self._lost:

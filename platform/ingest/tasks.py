@@ -2,12 +2,14 @@
 
 import logging
 from datetime import timedelta
+from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
+from ingest import listening
 from ingest.services import classification, fates, filling, orders, retention, slots
 from ingest.sources import nodes, upstream_node
 
@@ -17,15 +19,18 @@ log = logging.getLogger(__name__)
 _SECONDS = 60.0
 
 
-@shared_task
-def ingest_slot(slot: int) -> None:
-    """Stores what waits. The number only says why it was called: a run takes them in order."""
-    ingested = slots.Ingested()
+@shared_task(bind=True)
+def ingest_slot(self: Any, slot: int) -> None:
+    """Stores what waits, and in a worker what comes within a minute. The number only says why it is
+    called: a run takes them in order.
+    """
+    log.debug("called for slot %d", slot)
+    seconds = 0.0 if self.request.called_directly else _SECONDS
     with until_next_call("ingest_slot", log):
-        ingested = slots.ingest_waiting(now=timezone.now, seconds=_SECONDS)
-    for refused, reason in ingested.refused.items():
-        log.error("slot %d was refused: %s", refused, reason)
-    log.debug("called for slot %d: %d slots stored", slot, ingested.stored)
+        for _ in listening.calls(seconds):
+            ingested = slots.ingest_waiting(now=timezone.now, seconds=_SECONDS)
+            for refused, reason in ingested.refused.items():
+                log.error("slot %d was refused: %s", refused, reason)
 
 
 @shared_task

@@ -8,6 +8,8 @@ import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 
+import uvloop
+
 from chain.units import UnixTimestamp
 from embedded.notify import progress
 from localnet.faults import Faults
@@ -39,7 +41,7 @@ def run_localnet(options: Options) -> None:
     """Runs until SIGTERM or SIGINT. FolderTaken, PortTaken."""
     storage = Storage(options.folder, reset=options.reset)
     try:
-        asyncio.run(_run(options, storage))
+        uvloop.run(_run(options, storage))
     finally:
         storage.close()
 

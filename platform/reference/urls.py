@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from reference import views
+from reference import guides, views
 
 app_name = "reference"
 
@@ -17,5 +17,7 @@ urlpatterns = [
     path("docs/webhooks/", views.webhooks_page, name="webhooks"),
     path("docs/console/", views.console_page, name="console"),
     path("docs/changelog/", views.changelog_page, name="changelog"),
+    path("docs/decisions/<slug:slug>/", views.decision_page, name="decision"),
+    *(path(f"docs/{slug}/", views.guide_page, {"slug": slug}) for slug in guides.slugs()),
     path("docs/<slug:slug>/", views.endpoint_page, name="endpoint"),
 ]

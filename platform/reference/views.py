@@ -1,7 +1,6 @@
 """The pages below /docs/, and the two documents."""
 
 import json
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,8 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
+from django.utils.html import escape
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from access import store as access_store
@@ -19,15 +20,15 @@ from access.callers import ANONYMOUS, SCOPES, Quota
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
 from gateway.addresses import client_address
 from gateway.hosts import QOS_TIERS, RPC_TIERS
-from reference import openapi, pages, rpc_documents, samples, snippets
+from reference import guides, openapi, pages, rpc_documents, samples, snippets
 from reference.advice import advice
 from reference.catalogue import common_errors, errors
 from reference.paths import rpc_paths
 
 _TEXTS = Path(__file__).parent / "texts"
-_READ = (("Use it", "sh", 0), ("Use it", "python", 1), ("Use it", "ts", 0))
-_LAND = (("Land a transaction", "python", 0), ("Land a transaction", "ts", 0))
-_PAST = (("The past", "python", 0),)
+_READ = (("clients", "sh", 1), ("clients", "python", 1), ("clients", "ts", 0))
+_LAND = (("landing", "python", 0), ("landing", "ts", 0))
+_PAST = (("the-past", "python", 0),)
 _MADE_FOR_START = {"read": _READ, "land": _LAND, "past": _PAST}
 
 _READS = Quota(rate=5, burst=300)
@@ -49,6 +50,25 @@ _EVENT = {
 @require_safe
 def start(request: HttpRequest) -> HttpResponse:
     return _page(request, "start", {"ways": start_snippets(base_of(request))})
+
+
+@require_safe
+def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
+    if slug == guides.DECISIONS:
+        return _page(request, slug, {"decisions": guides.decisions()})
+    return _guide(request, slug, guides.file_of(slug))
+
+
+@require_safe
+def decision_page(request: HttpRequest, slug: str) -> HttpResponse:
+    if slug not in dict(guides.decisions()):
+        raise Http404
+    return _guide(request, guides.DECISIONS, f"docs/decisions/{slug}.md")
+
+
+@require_safe
+def changelog_page(request: HttpRequest) -> HttpResponse:
+    return _guide(request, "changelog", "CHANGELOG.md")
 
 
 @require_safe
@@ -148,13 +168,6 @@ def console_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def changelog_page(request: HttpRequest) -> HttpResponse:
-    file = settings.ROOT / "CHANGELOG.md"
-    text = file.read_text(encoding="utf-8") if file.exists() else "# Changelog"
-    return _page(request, "changelog", {"blocks": _blocks(text)})
-
-
-@require_safe
 def openrpc_document(request: HttpRequest) -> HttpResponse:
     return _json(request, _openrpc_text)
 
@@ -189,8 +202,8 @@ def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
                 "id": f"{step}-{language}",
                 "text": text,
             }
-            for section, language, number in ways
-            if (text := snippets.snippet(section, language, number, base))
+            for guide, language, number in ways
+            if (text := snippets.snippet(guide, language, number, base))
         ]
         for step, ways in _MADE_FOR_START.items()
     }
@@ -200,6 +213,16 @@ def _example(path: str, method: str, values: dict[str, Any]) -> dict[str, Any]:
     request = pages.request_text(path, method, values)
     answer = pages.answer_text(path, method)
     return {"request": request, "answer": answer, "has_words": '"{' in request}
+
+
+def _guide(request: HttpRequest, current: str, file: str) -> HttpResponse:
+    try:
+        page = guides.page(file)
+    except FileNotFoundError:
+        raise Http404 from None
+    html = snippets.with_address(page.html, escape(base_of(request)))
+    found = {"title": page.title, "html": mark_safe(html), "headings": page.sections}
+    return _page(request, current, found, "guide")
 
 
 def _page(
@@ -213,6 +236,7 @@ def _page(
         "current": current,
         "base": base_of(request),
         "endpoint_pages": pages.PAGES,
+        "guides": guides.navigation(),
         "portal": _url("portal:overview"),
     }
     return render(request, f"docs/{template or current}.html", {**frame, **found})
@@ -250,16 +274,3 @@ def _hosts(tier: str, request: HttpRequest) -> list[str]:
     named = {"rpc": (*RPC_TIERS, "public"), "qos": QOS_TIERS}
     name = "public" if tier == ANONYMOUS else tier
     return [f"{name}.{kind}.{settings.DOMAIN}" for kind, tiers in named.items() if name in tiers]
-
-
-def _blocks(text: str) -> list[tuple[str, str]]:
-    """Headings, paragraphs and items of a plain Markdown text, in order."""
-    found: list[tuple[str, str]] = []
-    for block in re.split(r"\n{2,}|\n(?=- |#)", text.strip()):
-        kind, content = "p", " ".join(block.split())
-        for mark, name in (("### ", "h3"), ("## ", "h2"), ("# ", "h1"), ("- ", "li")):
-            if content.startswith(mark):
-                kind, content = name, content.removeprefix(mark)
-                break
-        found.append((kind, content))
-    return found

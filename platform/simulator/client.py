@@ -40,8 +40,7 @@ def simulate(
     if needed:
         raise AccountsMissing(needed)
     job = make_job(transactions, accounts, moment, verify)
-    outcomes: list[Outcome] = engine_processes().run(job, timeout_seconds=timeout_seconds)
-    return outcomes
+    return engine_processes().run(job, timeout_seconds=timeout_seconds)
 
 
 def engine_processes() -> Workers:

@@ -5,6 +5,7 @@ import resource
 import signal
 import socket
 import sys
+from functools import cache
 
 from solders.account import Account
 from solders.hash import Hash
@@ -15,7 +16,15 @@ from chain.units import Slot
 from simulator.addresses import BUILTINS, INSTRUCTIONS, SYSVARS
 from simulator.engine import Engine
 from simulator.errors import AccountsMissing
-from simulator.jobs import Answer, Payload, ValueCache, given_blockhashes, receive, send
+from simulator.jobs import (
+    Answer,
+    Payload,
+    ValueCache,
+    given_blockhashes,
+    packed_outcome,
+    receive,
+    send,
+)
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 from simulator.self_test import self_test
@@ -32,7 +41,7 @@ def main(descriptor: int, memory_limit: int) -> None:
         engine, cache = Engine(), ValueCache()
         try:
             self_test(engine)
-            send(connection, Answer(None, None, _memory()))
+            send(connection, Answer([], None, _memory()))
             while True:
                 send(connection, _answer(engine, cache, receive(connection)))
         except (EOFError, ConnectionError):
@@ -41,7 +50,7 @@ def main(descriptor: int, memory_limit: int) -> None:
             # Too little memory to respond: the parent detects that the process has ended.
             os._exit(1)
         except Exception as fault:
-            send(connection, Answer(None, fault, _memory()))
+            send(connection, Answer([], fault, _memory()))
 
 
 def run_job(engine: Engine, cache: ValueCache, job: Payload) -> list[Outcome]:
@@ -71,16 +80,22 @@ def run_job(engine: Engine, cache: ValueCache, job: Payload) -> list[Outcome]:
 
 def _answer(engine: Engine, cache: ValueCache, job: Payload) -> Answer:
     try:
-        return Answer(run_job(engine, cache, job), None, _memory())
+        outcomes = run_job(engine, cache, job)
+        return Answer([packed_outcome(each) for each in outcomes], None, _memory())
     except MemoryError:
         raise
     except Exception as fault:
-        return Answer(None, fault, _memory())
+        return Answer([], fault, _memory())
 
 
 def _memory() -> int:
-    with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - on the way of every job
-        return int(statm.read().split()[1]) * _PAGE_SIZE
+    return int(os.pread(_statm(), 256, 0).split()[1]) * _PAGE_SIZE
+
+
+@cache
+def _statm() -> int:
+    """Opened once: each job ends with a look at it."""
+    return os.open("/proc/self/statm", os.O_RDONLY)
 
 
 if __name__ == "__main__":

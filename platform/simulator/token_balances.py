@@ -63,8 +63,11 @@ def token_balances(
 
 def held_mint(account: Account) -> Pubkey | None:
     """The mint of a token account of either program; None for any other account."""
-    data = account.data
-    if account.owner not in TOKEN_PROGRAMS or not _is_holding(data, account.owner):
+    owner = account.owner
+    if owner not in TOKEN_PROGRAMS:
+        return None
+    data = account.data  # a copy
+    if not _is_holding(data, owner):
         return None
     return Pubkey.from_bytes(data[:32])
 

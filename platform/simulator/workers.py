@@ -8,10 +8,10 @@ import time
 from collections import deque
 from pathlib import Path
 from threading import Condition
-from typing import Any
 
 from simulator.errors import EngineFault, EngineTimeout
-from simulator.jobs import Answer, Job, receive, send
+from simulator.jobs import Answer, Job, receive, send, unpacked_outcome
+from simulator.outcome import Outcome
 from simulator.sent import SentValues
 
 _SHELF = Path(__file__).resolve().parent.parent
@@ -46,8 +46,8 @@ class EngineProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def run(self, job: Job, deadline: float) -> Any:
-        """Returns the job's value or raises its exception. `broken` is true afterwards if the
+    def run(self, job: Job, deadline: float) -> list[Outcome]:
+        """Returns the job's outcomes or raises its exception. `broken` is true afterwards if the
         process itself failed (EngineTimeout, EngineFault) and must be replaced.
         """
         self.broken = True
@@ -63,7 +63,7 @@ class EngineProcess:
             raise EngineFault("the engine's process died") from None
         self.broken = False
         self.jobs += 1
-        return self._value(answer)
+        return self._outcomes(answer)
 
     def is_dead(self) -> bool:
         return self._process.poll() is not None
@@ -86,7 +86,7 @@ class EngineProcess:
         """Waits until the process is ready. Returns the seconds, which extend the deadline."""
         begun = time.monotonic()
         self._wait_until(max(deadline, begun + _STARTING_SECONDS))
-        self._value(receive(self._connection))
+        self._outcomes(receive(self._connection))
         self._ready = True
         return time.monotonic() - begun
 
@@ -94,11 +94,11 @@ class EngineProcess:
         # Never 0, which would mean non-blocking.
         self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
 
-    def _value(self, answer: Answer) -> Any:
+    def _outcomes(self, answer: Answer) -> list[Outcome]:
         self.memory = answer.memory
         if answer.error is not None:
             raise answer.error
-        return answer.value
+        return [unpacked_outcome(each) for each in answer.outcomes]
 
 
 class Workers:
@@ -123,9 +123,9 @@ class Workers:
         self._changed = Condition()
         self._closed = False
 
-    def run(self, job: Job, *, timeout_seconds: float) -> Any:
-        """Returns the job's value or raises its exception. EngineTimeout if no process is free or
-        the job does not end in time: its process is killed and replaced.
+    def run(self, job: Job, *, timeout_seconds: float) -> list[Outcome]:
+        """Returns the job's outcomes or raises its exception. EngineTimeout if no process is free
+        or the job does not end in time: its process is killed and replaced.
         """
         deadline = time.monotonic() + timeout_seconds
         process = self._take(deadline)

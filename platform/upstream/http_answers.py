@@ -1,5 +1,6 @@
 """Answers of HTTP/1.1 as they come over a connection, byte by byte."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 LARGEST_ANSWER = 1_048_576
@@ -55,6 +56,8 @@ def read_answer(received: bytes | bytearray, *, ended: bool) -> Posted | None:
     return Posted(status, body, _retry_after(headers), keeps)
 
 
+# A server's heads differ in little but the second.
+@lru_cache(maxsize=64)
 def _head(head: bytes) -> tuple[bytes, int, dict[bytes, bytes]]:
     first, *lines = head.split(b"\r\n")
     version, _, rest = first.partition(b" ")

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.tls import Epoch, SessionTicket
+from aioquic.tls import SessionTicket
 
-from upstream import tpu_errors
+from upstream import tpu_errors, tpu_internals
 from upstream.tpu_errors import TpuError
 from upstream.tpu_hurry import Hurry
 from upstream.tpu_sending import Done, Opened, Sending, Sent
@@ -70,6 +70,7 @@ class TpuConnection:
         self._pinged_at = 0.0
         self._is_retiring = False
         self._is_early = False
+        self._rewrites = False  # something that was lost may wait to be written again
         self._opened_by = Opened.NEW
         self.is_open = False
         self.has_served = False
@@ -80,7 +81,7 @@ class TpuConnection:
         self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
         self._keeper = self._loop.call_later(limits.keep_alive_seconds, self._keep)
         self._quic.connect(address, now=now)
-        self._is_early = self._quic._cryptos[Epoch.ZERO_RTT].send.is_valid()
+        self._is_early = tpu_internals.can_send_early(self._quic)
         self._transmit()
 
     @property
@@ -136,16 +137,8 @@ class TpuConnection:
             self._end(tpu_errors.ClientClosed(why), is_ours=True)
 
     def _has_credit(self) -> bool:
-        """Whether a stream may be opened. Some of the connection's window is enough: a leader opens
-        it wide later, and may wait for the last bytes of a narrow one to be used.
-        """
-        quic = self._quic
-        if not (self.is_open or self._is_early):
-            return False
-        return (
-            quic._local_next_stream_id_uni // 4 < quic._remote_max_streams_uni
-            and self._promised_bytes < quic._remote_max_data
-        )
+        is_ready = self.is_open or self._is_early
+        return is_ready and tpu_internals.has_credit(self._quic, self._promised_bytes)
 
     def _ping(self) -> None:
         if self._flying and self.is_open and self.error is None:
@@ -156,7 +149,7 @@ class TpuConnection:
         quic = self._quic
         sending.stream_id = quic.get_next_available_stream_id(is_unidirectional=True)
         quic.send_stream_data(sending.stream_id, sending.wire, end_stream=True)
-        sending.watch(quic._streams[sending.stream_id].sender, self._acknowledged)
+        sending.watch(quic._streams[sending.stream_id].sender, self._acknowledged, self._lost)
         if not self.is_open:
             sending.opened = Opened.EARLY
         self._flying[sending.stream_id] = sending
@@ -176,6 +169,9 @@ class TpuConnection:
         sending.finish(Sent(latency, written, sending.opened))
         self._end_if_idle()
 
+    def _lost(self) -> None:
+        self._rewrites = True
+
     def _pump(self) -> None:
         """What waited, as far as the leader's credit goes."""
         while self._waiting and self._has_credit():
@@ -194,8 +190,8 @@ class TpuConnection:
             return
         self._go_on()
 
-    def _go_on(self) -> None:
-        """Whatever follows from what the connection has learned."""
+    def _go_on(self, *, is_due: bool = False) -> None:
+        """Whatever follows from what the connection has learned, or what is due by its timer."""
         if self.error is not None:
             return
         while (event := self._quic.next_event()) is not None:
@@ -214,7 +210,9 @@ class TpuConnection:
             self._end(tpu_errors.closed_by_peer(closed, is_connected=self.is_open))
         elif self.error is None:
             self._pump()
-            self._transmit()
+            is_writing = self._rewrites or bool(self._unwritten)
+            if is_due or is_writing or tpu_internals.has_news(self._quic):
+                self._transmit()
 
     def _opened(self, event: events.HandshakeCompleted) -> None:
         self._patience.cancel()
@@ -228,8 +226,7 @@ class TpuConnection:
         else:
             for sending in self._flying.values():
                 sending.opened = self._opened_by
-            quic = self._quic
-            if quic._local_next_stream_id_uni // 4 > quic._remote_max_streams_uni:
+            if tpu_internals.has_too_many_streams(self._quic):
                 # It opened streams by the credit of a time gone by; to send those again would
                 # break the rules.
                 self._end(
@@ -336,6 +333,8 @@ class TpuConnection:
             return
         if self._unwritten:
             self._note_what_is_written()
+        if self._rewrites:
+            self._rewrites = tpu_internals.has_unwritten_data(self._quic)
         self._arm(self._quic.get_timer())
 
     def _note_what_is_written(self) -> None:
@@ -366,7 +365,7 @@ class TpuConnection:
         now = max(monotonic(), self._timer_at)
         if due is not None and due <= now:
             self._quic.handle_timer(now=now)
-            self._go_on()
+            self._go_on(is_due=True)
         else:
             self._arm(due)
 

@@ -72,9 +72,14 @@ class Sending:
             end = self.sender.highest_offset
             self.sender.on_data_delivery(QuicDeliveryState.LOST, 0, end, self.is_written)
 
-    def watch(self, sender: QuicStreamSender, acknowledged: Callable[["Sending"], None]) -> None:
-        """Calls back when the peer has acknowledged all of it: aioquic tells that to nobody but its
-        streams themselves.
+    def watch(
+        self,
+        sender: QuicStreamSender,
+        acknowledged: Callable[["Sending"], None],
+        lost: Callable[[], None],
+    ) -> None:
+        """Calls back when the peer has acknowledged all of it, and when some of it is to be written
+        again: aioquic tells that to nobody but its streams themselves.
         """
         self.sender = sender
         deliver = sender.on_data_delivery
@@ -85,5 +90,7 @@ class Sending:
                 # It refers to the sender, which refers to it.
                 del sender.on_data_delivery
                 acknowledged(self)
+            elif delivery is QuicDeliveryState.LOST:
+                lost()
 
         sender.on_data_delivery = delivered  # type: ignore[method-assign]

@@ -16,7 +16,8 @@ from chain.commitment import Commitment
 from chain.units import Slot
 from jsonrpc.wire import Encoded, encode
 from priority.errors import HeadMoved, UpstreamAnswerUnreadable, UpstreamTimeout
-from priority.services import code_memory
+from priority.services import code_memory, head_memory
+from priority.services.head_memory import KnownSlot
 from priority.services.node_accounts import NodeLags, read_accounts
 from priority.services.node_features import features_of
 from priority.services.passing import NodeCall
@@ -83,28 +84,28 @@ def read_head(
     deadline = time.monotonic() + seconds
     keys = dict.fromkeys([*CACHED_SYSVARS, *also])
     accounts: dict[Pubkey, Account | None] = {}
-    slot: int | None = None
+    known = head_memory.known_slot(node, commitment)
+    slot = None if known is None else known.slot
     at_least = 0
     api_version: str | None = None
     extra = [_latest(commitment)] if any_blockhash else [_statuses(transactions)]
     told: Encoded | None = None
     for _ in range(_ROUNDS):
-        keys.update(dict.fromkeys(_wanted(transactions, accounts)))
-        keys.update(dict.fromkeys(mints_of(also, accounts)))
-        lacking = [key for key in keys if key not in accounts]
-        if not lacking and slot is not None:
+        lacking = _lacking(keys, transactions, also, accounts, known)
+        if not lacking and told is not None:
             break
         left = deadline - time.monotonic()
         if left <= 0:
             raise UpstreamTimeout(seconds)
         try:
             reading = read_accounts(
-                lacking,
+                # Where all is known the node still has to name its slot.
+                lacking or [addresses.CLOCK],
                 node=node,
                 seconds=math.ceil(left),
                 commitment=commitment,
                 at_least=at_least,
-                extra=() if accounts else extra,
+                extra=() if told is not None else extra,
             )
         except NodeLags:
             continue
@@ -115,11 +116,12 @@ def read_head(
         if len(slots) > 1 or slot not in (None, *slots):
             # The chain went on: nothing read so far stands beside what is read now, but which keys
             # it takes is known, and the next round asks for all of them at once.
-            accounts, slot = {}, None
+            accounts, slot, known, told = {}, None, None, None
             continue
         (slot,) = slots
         api_version = reading.api_version
         accounts.update(reading.accounts)
+        head_memory.remember(node, commitment, slot, reading.accounts)
     else:
         raise HeadMoved
     assert slot is not None and told is not None
@@ -140,6 +142,28 @@ def read_head(
         processed=frozenset() if any_blockhash else _processed(told, transactions, slot, recent),
         last_valid_block_height=_height(told) if any_blockhash else None,
     )
+
+
+def _lacking(
+    keys: dict[Pubkey, None],
+    transactions: Sequence[VersionedTransaction],
+    also: Collection[Pubkey],
+    accounts: dict[Pubkey, Account | None],
+    known: KnownSlot | None,
+) -> list[Pubkey]:
+    """The keys to read next: those that were asked for, and what the accounts so far call for. What
+    is known of the slot becomes one of these accounts.
+    """
+    while True:
+        keys.update(dict.fromkeys(_wanted(transactions, accounts)))
+        keys.update(dict.fromkeys(mints_of(also, accounts)))
+        lacking = [key for key in keys if key not in accounts]
+        if known is None:
+            return lacking
+        found = {key: known.accounts[key] for key in lacking if key in known.accounts}
+        if not found:
+            return lacking
+        accounts.update(found)
 
 
 def recent_blockhashes(sysvar: Account | None) -> list[Hash]:

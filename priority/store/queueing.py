@@ -171,7 +171,8 @@ end
 """
 
 # ARGV: the lander's name, how many, Limits.slots and .slot_ms, then the ids that it began to send.
-# Returns the entries, best first; where there are none, also the id behind which to wait.
+# Returns the entries, best first; where nothing else is unclaimed, also the id behind which to
+# wait.
 CLAIM = (
     _SUMMARY
     + _INDEX
@@ -209,12 +210,14 @@ end
 if redis.call('EXISTS', LANES) == 0 then redis.call('HDEL', QUEUE, 'turn') end
 if #ids > 0 or sent > 0 then summarize() end
 if sent > 0 then measure(sent, now) end
-if #ids == 0 then
+local newest
+if #ids < most then
   local stream = redis.call('XINFO', 'STREAM', STREAM)
   for i = 1, #stream, 2 do
-    if stream[i] == 'last-generated-id' then return {{{{}}, stream[i + 1]}} end
+    if stream[i] == 'last-generated-id' then newest = stream[i + 1] end
   end
 end
+if #ids == 0 then return {{{{}}, newest}} end
 local entries = redis.call('XCLAIM', STREAM, GROUP, ARGV[1], 0, unpack(ids))
 if #entries < #ids then
   local there = {{}}
@@ -224,7 +227,7 @@ if #entries < #ids then
   end
   summarize()
 end
-return {{entries}}
+return {{entries, newest}}
 """
 )
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import QuerySet
 
+from columns.questions import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
 from priority.store.tallies import STEP_OF
@@ -139,8 +140,12 @@ def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
 
 def is_unsettled(*, accepted_before: datetime) -> bool:
     """Whether a submission that was accepted before, or a bundle, is not settled."""
-    chosen = Submission.objects.filter(settled_at__isnull=True, accepted_at__lte=accepted_before)
-    return chosen.exists() or unsettled_bundles().exists()
+    return exists(
+        "SELECT FROM priority_submission WHERE settled_at IS NULL"
+        f" AND accepted_at <= {MOMENT.format('$1')}",
+        "SELECT FROM priority_bundle WHERE settled_at IS NULL",
+        parameters=(microseconds(accepted_before),),
+    )
 
 
 def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
 
 from priority.models import BreakerOpening, Submission, Upstream
@@ -30,22 +30,20 @@ class UpstreamRow(NamedTuple):
 
 
 def enabled_upstreams() -> list[UpstreamRow]:
-    """By name."""
-    return [
-        UpstreamRow(
-            id=each.pk,
-            name=each.name,
-            kind=each.kind,
-            url=each.url.strip(),
-            tiers=frozenset(tier.name for tier in each.tiers.all()),
-            weight=each.weight,
-            own_tip_lamports=each.own_tip_lamports,
-            timeout_ms=each.timeout_ms,
-            broken_until=each.broken_until,
-            draining_since=each.draining_since,
+    """By name; a lander reads them every other second, so in one statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, name, kind, url, ARRAY(SELECT tier.name::text"
+            " FROM priority_upstream_tiers AS serves"
+            " JOIN access_tier AS tier ON tier.id = serves.tier_id"
+            " WHERE serves.upstream_id = upstream.id), weight, own_tip_lamports, timeout_ms,"
+            " broken_until, draining_since"
+            " FROM priority_upstream AS upstream WHERE is_enabled ORDER BY name"
         )
-        for each in Upstream.objects.filter(is_enabled=True).prefetch_related("tiers")
-    ]
+        return [
+            UpstreamRow(key, name, kind, url.strip(), frozenset(tiers), *rest)
+            for key, name, kind, url, tiers, *rest in cursor.fetchall()
+        ]
 
 
 def mark_broken(upstream_id: int, *, until: datetime | None, reason: str, now: datetime) -> None:

@@ -66,7 +66,7 @@ class _Found:
 
 def is_due() -> bool:
     """Whether enough slots wait to be worth a run."""
-    return store.count_above(store.audited_to().slot, _WORTH_A_RUN) >= _WORTH_A_RUN
+    return store.are_above_audited(_WORTH_A_RUN)
 
 
 def audit_next(

@@ -34,7 +34,7 @@ def follow(
     for record in fresh:
         _check_links(record, around)
     told = sorted([*fresh, *without_accounts], key=lambda record: record.slot)
-    if told and gap_life.open_gaps(Gap, SlotRange(told[0].parent_slot, told[-1].slot)):
+    if told and gap_life.has_open_gap(Gap, SlotRange(told[0].parent_slot, told[-1].slot)):
         for record in fresh:
             here = SlotRange(record.slot, record.slot)
             gap_life.close_range(Gap, here, closed_by=source, now=now)

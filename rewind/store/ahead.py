@@ -107,7 +107,8 @@ def _remembered(state: State, xid: int, kept: Kept | None) -> State:
         return state._replace(packed=kept.packed, kept=kept)
     if state.packed is None:
         return state
-    return state._replace(kept=row_memory.keep(state.pubkey, version, state.packed))
+    kept = row_memory.keep(state.pubkey, version, state.packed)
+    return state if kept is None else state._replace(kept=kept)
 
 
 @lru_cache(maxsize=TEXTS)

@@ -63,6 +63,19 @@ def count_above(slot: int, most: int) -> int:
     return int(row[0])
 
 
+def are_above_audited(count: int) -> bool:
+    """Whether there are so many slots to look at."""
+    found = fetch_one(
+        "SELECT audited_slot, (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1)"
+        " FROM rewind_archivestate"
+    )
+    audited, newest = found or (-1, None)
+    # Mostly their numbers alone say that there are not.
+    if newest is not None and newest - audited < count:
+        return False
+    return count_above(audited, count) >= count
+
+
 def slot_with_above(slot: int, most: int) -> int | None:
     """The highest slot above `slot` that has `most` others above it; None when there are fewer."""
     row = fetch_one(_NEWEST, slot, most)

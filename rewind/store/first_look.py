@@ -190,8 +190,12 @@ def _first_way(pubkey: bytes, slot: int, layout: Layout) -> _Way | None:
     segment = layout.by_number.get(number)
     if segment is None or own not in segment.partitions:
         return None
-    if _hints.get(pubkey, own) is None:
+    hint = _hints.get(pubkey, own)
+    if hint is None:
         return _Way((own,), own.first, is_short=True)
+    if number < layout.indexed and hint.first < own.first and hint in segment.partitions:
+        # The index has the segment's highest slot, which may lie above the position.
+        return _Way(segment.partitions, number * layouts.SEGMENT_SLOTS, bound=number)
     return _whole_way(own, segment, layout)
 
 

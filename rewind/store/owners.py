@@ -4,6 +4,8 @@ from collections.abc import Collection
 
 from django.db import connection
 
+from columns.raw_queries import fetch_all
+
 # The first half of an advisory lock's name.
 _LOCK = 7_304
 
@@ -31,20 +33,15 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
 
 def filtered_owners() -> dict[bytes, int]:
     """With their numbers."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pubkey, id FROM rewind_owner WHERE filtered")
-        return {bytes(pubkey): number for pubkey, number in cursor.fetchall()}
+    return dict(fetch_all("SELECT pubkey, id FROM rewind_owner WHERE filtered"))
 
 
 def filtered_pubkeys() -> set[bytes]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pubkey FROM rewind_filteredpubkey")
-        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+    return {pubkey for (pubkey,) in fetch_all("SELECT pubkey FROM rewind_filteredpubkey")}
 
 
 def _known(pubkeys: Collection[bytes]) -> dict[bytes, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pubkey, id FROM rewind_owner WHERE pubkey = ANY(%s)", [list(pubkeys)]
-        )
-        return {bytes(pubkey): number for pubkey, number in cursor.fetchall()}
+    if not pubkeys:
+        return {}
+    rows = fetch_all("SELECT pubkey, id FROM rewind_owner WHERE pubkey = ANY($1)", list(pubkeys))
+    return dict(rows)

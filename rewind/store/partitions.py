@@ -9,6 +9,7 @@ from typing import NamedTuple
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
+from columns.raw_queries import fetch_all
 from rewind.models import ArchiveState
 
 PARTITION_SLOTS = 36_000
@@ -81,13 +82,13 @@ def drop(partition: Partition) -> bool:
 
 
 def _there(wanted: list[Partition]) -> set[Partition]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
-            " WHERE inhparent = 'rewind_accountchange'::regclass AND relname = ANY(%s)",
-            [[partition.table for partition in wanted]],
-        )
-        names = {name for (name,) in cursor.fetchall()}
+    rows = fetch_all(
+        "SELECT relname::text FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+        " WHERE inhparent = 'rewind_accountchange'::regclass AND relname IN"
+        " (SELECT convert_from(wanted, 'UTF8') FROM unnest($1) AS wanted)",
+        [partition.table.encode() for partition in wanted],
+    )
+    names = {name for (name,) in rows}
     return {partition for partition in wanted if partition.table in names}
 
 

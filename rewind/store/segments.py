@@ -94,8 +94,8 @@ def kept() -> int:
     """Who writes rows of segments below it tells `keep` so, in the same transaction and under
     slots.lock_for_writing.
     """
-    found = ArchiveState.objects.values_list("kept_segments", flat=True).first()
-    return found or 0
+    found = fetch_one("SELECT kept_segments FROM rewind_archivestate")
+    return 0 if found is None else int(found[0])
 
 
 def keep(occurrences: Occurrences) -> None:

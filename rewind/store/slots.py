@@ -8,6 +8,7 @@ from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
+from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import ArchivedSlot, ArchiveState
 
 # The first half of an advisory lock's name; the second is a slot's, or the window's.
@@ -64,10 +65,10 @@ def lock_for_writing(slots: Collection[int]) -> None:
     """Until the transaction ends nobody else writes these slots, and the window stays."""
     keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, 0)", [_WINDOW_LOCK])
         cursor.execute(
-            "SELECT pg_advisory_xact_lock(%s, key) FROM unnest(%s::int[]) AS key",
-            [_SLOT_LOCK, keys],
+            f"SELECT pg_advisory_xact_lock_shared({_WINDOW_LOCK}, 0);"
+            f"SELECT pg_advisory_xact_lock({_SLOT_LOCK}, key)"
+            f" FROM unnest(ARRAY{keys}::int[]) AS key"
         )
 
 
@@ -88,8 +89,8 @@ def lock_window() -> bool:
 
 def first_kept_slot() -> int:
     """Slots below it fell out of the window."""
-    found = ArchiveState.objects.values_list("first_kept_slot", flat=True).first()
-    return found or 0
+    found = fetch_one("SELECT first_kept_slot FROM rewind_archivestate")
+    return 0 if found is None else int(found[0])
 
 
 def keep_from(slot: int, *, edge_is_whole: bool, lost: SlotRange | None) -> None:
@@ -103,39 +104,36 @@ def keep_from(slot: int, *, edge_is_whole: bool, lost: SlotRange | None) -> None
 
 
 def stored(slots: Collection[int]) -> dict[int, Stored]:
-    rows = ArchivedSlot.objects.filter(slot__in=slots)
-    return {
-        slot: Stored(bytes(blockhash), granularity)
-        for slot, blockhash, granularity in rows.values_list("slot", "blockhash", "granularity")
-    }
+    rows = fetch_all(
+        "SELECT slot, blockhash, granularity FROM rewind_archivedslot WHERE slot = ANY($1)",
+        list(slots),
+    )
+    return {slot: Stored(blockhash, granularity) for slot, blockhash, granularity in rows}
 
 
 def bounds() -> tuple[int, int] | None:
     """The lowest archived slot of the window, and the highest."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT (SELECT slot FROM rewind_archivedslot WHERE slot >="
-            " coalesce((SELECT first_kept_slot FROM rewind_archivestate), 0)"
-            " ORDER BY slot LIMIT 1),"
-            " (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1)"
-        )
-        first, last = cursor.fetchone()
-    return None if first is None else (first, last)
+    found = fetch_one(
+        "SELECT (SELECT slot FROM rewind_archivedslot WHERE slot >="
+        " coalesce((SELECT first_kept_slot FROM rewind_archivestate), 0)"
+        " ORDER BY slot LIMIT 1),"
+        " (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1)"
+    )
+    return None if found is None or found[0] is None else (found[0], found[1])
 
 
 def neighbours(slots: Sequence[int]) -> dict[int, Neighbours]:
     """Of slots that are not archived themselves."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT asked, below.slot, above.slot, above.parent_slot"
-            " FROM unnest(%s::bigint[]) AS asked"
-            " LEFT JOIN LATERAL (SELECT slot FROM rewind_archivedslot"
-            " WHERE slot < asked ORDER BY slot DESC LIMIT 1) AS below ON true"
-            " LEFT JOIN LATERAL (SELECT slot, parent_slot FROM rewind_archivedslot"
-            " WHERE slot > asked ORDER BY slot LIMIT 1) AS above ON true",
-            [list(slots)],
-        )
-        return {asked: Neighbours(*rest) for asked, *rest in cursor.fetchall()}
+    rows = fetch_all(
+        "SELECT asked, below.slot, above.slot, above.parent_slot"
+        " FROM unnest($1) AS asked"
+        " LEFT JOIN LATERAL (SELECT slot FROM rewind_archivedslot"
+        " WHERE slot < asked ORDER BY slot DESC LIMIT 1) AS below ON true"
+        " LEFT JOIN LATERAL (SELECT slot, parent_slot FROM rewind_archivedslot"
+        " WHERE slot > asked ORDER BY slot LIMIT 1) AS above ON true",
+        list(slots),
+    )
+    return {asked: Neighbours(*rest) for asked, *rest in rows}
 
 
 def is_coarse(slot: int) -> bool:
@@ -149,7 +147,27 @@ def archived_between(first: int, last: int) -> list[int]:
 
 
 def insert_slots(rows: list[ArchivedSlot]) -> None:
-    ArchivedSlot.objects.bulk_create(rows)
+    if not rows:
+        return
+    told = [
+        (
+            row.slot,
+            row.parent_slot,
+            row.recorded_at,
+            row.changes,
+            row.granularity,
+            bytes(row.blockhash),
+            row.source,
+        )
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO rewind_archivedslot (slot, parent_slot, recorded_at, changes, granularity,"
+            " blockhash, source) SELECT * FROM unnest(%s::bigint[], %s::bigint[],"
+            " %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[])",
+            list(map(list, zip(*told, strict=True))),
+        )
 
 
 def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection
 from psycopg.errors import UndefinedTable
@@ -224,10 +224,9 @@ def _check_window(position: Position, layout: Layout) -> None:
         raise SlotTooOld(position.slot, Slot(layout.first_kept))
 
 
-def state_of(row: tuple[object, ...]) -> State:
+def state_of(row: tuple[Any, ...]) -> State:
     """What a row of `single` says."""
-    state = State(*row)  # type: ignore[arg-type]
-    return state._replace(lamports=state.lamports % _U64, rent_epoch=state.rent_epoch % _U64)
+    return State(*row[:4], row[4] % _U64, row[5] % _U64, *row[6:])  # type: ignore[call-arg]
 
 
 @lru_cache(maxsize=TEXTS)

@@ -109,8 +109,7 @@ def turn_bases_into_writes() -> dict[int, int]:
 def lift_timeouts() -> None:
     """For this transaction: a write takes as long as it takes."""
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL lock_timeout = 0")
+        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
 
 
 def copy_rows(table: str, columns: str, rows: Iterable[tuple[bytes, bytes]]) -> None:

@@ -1,6 +1,7 @@
 """Issuing, identifying, rotating, suspending and revoking keys."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from access import buckets, key_cache, key_text
+from access.callers import Caller
 from access.errors import (
     BadNetwork,
     KeyExpired,
@@ -182,6 +184,16 @@ def test_a_customer_with_keys_cannot_be_deleted(issue: Issue) -> None:
     issue()
     with pytest.raises(Exception, match="protected"):
         Customer.objects.all().delete()
+
+
+def test_a_caller_has_the_fields_of_its_tier(issue: Issue, tier: Any) -> None:
+    """A field of both names is passed on, and not left at the caller's default."""
+    shared = {each.name for each in Tier._meta.fields} & {each.name for each in fields(Caller)}
+    values = {name: 7_001 + number for number, name in enumerate(sorted(shared - {"rank"}))}
+    caller = identify(issue(tier=tier("shared", rank=11, **values)).secret)
+    found = {name: getattr(caller, name) for name in values}
+    assert len(found) >= 2
+    assert found == values, "pass the field on in caller_of() of platform/access/services/keys.py"
 
 
 @pytest.mark.django_db

@@ -21,7 +21,7 @@ _MINUTE = timedelta(minutes=1)
 def add(
     key: Any, calls: int, *, method: str = "getSlot", status: str = "ok", ago: Any = None
 ) -> None:
-    at = (timezone.now() - (ago or 5 * _MINUTE)).replace(second=0, microsecond=0)
+    at = (timezone.now() - (5 * _MINUTE if ago is None else ago)).replace(second=0, microsecond=0)
     add_usage([(None if key is None else key.pk, method, status, at, calls, calls * 1_500)])
 
 

@@ -38,8 +38,10 @@ _CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "whoami"})
 
 
 def as_documented() -> str:
-    """The configuration of the README, as it stands there."""
-    found = re.search(r"```nginx\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    """The configuration of docs/deployment.md, as it is there."""
+    found = re.search(
+        r"```nginx\n(.*?)```", (ROOT / "docs" / "deployment.md").read_text(), re.DOTALL
+    )
     assert found is not None
     return found[1]
 

@@ -1,4 +1,4 @@
-"""The README's snippets of "Use it", run as a reader would, against the running service."""
+"""The snippets of the README and of the guides, run as a reader would, against the service."""
 
 import ast
 import json
@@ -21,15 +21,17 @@ from .sources import MADE, made_block
 EXPECTED = [str(MADE), made_block()["blockhash"], "1"]
 
 
+def snippets(file: str, language: str) -> list[str]:
+    """The page's snippets in the language."""
+    page = (ROOT / file).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
 def snippet(
-    language: str, service: Service, number: int = 0, *, section_name: str = "Use it"
+    language: str, service: Service, number: int = 0, *, file: str = "docs/clients.md"
 ) -> str:
-    """A snippet of the section in the language, with the service's address."""
-    text_of_all = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text_of_all.split(f"\n## {section_name}\n")[1]
-    section = section.split("\n## ")[0]
-    found = re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-    text: str = found[number]
+    """A snippet of the page in the language, with the service's address."""
+    text = snippets(file, language)[number]
     readers_own = "http://127.0.0.1:8000"
     assert readers_own in text
     return text.replace(readers_own, service.base_url)
@@ -50,7 +52,7 @@ def run(service: Service, *command: str, **environment: str) -> str:
 def test_the_shells_snippet_prints_the_newest_and_the_oldest_slot(service: Service) -> None:
     if shutil.which("curl") is None:
         pytest.skip("the snippet needs curl")
-    newest, oldest = json.loads(run(service, "sh", "-c", snippet("sh", service)))
+    newest, oldest = json.loads(run(service, "sh", "-c", snippet("sh", service, 1)))
     assert (newest["id"], newest["result"]) == ("newest", MADE)
     assert oldest["id"] == "oldest" and oldest["result"] <= MADE
 
@@ -58,12 +60,25 @@ def test_the_shells_snippet_prints_the_newest_and_the_oldest_slot(service: Servi
 def test_the_shells_snippet_reads_through_a_tier_host(service: Service) -> None:
     if shutil.which("curl") is None:
         pytest.skip("the snippet needs curl")
-    answer = json.loads(run(service, "sh", "-c", snippet("sh", service, 1)))
+    answer = json.loads(run(service, "sh", "-c", snippet("sh", service, 2)))
     assert answer["result"] == MADE
 
 
 def test_pythons_snippet_prints_the_newest_block(service: Service) -> None:
     assert run(service, sys.executable, "-c", snippet("python", service, 1)).split() == EXPECTED
+
+
+def test_the_readmes_read_is_answered(service: Service) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("the snippet needs curl")
+    text = snippet("sh", service, 1, file="README.md")
+    export, call = text.split("\n", 1)
+    assert export == snippets("docs/clients.md", "sh")[0].strip()
+    assert json.loads(run(service, "sh", "-c", call))["result"] == MADE
+
+
+def test_the_readmes_send_is_the_one_that_is_run_here(service: Service) -> None:
+    assert snippet("python", service, file="README.md") == snippet("python", service)
 
 
 def test_pythons_first_snippet_sends_and_reads_back(followed: Service) -> None:
@@ -86,7 +101,7 @@ def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> Non
     localnet = localnet_of(followed)
     signature = localnet.call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
     until(lambda: _is_stored(followed, signature), "the airdrop stored")
-    text = snippet("python", followed, section_name="The past")
+    text = snippet("python", followed, file="docs/the-past.md")
     before, after, outcome, altered, *results = run(
         followed, sys.executable, "-c", text, SIGNATURE=signature
     ).splitlines()
@@ -99,7 +114,7 @@ def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> Non
 
 
 def test_pythons_snippet_of_landing_follows_the_fate(followed: Service) -> None:
-    text = snippet("python", followed, section_name="Land a transaction")
+    text = snippet("python", followed, file="docs/landing.md")
     fate, moved, stored = run(followed, sys.executable, "-c", text).splitlines()
     signature, state, slot, upstreams = fate.split(maxsplit=3)
     Signature.from_string(signature)  # or it raises
@@ -112,7 +127,7 @@ def test_typescripts_snippet_of_landing_follows_the_fate(
     followed: Service, node: Node, tmp_path: Path
 ) -> None:
     script = tmp_path / "landing.mjs"
-    script.write_text(snippet("ts", followed, section_name="Land a transaction"), encoding="utf-8")
+    script.write_text(snippet("ts", followed, file="docs/landing.md"), encoding="utf-8")
     signature, state, slot, stored_slot, fee = node(script, KEY=followed.key).split()
     Signature.from_string(signature)
     assert (state, fee) == ("landed", "5000")
@@ -123,7 +138,7 @@ def test_the_shells_snippet_of_landing_hears_the_stream(followed: Service) -> No
     if shutil.which("curl") is None:
         pytest.skip("the snippet needs curl")
     # In the shell's place, so that its end is curl's; and a silent stream ends too.
-    text = "exec timeout 30 " + snippet("sh", followed, section_name="Land a transaction")
+    text = "exec timeout 30 " + snippet("sh", followed, file="docs/landing.md")
     environment = {**os.environ, "KEY": followed.key}
     with subprocess.Popen(
         ["sh", "-c", text], env=environment, stdout=subprocess.PIPE, text=True

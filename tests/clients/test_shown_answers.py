@@ -209,9 +209,10 @@ def test_every_example_is_answered_as_documented(
 
 def test_what_is_recorded_is_what_is_documented(reference: Reference) -> None:
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-    assert recorded["answers"].keys() == {
-        f"{path} {method}" for path, method in EXAMPLES if method != "rpc.discover"
-    }
+    expected = {f"{path} {method}" for path, method in EXAMPLES if method != "rpc.discover"}
+    assert recorded["answers"].keys() == expected, (
+        f"recorded.json is not of these examples: RECORD_EXAMPLES=1 .venv/bin/pytest {__file__}"
+    )
     for door, answer in recorded["answers"].items():
         assert not reference.faults(*door.split(), answer), door
     words = set(filter(None, map(_word, _leaves(list(EXAMPLES.values())))))

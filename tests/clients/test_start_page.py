@@ -69,8 +69,8 @@ def test_pythons_snippet_reads_the_past(followed: Service, copied: Copied) -> No
     assert int(before) - int(after) == 5_005_000
 
 
-def test_the_snippets_that_land_are_the_readmes(followed: Service, copied: Copied) -> None:
+def test_the_snippets_that_land_are_those_of_the_guide(followed: Service, copied: Copied) -> None:
     """Which tests/clients/test_readme.py runs."""
     for language in ("python", "ts"):
-        readmes = snippet(language, followed, section_name="Land a transaction")
-        assert copied(f"land-{language}") == readmes
+        expected = snippet(language, followed, file="docs/landing.md")
+        assert copied(f"land-{language}") == expected

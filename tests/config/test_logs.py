@@ -4,9 +4,13 @@ import io
 import json
 import logging
 import logging.config
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,8 @@ from honcho.printer import Message
 from config.json_lines import PROCESS
 from config.json_printer import JsonPrinter
 from config.logs import logging_of
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 Lines = Callable[[], list[dict[str, Any]]]
 
@@ -200,3 +206,27 @@ def test_lines_for_people_are_limited_too() -> None:
     finally:
         logging.config.dictConfig(settings.LOGGING)
     assert output.getvalue() == "WARNING ingest: waiting\n" * 5
+
+
+def test_logs_go_to_the_standard_error_of_now_without_being_configured_again() -> None:
+    code = """
+import io, logging, sys
+import django
+django.setup()
+handlers = list(logging.getLogger().handlers)
+sys.stderr = io.StringIO()
+django.setup()
+configure(settings.LOGGING)
+assert logging.getLogger().handlers == handlers
+logging.getLogger("ingest").warning("waiting")
+logging.getLogger("django").info("started")
+print(repr(sys.stderr.getvalue()))
+"""
+    code = "from config.logs import configure\nfrom django.conf import settings\n" + code
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_FORMAT": "line"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(
+        run, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == repr("WARNING ingest: waiting\nINFO django: started\n")

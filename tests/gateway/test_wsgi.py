@@ -10,7 +10,8 @@ from django.core.handlers.wsgi import WSGIHandler
 
 from gateway.wsgi import EndpointsFirst
 
-pytestmark = pytest.mark.django_db
+# A handler closes the connection of a transaction that it does not know.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[]}'
 

@@ -1,12 +1,23 @@
 """The feed that localnet's streaming servers read: order, overflow, and what it remembers."""
 
 import asyncio
+import tracemalloc
 
 import pytest
 
+from chain.accounts import AccountWrite
 from chain.units import Slot
 from localnet.faults import Faults
-from localnet.feed import Feed, Lagged, SlotChanged, SlotStatus
+from localnet.feed import (
+    AccountWritten,
+    Feed,
+    Lagged,
+    SlotChanged,
+    SlotStatus,
+    slot_of,
+)
+
+PUBKEY = bytes(31) + b"\x01"
 
 
 def happened(slot: int, status: SlotStatus = SlotStatus.PROCESSED) -> SlotChanged:
@@ -82,6 +93,39 @@ def test_a_replay_has_each_remembered_slot_with_all_that_happened_in_it() -> Non
     confirmed = SlotStatus.CONFIRMED
     assert feed.replay(Slot(4)) == [happened(4), happened(4, confirmed), happened(5)]
     assert feed.replay(Slot(6)) == []
+
+
+def test_older_slots_are_replayed_whole_and_take_little_memory() -> None:
+    feed = Feed(Faults(replay_slots=200))
+    tracemalloc.start()
+    for slot in range(1, 201):
+        # As the history of slots, which every block writes.
+        data = bytes(100_000) + slot.to_bytes(8, "little")
+        write = AccountWrite(
+            pubkey=PUBKEY,
+            lamports=1,
+            owner=PUBKEY,
+            executable=False,
+            rent_epoch=0,
+            data=data,
+            write_version=slot,
+            signature=None,
+        )
+        feed.publish(AccountWritten(Slot(slot), write))
+        feed.publish(happened(slot))
+    held, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    for slot in range(1, 201):
+        feed.publish(happened(slot, SlotStatus.FINALIZED))
+    found = feed.replay(Slot(1))
+    assert held < 5_000_000
+    kinds = [type(each) for each in found]
+    assert kinds == [AccountWritten, SlotChanged, SlotChanged] * 200
+    assert [slot_of(each) for each in found[::3]] == list(range(1, 201))
+    for each in found[::3]:
+        assert isinstance(each, AccountWritten)
+        assert each.write.data[-8:] == each.slot.to_bytes(8, "little")
+    assert found[2::3] == [happened(slot, SlotStatus.FINALIZED) for slot in range(1, 201)]
 
 
 def test_a_late_status_does_not_bring_a_forgotten_slot_back() -> None:

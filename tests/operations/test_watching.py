@@ -11,8 +11,10 @@ from alerts.models import Event
 from columns.gaps import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
+from operations.readings.landing import UpstreamReading
 from operations.readings.present import read
 from operations.readings.processes import ProcessReading
+from operations.readings.tips import ClassReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
 from priority.store.queueing import QueueState
@@ -240,10 +242,20 @@ def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:
             assert reverse(f"admin:{rule.page}").startswith("/admin/")
 
 
+def tip_class(*, available: bool) -> ClassReading:
+    """A class of 60 s behind whose batch none is prepared."""
+    return ClassReading(1, 60, available, False, 5, 10, 0, None, False)
+
+
+BROKEN = UpstreamReading(1, "node", True, NOON + timedelta(minutes=1), "refused")
 UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
     ("chain_behind", {"chain": {"behind": 51}}),
     ("divergences_open", {"chain": {"divergences": 2}}),
+    ("class_unavailable", {"tips": {"classes": [tip_class(available=False)]}}),
+    ("class_running_dry", {"tips": {"classes": [tip_class(available=True)]}}),
+    ("upstream_broken", {"landing": {"upstreams": [BROKEN]}}),
+    ("redis_down", {"redis": {"takes_writes": False}}),
     ("sweep_stuck", {"tips": {"unswept": 1}}),
     ("no_upstream", {"landing": {"upstreams": []}}),
     ("landing_low", {"landing": {"settled": 40, "landed": 10}}),
@@ -257,6 +269,19 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("webhook_failing", {"alerts": {"failing": ["pager"]}}),
     ("deliveries_late", {"alerts": {"late": 3}}),
 ]
+
+
+# Tests above take these through their whole life.
+FOUND_ELSEWHERE = {"stream_silent", "streams_lacking", "gaps_open", "process_missing"}
+FOUND_ELSEWHERE |= {"clock_stopped"}
+
+
+def test_every_rule_has_readings_that_raise_it() -> None:
+    missing = {rule.name for rule in RULES} - {name for name, _ in UNWELL} - FOUND_ELSEWHERE
+    assert not missing, (
+        f"No test raises {sorted(missing)}: add a row to UNWELL in tests/operations/"
+        "test_watching.py, with the readings that make the rule's check find something."
+    )
 
 
 @pytest.mark.parametrize(("name", "parts"), UNWELL, ids=lambda value: str(value)[:40])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
-from priority.services import code_memory, node_features
+from priority.services import code_memory, head_memory, node_features
+from simulator.addresses import CLOCK
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.bundling import Post, answer, asking, flat, new_mint
@@ -28,6 +29,7 @@ def alice(localnet: Localnet) -> Keypair:
 def nothing_known() -> Iterator[None]:
     code_memory.forget()
     node_features.forget()
+    head_memory.forget()
     yield
 
 
@@ -84,6 +86,58 @@ def frozen(told: dict[str, Any]) -> dict[str, Any]:
     if "result" in told:
         told["result"]["context"]["slot"] = 5
     return told
+
+
+def test_what_is_known_of_the_nodes_slot_is_not_read_again(
+    localnet: Localnet, alice: Keypair, between: Callable[[Change], OddNode], post: Post
+) -> None:
+    transaction = signed(localnet, [pay(alice, alice.pubkey(), 1)], alice)
+    odd = between(lambda told: [frozen(each) for each in told])
+    first = flat(post, [transaction])
+    # It is known for a moment only: on a busy machine that may have passed.
+    for _ in range(50):
+        odd.bodies.clear()
+        assert flat(post, [transaction]) == first
+        (body,) = odd.bodies
+        if keys_of(body) == [str(CLOCK), str(transaction.signatures[0])]:
+            return
+    raise AssertionError("every call read all accounts")
+
+
+@pytest.mark.parametrize("bodies_a_slot", [1, 2, 3, 5])
+def test_nothing_of_a_slot_before_is_left(
+    localnet: Localnet,
+    alice: Keypair,
+    node: Callable[..., OddNode],
+    post: Post,
+    bodies_a_slot: int,
+) -> None:
+    transaction = signed(localnet, [pay(alice, alice.pubkey(), 1)], alice)
+    payer, bodies = str(alice.pubkey()), 0
+
+    def answers(body: bytes) -> tuple[int, bytes]:
+        """Of localnet, at a slot that goes on, in which the payer has as many lamports."""
+        nonlocal bodies
+        bodies += 1
+        slot = 100 + bodies // bodies_a_slot
+        asked = _calls(body)
+        for call in asked:
+            call["params"][1:] = [{**each, "minContextSlot": 0} for each in call["params"][1:]]
+        told = localnet.post(asked)
+        for call, each in zip(asked, told, strict=True):
+            each["result"]["context"]["slot"] = slot
+            for key, value in zip(call["params"][0], each["result"]["value"], strict=True):
+                if key == payer:
+                    value["lamports"] = SOL + slot
+        return 200, json.dumps(told if body.startswith(b"[") else told[0]).encode()
+
+    node(answers)
+    for _ in range(20):
+        before = 100 + bodies // bodies_a_slot
+        result = flat(post, [transaction])
+        slot = result["context"]["slot"]
+        assert before <= slot <= 100 + bodies // bodies_a_slot
+        assert result["preExecutionAccounts"][0]["lamports"] == SOL + slot
 
 
 def test_accounts_are_all_of_one_slot(

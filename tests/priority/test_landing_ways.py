@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from solders.keypair import Keypair
 
-from priority.models import Submission
+from priority.models import Submission, Upstream
 from priority.services import upstream_orders
 from tests.localnet.wallets import pay, signed, wallet
 from tests.localnet_process import Localnet
@@ -24,7 +24,7 @@ from tests.priority.landing import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("kind", ["leaders", "node", "block_engine"])
+@pytest.mark.parametrize("kind", Upstream.Kind.values)
 def test_a_transaction_lands_by_each_way_alone(
     followed: Localnet, payer: Keypair, kind: str
 ) -> None:

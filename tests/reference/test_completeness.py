@@ -67,6 +67,10 @@ def page(client: Any, db: None) -> Any:
     return read
 
 
+def to_snake(name: str) -> str:
+    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
 def documented_methods(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for method in document["methods"]:
         yield method
@@ -90,14 +94,25 @@ def test_every_method_of_every_path_is_in_the_document(rpc_document: dict[str, A
     assert names == sorted(names), "readers look for a name"
 
 
+def source_of(name: str) -> str:
+    """The function of the method, with its file."""
+    function = next(found.function for at in rpc_paths() if (found := at.table.get(name)))
+    return f"{function.__name__}() of {function.__module__}"
+
+
 def test_every_method_and_param_says_what_it_means(rpc_document: dict[str, Any]) -> None:
     for each in documented_methods(rpc_document):
-        assert each["summary"] and each["description"], each["name"]
+        where = source_of(each["name"])
+        assert each["summary"] and each["description"], (
+            f"{where} has no docstring: say what the method returns"
+        )
         for param in each["params"]:
-            assert param["description"], (each["name"], param["name"])
+            name = to_snake(param["name"])
+            assert param["description"], f"add a line `{name}: …` to the docstring of {where}"
         schema = each["result"]["schema"]
-        described = "$ref" in schema or "description" in schema
-        assert described or all("$ref" in member for member in schema["anyOf"]), each["name"]
+        kinds = schema.get("anyOf", [schema])
+        is_described = "description" in schema or all("$ref" in kind for kind in kinds)
+        assert is_described, f"add a line `returns: …` to the docstring of {where}"
 
 
 def test_every_param_of_the_code_is_documented(rpc_document: dict[str, Any]) -> None:
@@ -117,9 +132,10 @@ def test_every_param_of_the_code_is_documented(rpc_document: dict[str, Any]) -> 
 def test_every_field_says_what_it_means(which: str, request: pytest.FixtureRequest) -> None:
     document = request.getfixturevalue(which)
     for name, schema in document["components"]["schemas"].items():
-        assert schema.get("description"), name
+        assert schema.get("description"), f"{name} has no docstring"
         for field, documented in schema["properties"].items():
-            assert documented.get("description"), f"{name}.{field}"
+            line = f"add a line `{to_snake(field)}: …` to the docstring of {name}"
+            assert documented.get("description"), line
         assert set(schema.get("required", [])) <= schema["properties"].keys()
 
 
@@ -137,7 +153,8 @@ def test_no_docstring_describes_a_field_that_does_not_exist() -> None:
             found = at.table.get(name)
             known += [] if found is None else found.params.names
         lines = re.findall(r"^ *([a-z_]+): \S", text, re.MULTILINE)
-        assert set(lines) <= set(known), name
+        left = sorted(set(lines) - set(known))
+        assert not left, f"the docstring of {name} describes {left}, which it does not have"
 
 
 def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, Any]) -> None:
@@ -150,6 +167,8 @@ def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, An
         assert len(codes) == len(set(codes)), "one entry a code"
         documented |= {reason for each in method["errors"] for reason in _reasons(each)}
     documented |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
+    never = sorted({kind.reason for kind in errors()} - documented)
+    assert not never, f"no method declares {never}: add the class to `errors=` of @methods.add"
     assert {kind.reason for kind in errors()} == documented
 
 
@@ -184,6 +203,8 @@ def test_every_method_has_an_example() -> None:
         for method in at.methods:
             if method.name in COMMON_METHODS and at.path != "/":
                 continue
+            if not method.params.required:
+                continue  # the example is a call without params
             alike = [
                 other
                 for other in rpc_paths()
@@ -191,7 +212,11 @@ def test_every_method_has_an_example() -> None:
                 and found.function is method.function
                 and (other.path, method.name) in EXAMPLES
             ]
-            assert alike, f"{method.name} on {at.path}"
+            assert alike, (
+                f"{method.name} on {at.path} has no example: add its params to EXAMPLES in"
+                " platform/reference/examples.py, then record the response with RECORD_EXAMPLES=1"
+                " .venv/bin/pytest tests/clients/test_shown_answers.py"
+            )
 
 
 def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:

@@ -57,7 +57,9 @@ def archive(record: Callable[..., Any], empty_ledger: None) -> None:
 
 @pytest.mark.parametrize("account", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize(
-    "slot", [5, PARTITION_SLOTS + 9, SEGMENT_SLOTS - 1, SEGMENT_SLOTS + 9, TOP]
+    # Of the third, account 3 has a row above in the segment, and none in the slot's own partition.
+    "slot",
+    [5, PARTITION_SLOTS + 9, SEGMENT_SLOTS - 6, SEGMENT_SLOTS - 1, SEGMENT_SLOTS + 9, TOP],
 )
 def test_a_read_that_comes_again_is_one_round_trip(
     rpc: Any, archive: None, tmp_path: Path, account: int, slot: int

@@ -101,8 +101,7 @@ def is_rotation_due(*, now: datetime) -> bool:
 
 def is_preparation_due(*, now: datetime) -> bool:
     """Whether a class has too few prepared batches, or closed ones have unissued addresses."""
-    too_few = any(store.prepared_count(each) < KEPT_PREPARED for each in store.ttl_classes())
-    return too_few or is_rotation_due(now=now) or store.has_never_issued()
+    return store.has_too_few_prepared(KEPT_PREPARED) or is_rotation_due(now=now)
 
 
 def rotate_due(*, now: datetime) -> int:

@@ -44,7 +44,7 @@ class _Change(NamedTuple):
     lamports: int
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def record(
     records: Iterable[SlotRecord], *, own: OwnAddresses, submitters: Submitters, now: datetime
 ) -> int:

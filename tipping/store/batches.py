@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
+from columns.questions import exists
 from columns.raw_queries import fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 
@@ -26,9 +27,11 @@ WHERE CASE WHEN b.id IS NULL THEN
 ELSE
     b.window_ends_at <= to_timestamp($1 / 1000000.0)
     OR b.ttl_seconds <> c.ttl_seconds
-    OR NOT EXISTS (
-        SELECT FROM tipping_tipaddress a WHERE a.batch_id = b.id AND a.issued_at IS NULL
-    )
+    -- Not as NOT EXISTS, for which the planner reads all addresses there are.
+    OR (
+        SELECT true FROM tipping_tipaddress a
+        WHERE a.batch_id = b.id AND a.issued_at IS NULL LIMIT 1
+    ) IS NULL
 END
 ORDER BY c.ttl_seconds
 """
@@ -168,11 +171,19 @@ def delete_never_issued(*, most: int) -> int:
         return int(cursor.rowcount)
 
 
-def has_never_issued() -> bool:
-    """Whether closed batches have unissued addresses."""
-    left = TipAddress.objects.filter(batch=OuterRef("pk"), issued_at__isnull=True)
-    closed = TipBatch.objects.filter(state=_CLOSED, swept_at__isnull=True)
-    return closed.filter(Exists(left)).exists()
+def has_too_few_prepared(fewest: int) -> bool:
+    """Whether a class has fewer batches that could open (`prepared_count`), or closed batches have
+    unissued addresses.
+    """
+    return exists(
+        "SELECT FROM tipping_ttlclass c WHERE $1 > (SELECT count(*) FROM tipping_tipbatch b"
+        f" WHERE b.ttl_class_id = c.id AND b.state = '{_PREPARED}'"
+        " AND b.ttl_seconds = c.ttl_seconds AND b.size = c.batch_size)",
+        f"SELECT FROM tipping_tipbatch b WHERE b.state = '{_CLOSED}' AND b.swept_at IS NULL"
+        " AND EXISTS (SELECT FROM tipping_tipaddress a"
+        " WHERE a.batch_id = b.id AND a.issued_at IS NULL)",
+        parameters=(fewest,),
+    )
 
 
 def counts(batch_ids: Iterable[int]) -> dict[int, tuple[int, int]]:

@@ -20,6 +20,18 @@ from access.services import tier_edits
 from staff.pages import StaffAdmin
 
 _MOST = 1_000_000
+# A field of the model that is in none of these is shown under "Other".
+_SECTIONS: tuple[tuple[str | None, tuple[str, ...]], ...] = (
+    (None, ("name", "rank")),
+    ("Calls", ("requests_per_second", "requests_burst", "calls_per_month")),
+    ("Bundles", ("bundles_per_second", "bundles_burst")),
+    (
+        "Tip addresses",
+        ("tip_fetches_per_second", "tip_fetches_burst", "tip_fetches_daily_cap"),
+    ),
+    ("Landing", ("landing_weight",)),
+    ("Batch simulations", ("simulation_jobs", "simulations_per_job")),
+)
 
 
 class ListedTierForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -93,17 +105,13 @@ class TierAdmin(StaffAdmin):
     list_fullwidth = True
     ordering = ("rank",)  # Meta's does not survive the counting below
     actions = None
-    fieldsets = (
-        (None, {"fields": ("name", "rank")}),
-        ("Calls", {"fields": ("requests_per_second", "requests_burst", "calls_per_month")}),
-        ("Bundles", {"fields": ("bundles_per_second", "bundles_burst")}),
-        (
-            "Tip addresses",
-            {"fields": ("tip_fetches_per_second", "tip_fetches_burst", "tip_fetches_daily_cap")},
-        ),
-        ("Landing", {"fields": ("landing_weight",)}),
-        ("Batch simulations", {"fields": ("simulation_jobs", "simulations_per_job")}),
-    )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Tier | None = None) -> Any:
+        named = {name for _, names in _SECTIONS for name in names}
+        fields = [each.name for each in Tier._meta.fields if each.editable and not each.primary_key]
+        other = tuple(name for name in fields if name not in named)
+        sections = (*_SECTIONS, ("Other", other)) if other else _SECTIONS
+        return [(title, {"fields": names}) for title, names in sections]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
         queryset: QuerySet[Tier] = super().get_queryset(request)

@@ -3,6 +3,7 @@
 from access import key_cache, store
 from access.callers import ANONYMOUS, QUOTAS, SCOPES, Caller, Quota
 from access.models import Tier
+from columns.raw_queries import fetch_all
 
 # What a keyless caller gets where an administrator deleted the tier of that name.
 _LEAST = Quota(1.0, 1)
@@ -21,7 +22,7 @@ def quotas_of(tier: Tier) -> dict[str, Quota]:
 
 def landing_weights() -> dict[str, int]:
     """Each tier's share of the landers' work while submissions wait, by its name."""
-    return dict(Tier.objects.values_list("name", "landing_weight"))
+    return dict(fetch_all("SELECT name::text, landing_weight FROM access_tier"))
 
 
 def anonymous() -> Caller:

@@ -11,6 +11,7 @@ from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import Slot
 from columns import gap_life
 from columns.gaps import NOT_YET_KNOWN, GapStatus, SlotGap
+from columns.questions import exists
 from historical.models import Gap as LedgerGap
 from historical.services import gaps as ledger_gaps
 from historical.store import blocks as ledger
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 # Slots looked at in one run behind the newest block; older ones were looked at before.
 _WINDOW_SLOTS = 1_000
+# Looked at by the question whether a run is due, which comes every few seconds.
+_NEWEST_SLOTS = 100
 # Open gaps looked at in one run, and slots of one that a node is asked about.
 _MOST_GAPS = 20
 _MOST_ASKED = 5_000
@@ -35,14 +38,20 @@ LEDGER_LINK = "parent link"
 
 
 def is_due(*, now: datetime) -> bool:
-    """Whether a gap's slots are unsure, or a block names a parent that an area lacks."""
+    """Whether a gap's slots are unsure, or a new block names a parent that an area lacks."""
     del now
-    if _unsure(LedgerGap).exists() or _unsure(ArchiveGap).exists():
+    if exists(
+        *(
+            f"SELECT FROM {model._meta.db_table} WHERE closed_at IS NULL"
+            f" AND cannot_be_had_at IS NULL AND status = '{GapStatus.UNKNOWN}'"
+            for model in (LedgerGap, ArchiveGap)
+        )
+    ):
         return True
     bounds = archive.bounds()
     if bounds is None:
         return False
-    low = max(bounds[0], bounds[1] - _WINDOW_SLOTS)
+    low = max(bounds[0], bounds[1] - _NEWEST_SLOTS)
     return ledger.lacks_parents(low, bounds[1]) or archive.lacks_blocks(low, bounds[1])
 
 

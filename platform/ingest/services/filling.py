@@ -14,6 +14,7 @@ from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from columns import gap_life
 from columns.gaps import SlotGap
+from columns.questions import MOMENT, exists, microseconds
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
@@ -73,7 +74,15 @@ def fill_due_gaps(*, now: Clock) -> None:
 
 def is_due(*, now: datetime) -> bool:
     """Whether a gap of either area is due."""
-    return _due(ArchiveGap, now).exists() or _due(LedgerGap, now).exists()
+    return exists(
+        *(
+            f"SELECT FROM {model._meta.db_table} WHERE closed_at IS NULL"
+            f" AND cannot_be_had_at IS NULL AND (next_try_at <= {MOMENT.format('$1')}"
+            f" OR next_try_at IS NULL AND opened_at <= {MOMENT.format('$2')})"
+            for model in (ArchiveGap, LedgerGap)
+        ),
+        parameters=(microseconds(now), microseconds(now - _GRACE)),
+    )
 
 
 def _due(model: type[G], now: datetime) -> QuerySet[G]:

@@ -23,7 +23,7 @@ def follow(
     if not records:
         return
     first, last = records[0].slot, records[-1].slot
-    if gaps.open_gaps(min(record.parent_slot for record in records), last):
+    if gaps.has_open_gap(min(record.parent_slot for record in records), last):
         gaps.settle(records[0].parent_slot, last, closed_by=source, now=now)
     lowest = first - _FURTHEST_SLOTS if not_below is None else not_below
     for record in records:

@@ -12,6 +12,7 @@ from django.db.models import F
 from chain.slot_ranges import SlotRange, runs
 from chain.units import I64_MAX
 from columns.gaps import GapStatus
+from columns.questions import MOMENT, exists, microseconds
 from ingest import chain_identity
 from ingest.errors import OrderRefused, WrongChain
 from ingest.finding_words import FINDINGS
@@ -114,7 +115,11 @@ def cancel(order_ids: Iterable[int], *, now: datetime) -> int:
 
 def is_due(*, now: datetime) -> bool:
     """Whether an order waits for its next steps."""
-    return RangeOrder.objects.filter(state__in=OPEN, due_at__lte=now).exists()
+    return exists(
+        f"SELECT FROM ingest_rangeorder WHERE state IN ('{State.QUEUED}', '{State.RUNNING}')"
+        f" AND due_at <= {MOMENT.format('$1')}",
+        parameters=(microseconds(now),),
+    )
 
 
 def work_off(*, now: Clock, seconds: float) -> bool:

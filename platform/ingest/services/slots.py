@@ -110,9 +110,10 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
 
 def _lock_writers() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL lock_timeout = 0")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_WRITER_LOCK])
+        cursor.execute(
+            "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
+            f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
+        )
 
 
 _Readable = list[tuple[handover.Taken, SlotRecord]]

@@ -9,8 +9,8 @@ import redis
 from django.conf import settings
 
 from access import heartbeats
+from columns.questions import exists
 from embedded.run_state import ProgramState, RunState, read_run_state
-from rewind.models import ArchiveState
 
 # What each kind does, for who reads that it is missing.
 DUTIES = {
@@ -40,6 +40,9 @@ REMEDY = (
 
 # As long as a program may take until its first progress.
 _FIRST_HEARTBEAT_SECONDS = 60.0
+
+
+_FILTERS_SET = "SELECT FROM rewind_archivestate WHERE filters_set_for <> ''"
 
 
 class ProcessReading(msgspec.Struct, frozen=True):
@@ -124,7 +127,7 @@ def _expected(newest_slot: int | None) -> list[str]:
         left_out |= {"follower", "lander"}
     if not settings.LOCALNET:
         left_out.add("localnet")
-    elif newest_slot is not None and not ArchiveState.objects.exclude(filters_set_for="").exists():
+    elif newest_slot is not None and not exists(_FILTERS_SET):
         left_out.add("follower")  # the ledger holds imported blocks, localnet is another chain
     return [kind for kind in DUTIES if kind not in left_out]
 

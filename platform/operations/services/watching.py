@@ -39,6 +39,8 @@ class _StandIn:
     unwell_at: float = 0.0
     newest_slot: int | None = None
     newest_slot_at: float = 0.0
+    # Until then the newest sample is new enough.
+    sampled_until: datetime | None = None
     said: str = ""
 
 
@@ -103,12 +105,16 @@ def watch_processes(*, now: datetime) -> set[str]:
 
 def is_overdue(*, now: datetime) -> bool:
     """Whether the worker has not watched for a while, and no web process in its place just now."""
+    own = _stand_in
+    if own.sampled_until is not None and now < own.sampled_until:
+        return False
     newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
     if newest is None:
         return True
     step = timedelta(seconds=MOMENT_SECONDS)
     patience = step if stood_in(newest) else CLOCK_PATIENCE + step
-    return now - newest.at >= patience
+    own.sampled_until = newest.at + patience
+    return now >= own.sampled_until
 
 
 def _is_alone() -> bool:

@@ -11,16 +11,18 @@ import redis
 from redis.asyncio import Redis
 
 from access.redis_client import NAMESPACE
+from access.redis_link import RedisLink
 from priority.services.landing.names import Name
 from priority.store.queueing import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
 log = logging.getLogger(__name__)
 
-_BLOCK_MS = 1_000
+_BLOCK_MS = 2_000
 _AT_ONCE = 100
 _CLAIMED_AT_ONCE = 1_000
 _PAUSE_SECONDS = 0.25
+_LINK_SECONDS = 4.0
 # Where entries come closer together than the first of these, those of so many seconds are taken
 # together: a round costs as much for several as for one.
 _CLOSE_SECONDS = 0.005
@@ -30,6 +32,8 @@ _ROUND_SECONDS = 0.002
 _MOST_UNSENT = 64
 # What was sent is reported within this where no claim reports it before.
 _REPORT_SECONDS = 0.01
+# What is done goes within this.
+_LET_GO_SECONDS = 0.1
 # Entries of a dead lander lay idle for as long as it took to miss it.
 _IDLE_MS = 500
 _FIELD = FIELD.encode()
@@ -59,14 +63,17 @@ class Consumer:
         self._read = read
         self._has_room = has_room
         self._limits = limits
-        self._claim_script = client.register_script(CLAIM)
+        self._link = RedisLink(client, seconds=_LINK_SECONDS)
         self._report_script = client.register_script(REPORT)
         self._unsent: set[bytes] = set()
         self._again: set[bytes] = set()  # the same, of entries that another reading had before
         self._room = asyncio.Event()
         self._begun: list[bytes] = []
+        self._begun_at = 0.0  # when the first of these was
         self._something_begun = asyncio.Event()
+        self._newest = b""  # behind which nothing is unclaimed, empty where that is not known
         self._done: list[bytes] = []
+        self._something_done = asyncio.Event()
         self._read_at = 0.0
 
     async def run(self) -> None:
@@ -76,6 +83,7 @@ class Consumer:
             await self._run()
         finally:
             reporting.cancel()
+            self._link.close()
 
     async def _run(self) -> None:
         said = ""
@@ -106,39 +114,61 @@ class Consumer:
         """It was tried to be sent: it does not count as unsent any more."""
         if entry_id in self._unsent or entry_id in self._again:
             self._leave(entry_id)
+            if not self._begun:
+                self._begun_at = monotonic()
+                self._something_begun.set()
             self._begun.append(entry_id)
-            self._something_begun.set()
 
     def done(self, entry_id: bytes) -> None:
         """Nobody needs the entry any more: it goes with the next `let_go`."""
         self._leave(entry_id)
         self._done.append(entry_id)
+        self._something_done.set()
 
     async def let_go(self) -> None:
         """Raises redis.RedisError; then they go the next time."""
         if self._done:
             await self._report()
 
+    async def keep_letting_go(self) -> None:
+        """Until it is cancelled: what is done goes within a moment."""
+        while True:
+            await self._something_done.wait()
+            self._something_done.clear()
+            await asyncio.sleep(_LET_GO_SECONDS)
+            try:
+                await self.let_go()
+            except redis.RedisError:
+                self._something_done.set()
+
     async def claim(self, limit: int) -> list[Any]:
         """Up to so many entries, the best ones first: by tier, tip and age. Where there are none it
-        waits up to a second for a new one. Raises redis.RedisError.
+        waits up to two seconds for a new one. Raises redis.RedisError.
         """
         begun, self._begun = self._begun, []
-        words: list[Any] = [
-            self._name.text,
-            limit,
-            self._limits.slots,
-            self._limits.slot_ms,
-            *begun,
-        ]
+        limits = self._limits
+        words: list[Any] = [self._name.text, limit, limits.slots, limits.slot_ms, *begun]
         try:
-            entries, *last = await self._claim_script(args=words)
+            entries, *last = await self._link.run(CLAIM, words)
         except BaseException:
-            self._begun = begun + self._begun
+            self._report_again(begun)
             raise
+        self._newest = last[0] if last else b""
         if not entries:
-            await self._client.xread({ACCEPTED_STREAM: last[0]}, count=1, block=_BLOCK_MS)
+            await self._wait_for_more()
         return list(entries)
+
+    async def _wait_for_more(self) -> None:
+        """Until there is an entry that was not there when the last ones were claimed; a second at
+        most. Raises redis.RedisError.
+        """
+        newest, self._newest = self._newest, b""
+        if newest:
+            await self._link.ask(
+                *("XREAD", "COUNT", 1, "BLOCK", _BLOCK_MS),
+                *("STREAMS", ACCEPTED_STREAM, newest),
+                seconds=_BLOCK_MS / 1_000,
+            )
 
     async def take_over(self) -> None:
         """Entries whose lander is gone become ours. Raises redis.RedisError."""
@@ -171,7 +201,7 @@ class Consumer:
         try:
             return int(await self._report_script(args=words))
         except BaseException:
-            self._begun = begun + self._begun
+            self._report_again(begun)
             self._done = done + self._done
             raise
 
@@ -179,12 +209,21 @@ class Consumer:
         while True:
             await self._something_begun.wait()
             self._something_begun.clear()
-            await asyncio.sleep(_REPORT_SECONDS)
             while self._begun:
+                # Mostly the next claim reports them.
+                left = self._begun_at + _REPORT_SECONDS - monotonic()
+                if left > 0:
+                    await asyncio.sleep(left)
+                    continue
                 try:
                     await self._report()
                 except redis.RedisError:
                     await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _report_again(self, begun: list[bytes]) -> None:
+        self._begun = begun + self._begun
+        if begun:
+            self._something_begun.set()
 
     def _leave(self, entry_id: bytes) -> None:
         self._unsent.discard(entry_id)
@@ -217,8 +256,12 @@ class Consumer:
                 return
             before, self._read_at = self._read_at, monotonic()
             await self._take(entries, again=False)
-            if len(entries) < room and self._read_at - before < _CLOSE_SECONDS:
+            if len(entries) == room:
+                return
+            if self._read_at - before < _CLOSE_SECONDS:
                 await asyncio.sleep(self._read_at + _ROUND_SECONDS - monotonic())
+            else:
+                await self._wait_for_more()
             return
         self._room.clear()
         with contextlib.suppress(TimeoutError):

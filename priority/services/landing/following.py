@@ -20,6 +20,8 @@ _LOOKED_UP_EVERY_SECONDS = 2.0
 _OLD_SECONDS = 5.0
 _MOST_LOOKED_UP = 5_000
 _SWEEP_SECONDS = 1.0
+# Nothing is sent while these are looked at.
+_SWEPT_AT_ONCE = 500
 # What another lander had waits so long for its row, which says what was tried.
 _HELD_SECONDS = 1.0
 
@@ -41,6 +43,7 @@ class Flights:
         # Flights with a blockhash whose height is not known yet.
         self._unplaced: dict[Flight, None] = {}
         self._swept_at = 0.0
+        self._unswept: list[Flight] = []
         self._looked_up_at = 0.0
 
     def __len__(self) -> int:
@@ -108,7 +111,7 @@ class Flights:
         return True
 
     def sweep(self, now: datetime) -> list[bytes]:
-        """Lets go of what is over. Blockhashes whose heights somebody else may know."""
+        """Places what came without a place. Blockhashes whose heights somebody else may know."""
         lacking: dict[bytes, None] = {}
         for flight in list(self._unplaced):
             before = [(part.accepted_slot, part.last_valid) for part in flight.parts]
@@ -121,13 +124,20 @@ class Flights:
                 self._writer.changed(flight)
             if all(part.is_placed for part in flight.parts) or _age(flight, now) > _OLD_SECONDS:
                 del self._unplaced[flight]
-        loop_now = _now()
-        if loop_now - self._swept_at >= _SWEEP_SECONDS:
-            self._swept_at = loop_now
-            for flight in list(self._by_entry.values()):
-                if not flight.is_done and self._is_over(flight, now):
-                    self._finish(flight)
         return list(lacking)
+
+    def let_go(self, now: datetime) -> bool:
+        """Lets go of some of what is over. Whether there is more to look at."""
+        if not self._unswept:
+            if _now() - self._swept_at < _SWEEP_SECONDS:
+                return False
+            self._swept_at = _now()
+            self._unswept = list(self._by_entry.values())
+        for flight in self._unswept[-_SWEPT_AT_ONCE:]:
+            if not flight.is_done and self._is_over(flight, now):
+                self._finish(flight)
+        del self._unswept[-_SWEPT_AT_ONCE:]
+        return bool(self._unswept)
 
     def to_look_up(self, now: float) -> list[int]:
         """Rows, by primary key, that may have been settled without us."""

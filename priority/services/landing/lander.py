@@ -40,9 +40,11 @@ log = logging.getLogger(__name__)
 _MOST_IN_FLIGHT = 30_000
 _NAME_SECONDS = 0.5
 _SWEEP_SECONDS = 0.25
+_BETWEEN_SWEEPS_SECONDS = 0.01
+# While nothing is in flight.
+_IDLE_SECONDS = 1.0
 _ROWS_SECONDS = 1.5
 _PURSE_SECONDS = 10.0
-_LET_GO_SECONDS = 0.1
 _REDIS_SECONDS = 5.0
 _READY_SECONDS = 2.0
 _END_SECONDS = 3.0
@@ -100,10 +102,11 @@ class Lander:
         self._consumer = Consumer(
             self._client,
             self._name,
-            self._flights.take,
+            self._take,
             lambda: len(self._flights) < _MOST_IN_FLIGHT,
             orders.limits,
         )
+        self._something = asyncio.Event()
         self._weights: dict[str, int] = {}
         self._sent_before = (0, 0.0)
         self._looked_into_purse_at = 0.0
@@ -123,10 +126,10 @@ class Lander:
         works: list[Coroutine[Any, Any, None]] = [
             self._watcher.run(),
             self._every(_ROWS_SECONDS, self._refresh),
-            self._every(_NAME_SECONDS, self._keep_name),
-            self._every(_SWEEP_SECONDS, self._sweep),
-            self._every(_LET_GO_SECONDS, self._consumer.let_go),
-            self._every(_NAME_SECONDS, self._look_into_purse),
+            self._while_in_flight(_NAME_SECONDS, self._keep_name),
+            self._while_in_flight(_SWEEP_SECONDS, self._sweep),
+            self._consumer.keep_letting_go(),
+            self._while_in_flight(_NAME_SECONDS, self._look_into_purse),
         ]
         writing = asyncio.create_task(self._writer.run())
         tasks = [writing, *(asyncio.create_task(work) for work in works)]
@@ -183,18 +186,36 @@ class Lander:
     async def _every(self, seconds: float, work: Any) -> None:
         """Calls it again and again, through outages."""
         while True:
-            try:
-                await work()
-            except AWAY as error:
-                log.debug("%s waits: %s", work.__name__, error)
+            await self._once(work)
             await asyncio.sleep(seconds)
+
+    async def _while_in_flight(self, seconds: float, work: Any) -> None:
+        """The same, less often while nothing is in flight, and at once when something comes."""
+        while True:
+            await self._once(work)
+            if self._flights:
+                await asyncio.sleep(seconds)
+                continue
+            self._something.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_IDLE_SECONDS):
+                    await self._something.wait()
+
+    async def _once(self, work: Any) -> None:
+        try:
+            await work()
+        except AWAY as error:
+            log.debug("%s waits: %s", work.__name__, error)
+
+    def _take(self, entry_id: bytes, packed: bytes, again: bool) -> None:
+        self._flights.take(entry_id, packed, again)
+        self._something.set()
 
     async def _refresh(self) -> None:
         loop = asyncio.get_running_loop()
         unwritten = self._upstreams.unwritten()
         try:
-            rows = await loop.run_in_executor(self._database, _read_rows, unwritten)
-            self._weights = await loop.run_in_executor(self._database, _read_weights)
+            rows, self._weights = await loop.run_in_executor(self._database, _read_rows, unwritten)
         except AWAY:
             self._upstreams.write_again(unwritten)
             raise
@@ -235,6 +256,8 @@ class Lander:
         if lacking:
             await self._watcher.blockhashes(lacking)
             self._flights.sweep(datetime.now(UTC))
+        while self._flights.let_go(datetime.now(UTC)):
+            await asyncio.sleep(_BETWEEN_SWEEPS_SECONDS)
         old = self._flights.to_look_up(time.monotonic())
         if old:
             loop = asyncio.get_running_loop()
@@ -265,17 +288,12 @@ def _close_connection() -> None:
     connection.close()  # this thread's own
 
 
-def _read_rows(breakers: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:
+def _read_rows(
+    breakers: list[tuple[int, datetime | None, str]],
+) -> tuple[list[UpstreamRow], dict[str, int]]:
+    """The upstreams, and the tiers' weights."""
     try:
-        return write_breakers(breakers)
-    except AWAY:
-        connection.close()
-        raise
-
-
-def _read_weights() -> dict[str, int]:
-    try:
-        return landing_weights()
+        return write_breakers(breakers), landing_weights()
     except AWAY:
         connection.close()
         raise

@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.hash import Hash
 from solders.keypair import Keypair
@@ -75,7 +76,8 @@ class Purse:
     """The account that pays our tips. Its balance is what was read last, None before that."""
 
     def __init__(self, payer: Keypair) -> None:
-        self._payer = payer
+        # OpenSSL takes three quarters of the time that solders takes to sign.
+        self._sign = Ed25519PrivateKey.from_private_bytes(bytes(payer)[:32]).sign
         self.pubkey = payer.pubkey()
         self._forms: dict[tuple[Pubkey, int], _Form] = {}
         self.lamports: int | None = None
@@ -101,8 +103,7 @@ class Purse:
                 del self._forms[next(iter(self._forms))]
             form = self._forms[account, lamports] = _form(self.pubkey, account, lamports)
         message = form.message(units, price, chain.head_blockhash)
-        signature = bytes(self._payer.sign_message(message))
-        return OwnTip(b"\x01" + signature + message, chain.head_height or 0)
+        return OwnTip(b"\x01" + self._sign(message) + message, chain.head_height or 0)
 
     def look(self, node: Node, *, tip_lamports: int, with_faucet: bool) -> None:
         """Reads the balance, and sees to it, or to it that somebody hears of it, when it is low.

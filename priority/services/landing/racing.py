@@ -27,10 +27,6 @@ _LONGEST_PAUSE_SECONDS = 2.0
 # A bundle is worth another auction each slot or two.
 _BUNDLE_PAUSE_SLOTS = 1.5
 _LEAST_BUNDLE_PAUSE_SECONDS = 0.1
-# So many tries may wait for one upstream's answers. What was sent before goes again only while few
-# do: under more load than an upstream takes, the first tries are worth more than the next ones.
-_MOST_UNDER_WAY = 256
-_MOST_UNDER_WAY_AGAIN = 64
 
 
 @dataclass(slots=True)
@@ -71,6 +67,9 @@ class Race:
         self._changed = changed
         self._begun = begun
         self._under_way = 0
+        # Those of which no upstream took a try yet, and none had room for one: the first one goes
+        # with the next answer.
+        self._waiting: dict[Flight, None] = {}
         self._is_closed = False
         self._is_over = False  # answers are not noted any more
         self._all_answered = asyncio.Event()
@@ -84,12 +83,14 @@ class Race:
         if self._is_closed:
             return
         if flight.is_done or flight.is_on_chain or not flight.has_tries_left:
+            self._waiting.pop(flight, None)
             self._begun(flight)
             return
         try:
             if not self._is_too_late(flight):
                 self._round(flight)
             else:
+                self._waiting.pop(flight, None)
                 self._begun(flight)
         finally:
             if flight.has_tries_left:
@@ -125,9 +126,8 @@ class Race:
         loop = asyncio.get_running_loop()
         now, this = loop.time(), _Round(flight.tries + 1, datetime.now(UTC))
         why_not, is_busy = "", False
-        most = _MOST_UNDER_WAY_AGAIN if flight.is_sent else _MOST_UNDER_WAY
         for way in chosen(self._upstreams.ways, flight.accepted):
-            if way.under_way >= most:
+            if not way.window.has_room(again=flight.is_sent):
                 why_not = why_not or f"upstream_busy: {way.row.name}"
                 is_busy = True
                 continue
@@ -147,10 +147,20 @@ class Race:
             loop.call_soon(self._look_whether_begun, flight, this)
         elif not flight.is_sent:
             _explain(flight, why_not or "no_upstream: none that is enabled serves it")
-        if not this.under_way and not (is_busy and not flight.accepted.only):
-            # Upstreams that rest, or that a caller chose and that are busy, hold up nobody else.
-            self._begun(flight)
+        if not this.under_way and is_busy and not flight.is_sent and not flight.accepted.only:
+            self._waiting[flight] = None
+        else:
+            self._waiting.pop(flight, None)
+            if not this.under_way:
+                # Upstreams that rest, or that a caller chose and that are busy, hold up nobody
+                # else.
+                self._begun(flight)
         self._changed(flight)
+
+    def _run_first_waiting(self) -> None:
+        flight = next(iter(self._waiting), None)
+        if flight is not None:
+            self.run(flight)
 
     def _look_whether_begun(self, flight: Flight, this: _Round) -> None:
         if this.under_way or this.is_tried or flight.accepted.only:
@@ -159,7 +169,7 @@ class Race:
     def _start(self, tried: _UnderWay, delivery: Delivery) -> None:
         tried.flight.under_way += 1
         tried.round.under_way += 1
-        tried.way.under_way += 1
+        tried.way.window.under_way += 1
         self._under_way += 1
         done = partial(self._answered, tried)
         try:
@@ -174,11 +184,17 @@ class Race:
         flight, way = tried.flight, tried.way
         flight.under_way -= 1
         tried.round.under_way -= 1
-        way.under_way -= 1
+        seconds = monotonic() - tried.began
+        is_tried = not isinstance(found, (Resting, Backlogged, ClientClosed, NotNow))
+        if is_tried:
+            way.window.answered(seconds, tried.began + seconds, most_seconds=way.seconds)
+        way.window.under_way -= 1
         self._under_way -= 1
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._run_first_waiting)
         if self._is_closed and not self._under_way:
             self._all_answered.set()
-        if isinstance(found, (Resting, Backlogged, ClientClosed, NotNow)):
+        if not is_tried:
             if isinstance(found, Resting):
                 way.rests(_now(), tried.target, str(found))
             self._explain_failure(flight, way, str(found))
@@ -188,7 +204,7 @@ class Race:
         answer = type(found).__name__ if _is_unforeseen(found) else str(found)
         this = tried.round
         this.is_tried = True
-        latency = int((monotonic() - tried.began) * 1e6)
+        latency = int(seconds * 1e6)
         flight.note(
             Try(way.row.name, tried.target, this.number, this.started_at, latency, outcome, answer)
         )

@@ -107,6 +107,8 @@ def attempt_rows(flight: Flight) -> list[tuple[bytes, AttemptRow]]:
 
 
 def _text(text: str, most: int) -> str:
+    if text.isascii() and "\0" not in text:
+        return text[:most]
     # PostgreSQL keeps no NUL, and JSON no lone surrogate.
     plain = text.replace("\0", "").encode("utf-8", "replace").decode()
     return plain[:most]

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from priority.models import Upstream
 from priority.services.landing.breakers import Breaker
@@ -14,6 +14,7 @@ from priority.services.landing.leaders_sender import LeadersSender
 from priority.services.landing.node_sender import NodeSender
 from priority.services.landing.own_tips import Purse
 from priority.services.landing.senders import Sender, Unusable
+from priority.services.landing.windows import Window
 from priority.store import upstreams as store
 from priority.store.upstreams import UpstreamRow
 from upstream.block_engine import BlockEngine
@@ -45,7 +46,7 @@ class Way:
     sender: Sender
     breaker: Breaker = field(default_factory=Breaker)
     failing: set[str] = field(default_factory=set)
-    under_way: int = 0  # tries whose answer has not come
+    window: Window = field(default_factory=Window)
     is_unwritten: bool = False  # the breaker's state is not in the table yet
 
     @property
@@ -168,30 +169,37 @@ class Upstreams:
         await way.sender.close()
 
     def _sender(self, row: UpstreamRow) -> Sender:
+        if row.kind not in Upstream.Kind.values:
+            raise Unusable(f"this release has no upstreams of the kind {row.kind}")
         seconds = row.timeout_ms / 1_000
-        if row.kind == Upstream.Kind.BLOCK_ENGINE:
-            url = row.url or self._defaults.engine_url
-            if not url:
-                raise Unusable("it has no URL, and there is no block engine of the followed chain")
-            return EngineSender(
-                row.name,
-                BlockEngine(url, seconds=seconds),
-                tip_lamports=row.own_tip_lamports,
-                purse=self._purse,
-                chain=self._chain,
-            )
+        match kind := Upstream.Kind(row.kind):
+            case Upstream.Kind.BLOCK_ENGINE:
+                url = row.url or self._defaults.engine_url
+                if not url:
+                    raise Unusable("it has no URL, and the followed chain has no block engine")
+                return EngineSender(
+                    row.name,
+                    BlockEngine(url, seconds=seconds),
+                    tip_lamports=row.own_tip_lamports,
+                    purse=self._purse,
+                    chain=self._chain,
+                )
+            case Upstream.Kind.NODE:
+                return NodeSender(SubmittingNode(self._node_url(row), seconds=seconds))
+            case Upstream.Kind.LEADERS:
+                url = self._node_url(row)
+                if not url.startswith(("http://", "https://")):
+                    raise Unusable(f"{url}: expected http://host or https://host")
+                node = Node(url, timeout_seconds=_NODE_SECONDS)
+                return LeadersSender(node, self._client, self._chain, seconds=seconds)
+            case _:
+                assert_never(kind)  # mypy: a new kind needs a case above that returns its Sender
+
+    def _node_url(self, row: UpstreamRow) -> str:
         url = row.url or self._defaults.node_url
         if not url:
             raise Unusable("it has no URL, and no chain is followed")
-        if row.kind == Upstream.Kind.NODE:
-            return NodeSender(SubmittingNode(url, seconds=seconds))
-        if row.kind != Upstream.Kind.LEADERS:
-            raise Unusable(f"its kind `{row.kind}` is not known to this lander")
-        if not url.startswith(("http://", "https://")):
-            raise Unusable(f"{url}: expected http://host or https://host")
-        return LeadersSender(
-            Node(url, timeout_seconds=_NODE_SECONDS), self._client, self._chain, seconds=seconds
-        )
+        return url
 
 
 def write_breakers(changes: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:

@@ -38,6 +38,8 @@ from priority.submissions import State, queue_milliseconds
 log = logging.getLogger(__name__)
 
 _GATHERING_SECONDS = 0.06
+# A batch costs as much as some forty rows: where many come, they are gathered for longer.
+_MANY, _LONGER_SECONDS = 20, 0.1
 _MOST_FLIGHTS = 500
 _FIRST_PAUSE_SECONDS = 0.25
 _LONGEST_PAUSE_SECONDS = 5.0
@@ -114,6 +116,8 @@ class Writer:
         while self._changed or not self._is_stopping:
             await self._something.wait()
             await asyncio.sleep(_GATHERING_SECONDS)
+            if len(self._changed) > _MANY and not self._is_stopping:
+                await asyncio.sleep(_LONGER_SECONDS)
             self._something.clear()
             while self._changed:
                 if await self.flush():

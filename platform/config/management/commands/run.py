@@ -30,6 +30,7 @@ from config.json_printer import line
 from config.loading import Loading
 from config.ports import Port, PortUnusable, require_free
 from config.preloaded import preload
+from config.rehearsal import rehearse
 from config.supervisor import MARK, end_the_left_behind, supervise
 from embedded.servers import (
     FAILURES,
@@ -112,8 +113,9 @@ class Command(BaseCommand):
             preparing.go()
             if problem := loading.problem():
                 raise CommandError(problem)
-            image = preload(environment=_environment_of_image(run_dir))
             prepared = preparing.result()
+            rehearse()
+            image = preload(environment=_environment_of_image(run_dir))
             if settings.LOCALNET and prepared.is_imported:
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
                 left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"

@@ -1,0 +1,125 @@
+"""Transactions by their signature. One that is not known takes one statement, which brings the
+frame of its text along; with the second of a block, the places of all are read, so that the others
+take none.
+"""
+
+import struct
+from itertools import count, repeat
+from typing import NamedTuple
+
+from columns.generation_cache import GenerationCache
+from columns.raw_queries import fetch_one
+from historical.remembering import REMOVALS
+from historical.store import frames
+from historical.store.transactions import TransactionRow
+
+
+class Located(NamedTuple):
+    """A transaction's row, and the compressed frame of its text where that was read beside it."""
+
+    row: TransactionRow
+    frame: bytes | None = None
+
+
+class _Block(NamedTuple):
+    """Where the transactions of a block stand; `packed` has _PLACE of each, in their order."""
+
+    slot: int
+    recording: int
+    blockhash: bytes
+    block_time: int | None
+    form: int
+    packed: bytes
+
+    def row(self, position: int) -> TransactionRow:
+        signature, start, length, frame = _PLACE.unpack_from(self.packed, position * _PLACE.size)
+        return TransactionRow(
+            *(self.slot, position, start, length, frame, signature),
+            *(self.blockhash, self.block_time, self.form, self.recording),
+        )
+
+
+# Signature, start, length and frame.
+_PLACE = struct.Struct(">64siih")
+_SIGNATURE_BYTES = 64
+# Larger blocks hold up an event loop: reading 5,000 places takes it 2 ms.
+_MOST_TRANSACTIONS = 5_000
+# Bodies up to this come with the places, of larger ones each frame when it is asked for.
+_LARGEST_BODY = 262_144
+
+# Some 350 bytes each.
+_places: GenerationCache[bytes, TransactionRow | tuple[_Block, int]] = GenerationCache(
+    REMOVALS, 50_000
+)
+# Slots: whether a transaction was asked for since the block's places were read.
+_asked: GenerationCache[int, bool] = GenerationCache(REMOVALS, 1_000)
+
+
+def transaction(signature: bytes) -> Located | None:
+    number = _places.now()
+    if number is None:
+        return transaction_now(signature)
+    found = _places.find(signature)
+    if found is not None:
+        return Located(found if isinstance(found, TransactionRow) else found[0].row(found[1]))
+    located = transaction_now(signature)
+    if located is not None:
+        _places.keep(signature, located.row, number)
+        _count(located.row, number)
+    return located
+
+
+def transaction_now(signature: bytes) -> Located | None:
+    """As the database has it, whatever is remembered."""
+    row = fetch_one(
+        "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
+        " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
+        " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
+        " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
+        " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
+        " WHERE t.signature = $1 LIMIT 1",
+        signature,
+    )
+    if row is None:
+        return None
+    found = TransactionRow(*row[:-1])
+    frames.keep(found.slot, found.recording, found.frame, row[-1])
+    return Located(found, row[-1])
+
+
+def _count(row: TransactionRow, number: int) -> None:
+    """Reads the places of the whole block with every second of its transactions that was unknown:
+    most that are asked for at random in a large ledger are the only ones of their block.
+    """
+    _asked.now()
+    is_second = bool(_asked.find(row.slot))
+    _asked.keep(row.slot, not is_second, number)
+    if is_second:
+        _read_places(row, number)
+
+
+def _read_places(row: TransactionRow, number: int) -> None:
+    # One row of one long value: a row for each would take five times as long.
+    found = fetch_one(
+        "SELECT CASE WHEN length(b.body) <= $3 THEN b.body END, b.frames, listed.packed"
+        " FROM historical_block b, LATERAL ("
+        " SELECT string_agg("
+        "signature || int4send(start) || int4send(length) || int2send(frame), '') AS packed"
+        " FROM (SELECT signature, start, length, frame FROM historical_transaction"
+        " WHERE slot = $1 ORDER BY position) AS ordered) AS listed"
+        " WHERE b.slot = $1 AND b.xmin::text::bigint = $2 AND b.transaction_count <= $4",
+        row.slot,
+        row.recording,
+        _LARGEST_BODY,
+        _MOST_TRANSACTIONS,
+    )
+    if found is None:
+        return
+    body, ends, packed = found
+    if body is not None:
+        frames.keep_all(row.slot, row.recording, body, ends)
+    block = _Block(row.slot, row.recording, row.blockhash, row.block_time, row.form, packed)
+    starts = range(0, len(packed), _PLACE.size)
+    signatures = [packed[start : start + _SIGNATURE_BYTES] for start in starts]
+    places = dict(zip(signatures, zip(repeat(block), count()), strict=False))
+    _places.keep_all(places, number)

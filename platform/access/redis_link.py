@@ -1,0 +1,123 @@
+"""One connection of an event loop to Redis that sends ready-made commands, one after the other.
+
+redis-py spends several times as much on a command as its bytes need. For loops that ask hundreds of
+times a second.
+"""
+
+import asyncio
+import hashlib
+import ssl
+from collections.abc import Sequence
+from typing import Any, cast
+
+import hiredis
+import redis
+from redis.asyncio import Redis
+from redis.asyncio.connection import SSLConnection
+
+from access.script_socket import command
+
+Words = Sequence[str | bytes | int | float]
+
+
+class RedisLink(asyncio.Protocol):
+    """Connects as the client does, when it is first asked. One question at a time."""
+
+    def __init__(self, client: Redis, *, seconds: float) -> None:
+        self._client = client
+        self._seconds = seconds
+        self._transport: asyncio.WriteTransport | None = None
+        self._reader = hiredis.Reader()
+        self._answer: asyncio.Future[Any] | None = None
+        self._digests: dict[str, str] = {}
+
+    async def ask(self, *words: str | bytes | int | float, seconds: float = 0.0) -> Any:
+        """The reply, with bytes for strings; it may take `seconds` longer than the client's
+        patience. Raises redis.RedisError; then the command may have been done.
+        """
+        try:
+            async with asyncio.timeout(self._seconds + seconds):
+                if self._transport is None:
+                    await self._connect()
+                reply = await self._exchange(command(*words))
+        except BaseException as error:
+            # A reply that comes now would be taken for the next command's.
+            self.close()
+            if isinstance(error, (OSError, hiredis.ProtocolError)):
+                raise redis.ConnectionError(str(error) or type(error).__name__) from None
+            raise
+        if isinstance(reply, hiredis.ReplyError):
+            raise redis.ResponseError(str(reply))
+        return reply
+
+    async def run(self, script: str, words: Words) -> Any:
+        """What the script returns, which takes words and no keys. Raises as `ask`."""
+        digest = self._digests.get(script)
+        if digest is None:
+            digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+            self._digests[script] = digest
+        try:
+            return await self.ask("EVALSHA", digest, 0, *words)
+        except redis.ResponseError as error:
+            if not str(error).startswith("NOSCRIPT"):
+                raise
+            return await self.ask("EVAL", script, 0, *words)
+
+    def close(self) -> None:
+        """The next question opens another connection."""
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.abort()
+        self._fail(ConnectionResetError("the connection was closed"))
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer
+        try:
+            self._reader.feed(data)
+            reply = self._reader.gets()
+        except hiredis.ProtocolError as error:
+            self._fail(error)
+            return
+        if reply is not False and answer is not None and not answer.done():
+            answer.set_result(reply)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self._fail(error or ConnectionResetError("Redis closed the connection"))
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+
+    async def _exchange(self, message: bytes) -> Any:
+        if self._transport is None:
+            raise ConnectionResetError("Redis closed the connection")
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(message)
+        try:
+            return await self._answer
+        finally:
+            self._answer = None
+
+    async def _connect(self) -> None:
+        loop, options = asyncio.get_running_loop(), self._client.connection_pool.connection_kwargs
+        self._reader = hiredis.Reader()
+        if options.get("path"):
+            transport, _ = await loop.create_unix_connection(lambda: self, options["path"])
+        else:
+            is_tls = issubclass(self._client.connection_pool.connection_class, SSLConnection)
+            host, port = options.get("host", "localhost"), options.get("port", 6379)
+            tls = ssl.create_default_context() if is_tls else None
+            transport, _ = await loop.create_connection(lambda: self, host, port, ssl=tls)
+        # uvloop's are of no class of asyncio's.
+        self._transport = cast(asyncio.WriteTransport, transport)
+        if options.get("password"):
+            names = [options["username"]] if options.get("username") else []
+            await self._greet("AUTH", *names, options["password"])
+        if options.get("db"):
+            await self._greet("SELECT", options["db"])
+
+    async def _greet(self, *words: str | int) -> None:
+        reply = await self._exchange(command(*words))
+        if isinstance(reply, hiredis.ReplyError):
+            raise redis.AuthenticationError(str(reply))

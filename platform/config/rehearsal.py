@@ -1,0 +1,104 @@
+"""Calls, pages and the clocks' questions, run before the application is forked.
+
+The interpreter adapts code as it runs, and keeps what it found in caches: done here, all of that
+lies on pages that every fork shares, and no first request pays for it.
+"""
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import caches
+from django.db import connections
+from django.utils import timezone
+
+from access import script_socket
+from access.redis_client import client
+from access.services import tiers
+from config.questions import QUESTIONS
+from config.wsgi import application
+from gateway.endpoint import Call
+from gateway.hosts import ALL_IN_ONE
+from gateway.paths import endpoints
+from jsonrpc import dispatch
+
+log = logging.getLogger(__name__)
+
+# Code is adapted when it has been called so often.
+_TIMES = 8
+_PAGES = ("/readyz", "/", "/admin/login/", "/docs/", "/portal/")
+_ACCOUNT = "So11111111111111111111111111111111111111112"
+_CALLS: tuple[tuple[str, str, list[Any]], ...] = (
+    ("/historical", "getSlot", []),
+    ("/historical", "getBlock", [5]),
+    ("/historical", "getTransaction", ["5" * 88]),
+    ("/historical", "getSignaturesForAddress", [_ACCOUNT]),
+    ("/rewind", "getRewindCoverage", []),
+    ("/rewind", "getAccountInfo", [_ACCOUNT, {"slot": 5}]),
+    ("/bundle", "getTipAccounts", []),
+)
+
+
+def rehearse() -> None:
+    """Reads alone; leaves no connection and no thread. What fails is left out: it fails again, and
+    is reported, where somebody needs it.
+    """
+    views = dict(endpoints())
+    try:
+        for _ in range(_TIMES):
+            for path, method, params in _CALLS:
+                _try(_call, views[path], method, params)
+            for question in QUESTIONS.values():
+                _try(question, timezone.now())
+        for path in _PAGES:
+            _try(_page, path)
+    finally:
+        connections.close_all()
+        script_socket.forget()
+        client().connection_pool.disconnect()
+        cache: Any = caches["default"]
+        cache.client.do_close_clients()  # what close() leaves open, to be used again
+
+
+def _try(work: Callable[..., object], *args: Any) -> None:
+    try:
+        work(*args)
+    except Exception as error:
+        log.debug("not rehearsed: %s", error)
+
+
+def _call(view: Any, method: str, params: list[Any]) -> None:
+    """The method, without the endpoint that would count it as somebody's usage."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    call = Call(tiers.anonymous(), ALL_IN_ONE, datetime.now(UTC), "rehearsal", "127.0.0.1")
+    calls = dispatch.read(body, max_batch=settings.MAX_BATCH)
+    dispatch.answer(calls, view.methods, call, lambda _method, _error: None)
+
+
+def _page(path: str) -> None:
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": path,
+        "QUERY_STRING": "",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost",
+        "HTTP_ACCEPT": "text/html",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.input": io.BytesIO(),
+        "wsgi.errors": sys.stderr,
+        "wsgi.url_scheme": "http",
+    }
+    answered: Any = application(environ, lambda *_: None)
+    try:
+        for _ in answered:
+            pass
+    finally:
+        if hasattr(answered, "close"):
+            answered.close()

@@ -1,0 +1,54 @@
+"""A worker's task that waits for more slots: a task for each costs more than an empty slot does."""
+
+import contextlib
+import mmap
+import time
+from collections.abc import Iterator
+
+import redis
+from celery.signals import worker_init, worker_shutting_down
+
+from columns.raw_queries import close_lost_connection
+from ingest import handover
+
+# A worker that is told to stop waits for its task no longer than this.
+_TURN_SECONDS = 1.5
+
+# One byte that a worker shares with its pool processes: 1 when it is to stop.
+_stops: mmap.mmap | None = None
+
+
+@worker_init.connect
+def _begin(**_: object) -> None:
+    global _stops
+    _stops = mmap.mmap(-1, 1)
+
+
+@worker_shutting_down.connect
+def _stop(**_: object) -> None:
+    if _stops is not None:
+        _stops[0] = 1
+
+
+def calls(seconds: float) -> Iterator[None]:
+    """Once at first, and again whenever slots wait, for so long or until the worker is to stop.
+    Raises redis.RedisError.
+    """
+    until = time.monotonic() + seconds
+    yield
+    if not seconds:
+        return
+    try:
+        while time.monotonic() < until and not _is_stopping():
+            if handover.listen(_TURN_SECONDS):
+                close_lost_connection()
+                yield
+    finally:
+        with contextlib.suppress(redis.RedisError):
+            handover.listen_no_more()
+    if handover.count():  # offered to us while we ceased to listen
+        yield
+
+
+def _is_stopping() -> bool:
+    return _stops is not None and _stops[0] == 1

@@ -1,0 +1,124 @@
+"""A transaction takes one statement, and none where two of its block were asked for before it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from solders.signature import Signature
+
+from chain.commitment import TransactionEncoding
+from historical.models import Block
+from historical.services import transactions
+from historical.services.removal import remove_blocks
+from historical.store import located
+from tests.conftest import Rpc
+from tests.rewind.round_trips import counted
+
+from .conftest import import_path
+
+SLOT = 254170887
+FILE = "mainnet-254170887.base64.json.gz"
+VERSIONS = {"maxSupportedTransactionVersion": 0}
+
+Ask = Callable[[str], tuple[Any, int]]
+
+
+@pytest.fixture
+def block(rpc: Rpc, fixtures: Path, transactional_db: None) -> Iterator[dict[str, Any]]:
+    """Signature → transaction, from getBlock, of a block of mainnet that is recorded anew: of this
+    recording nothing is known, and the connection has its statements prepared.
+    """
+    import_path(fixtures / "blocks" / FILE)
+    whole = rpc("/historical", "getBlock", SLOT, VERSIONS)["result"]
+    found = {each["transaction"]["signatures"][0]: each for each in whole["transactions"]}
+    for each in [*found][:3]:
+        rpc("/historical", "getTransaction", each, VERSIONS)
+    remove_blocks(SLOT, SLOT)
+    import_path(fixtures / "blocks" / FILE)
+    yield found
+    remove_blocks(SLOT, SLOT)
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """A transaction as the ledger gives it, and how often PostgreSQL was waited for."""
+
+    def asked(signature: str) -> tuple[Any, int]:
+        with counted(tmp_path) as trips:
+            found = transactions.transaction(
+                Signature.from_string(signature), encoding=TransactionEncoding.JSON, max_version=0
+            )
+        return None if found is None else json.loads(bytes(found)), trips[0]
+
+    return asked
+
+
+def is_of(found: dict[str, Any], signature: str, block: dict[str, Any]) -> bool:
+    members = {name: found[name] for name in ("meta", "transaction", "version")}
+    return members == block[signature] and found["slot"] == SLOT
+
+
+def test_the_third_of_a_block_takes_no_statement_and_its_place_is_right(
+    block: dict[str, Any], ask: Ask
+) -> None:
+    assert len(block) > 500
+    # The index of a block begins with its second transaction, wherever those stand.
+    order = sorted(block)
+    found = [ask(each) for each in order]
+    assert [trips for _, trips in found[:2]] == [1, 2]
+    indexes = set()
+    for signature, (answer, _) in zip(order, found, strict=True):
+        assert is_of(answer, signature, block)
+        indexes.add(answer["transactionIndex"])
+    assert indexes == set(range(len(block)))
+    # A body of this size is read frame by frame; those of the first two are known. On a machine
+    # so busy that this takes a minute the index is read once more.
+    frames = len(Block.objects.values_list("frames", flat=True).get(slot=SLOT))
+    assert frames - 2 <= sum(trips for _, trips in found[2:]) <= frames + 1
+    assert [ask(each)[1] for each in order[:20]] == [0] * 20
+
+
+def test_a_small_body_comes_with_the_places(
+    block: dict[str, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(located, "_LARGEST_BODY", 1 << 30)
+    first, second, *others = block
+    assert (ask(first)[1], ask(second)[1]) == (1, 2)
+    for each in others:
+        answer, trips = ask(each)
+        assert (is_of(answer, each, block), trips) == (True, 0)
+
+
+def test_of_a_block_with_too_many_each_takes_one(
+    block: dict[str, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(located, "_MOST_TRANSACTIONS", len(block) - 1)
+    for number, each in enumerate(list(block)[:8]):
+        answer, trips = ask(each)
+        assert trips == 1 + number % 2  # every second look finds that it is too large
+        assert is_of(answer, each, block)
+    assert ask(next(iter(block)))[1] == 0
+
+
+def test_what_was_removed_is_not_found_and_what_is_recorded_anew_is(
+    block: dict[str, Any], ask: Ask, fixtures: Path
+) -> None:
+    signatures = list(block)[:5]
+    for each in signatures:
+        assert is_of(ask(each)[0], each, block)
+    remove_blocks(SLOT, SLOT)
+    assert [ask(each)[0] for each in signatures] == [None] * 5
+    import_path(fixtures / "blocks" / FILE)
+    for each in signatures:
+        assert is_of(ask(each)[0], each, block)
+
+
+def test_where_nothing_may_be_remembered_each_read_is_one_statement(
+    block: dict[str, Any], ask: Ask, settings: Any
+) -> None:
+    settings.SHARED_MEMORY_DIR = None
+    for each in [*list(block)[:3], *list(block)[:3]]:
+        answer, trips = ask(each)
+        assert (is_of(answer, each, block), trips) == (True, 1)
