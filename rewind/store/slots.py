@@ -149,7 +149,7 @@ def archived_between(first: int, last: int) -> list[int]:
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
-    told = [
+    values = [
         (
             row.slot,
             row.parent_slot,
@@ -166,7 +166,7 @@ def insert_slots(rows: list[ArchivedSlot]) -> None:
             "INSERT INTO rewind_archivedslot (slot, parent_slot, recorded_at, changes, granularity,"
             " blockhash, source) SELECT * FROM unnest(%s::bigint[], %s::bigint[],"
             " %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[])",
-            list(map(list, zip(*told, strict=True))),
+            list(map(list, zip(*values, strict=True))),
         )
 
 

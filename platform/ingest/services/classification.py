@@ -38,7 +38,7 @@ LEDGER_LINK = "parent link"
 
 
 def is_due(*, now: datetime) -> bool:
-    """Whether a gap's slots are unsure, or a new block names a parent that an area lacks."""
+    """Whether a gap's slots are unsure, or a new block's parent is missing from an area."""
     del now
     if exists(
         *(
