@@ -20,7 +20,7 @@ from simulator.engine import Engine
 from simulator.features import mainnet_features
 from simulator.machine import bare_vm
 from simulator.moment import Moment
-from simulator.needs import needed_keys
+from simulator.required_accounts import needed_keys
 
 TURNS, CALLS = 15, 1_000
 PAYER = Keypair.from_seed(bytes(32))

@@ -195,7 +195,7 @@ def get_signature_statuses(
     "getBlock",
     result=Block,
     errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
-    dear=True,
+    expensive=True,
     quick=True,
 )
 def get_block(
@@ -288,7 +288,7 @@ def get_signatures_for_address(
 
 @methods.add(
     "getTransactionsForAddress",
-    dear=True,
+    expensive=True,
     errors=(
         *_READS,
         *_NO_BLOCK,

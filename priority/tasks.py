@@ -25,7 +25,7 @@ def node_at(url: str) -> Node:
 @shared_task
 def sweep_tips() -> None:
     """What was planned before a crash goes on first: its addresses must not be planned again."""
-    terms = sweeping.Terms(
+    policy = sweeping.SweepPolicy(
         seed=settings.TIP_SECRET_SEED,
         treasury=settings.TREASURY_ADDRESS,
         after=timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS),
@@ -36,7 +36,7 @@ def sweep_tips() -> None:
             return
         try:
             planned = sweeping.plan(
-                node_at(settings.UPSTREAM_RPC_URL), terms=terms, now=timezone.now()
+                node_at(settings.UPSTREAM_RPC_URL), policy=policy, now=timezone.now()
             )
         except NodeError as error:
             log.warning("tips are not swept until the node answers: %s", error)

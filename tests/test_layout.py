@@ -29,7 +29,7 @@ STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical
 
 # Pure values and functions of one area: they know no store and no service.
 NOUNS = {
-    *{"positions", "ladder"},
+    *{"positions", "class_choice"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
     *{"texts", "rendering", "remembering"},
     *{"submissions", "happenings", "addresses", "sweep_transactions"},

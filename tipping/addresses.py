@@ -1,17 +1,15 @@
-"""How Redis knows a tip address that was issued: its key, its value, how long it is kept."""
+"""Issued tip addresses in Redis: key, value and expiry."""
 
 from datetime import datetime
 
 from access.redis_client import NAMESPACE
 
-# Kept so long after it expired: a transaction that tips it then is told so without the database.
+# Kept this long after expiry, so that a late tip is refused as expired without a database query.
 KEPT_SECONDS = 86_400
 
 
 def live_key(pubkey: bytes) -> str:
-    """The key that is written when the address is issued; its value is the expiry in Unix seconds,
-    as text.
-    """
+    """The Redis key of an issued address; its value is the expiry in Unix seconds, as text."""
     return f"{NAMESPACE}tip:{pubkey.hex()}"
 
 
@@ -20,5 +18,5 @@ def live_value(expires_at: datetime) -> int:
 
 
 def kept_until(expires_at: datetime) -> int:
-    """When Redis may forget it, in Unix seconds."""
+    """When the Redis key expires, in Unix seconds."""
     return int(expires_at.timestamp()) + KEPT_SECONDS

@@ -1,4 +1,4 @@
-"""Calls to the workers, from whatever process."""
+"""Calls to the workers, from any process."""
 
 import logging
 import time
@@ -11,7 +11,7 @@ from access.outages import AWAY
 log = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 1.0
-_asked_at = float("-inf")
+_requested_at = float("-inf")
 
 
 @cache
@@ -21,20 +21,20 @@ def _app() -> Celery:
     return app
 
 
-def ask_for_batches() -> None:
-    """A worker prepares and opens what is lacking, now instead of when its clock calls. At most
-    once a second from each process, and never an error: the clock calls anyway.
+def request_batches() -> None:
+    """Has a worker prepare and open missing batches now, ahead of the schedule. At most once a
+    second per process. Never fails: the schedule does the same later.
     """
-    global _asked_at
-    if time.monotonic() - _asked_at < _EVERY_SECONDS:
+    global _requested_at
+    if time.monotonic() - _requested_at < _EVERY_SECONDS:
         return
-    _asked_at = time.monotonic()
+    _requested_at = time.monotonic()
     try:
         _app().send_task("tipping.tasks.prepare_tip_batches", retry=False, expires=10)
     except AWAY as error:
-        log.warning("no worker could be asked for tip batches: %s", error)
+        log.warning("could not request tip batches from a worker: %s", error)
 
 
 def forget() -> None:
-    global _asked_at
-    _asked_at = float("-inf")
+    global _requested_at
+    _requested_at = float("-inf")

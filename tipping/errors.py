@@ -1,4 +1,4 @@
-"""What tipping refuses: of a fetch, with the words of its answer, and of an administrator."""
+"""Errors of tipping: refused fetches with their response bodies, and refused admin actions."""
 
 from typing import Any, ClassVar
 
@@ -6,50 +6,50 @@ from access.buckets import Taken
 from access.capped_buckets import DAILY_CAP
 from gateway.refusals import Refusal
 
-# `error` is the reason itself, and a quota's `reason` is a word of the answer alone.
+# `error` is the reason itself; a quota's `reason` appears in the GET response only.
 _NO_DATA = ("error", "reason")
 
 
 class FetchRefused(Refusal):
-    """A fetch that gets no address. `words` is the answer's whole body."""
+    """A refused fetch. `response_body` is what a GET answers."""
 
     abstract: ClassVar[bool] = True
 
-    def __init__(self, words: dict[str, Any], message: str) -> None:
-        super().__init__(message, data={k: v for k, v in words.items() if k not in _NO_DATA})
-        self.words = words
+    def __init__(self, body: dict[str, Any], message: str) -> None:
+        super().__init__(message, data={k: v for k, v in body.items() if k not in _NO_DATA})
+        self.response_body = body
 
 
 class TtlTooLong(FetchRefused):
-    """A TTL above that of the ladder's longest class."""
+    """A TTL above that of the longest TTL class."""
 
     code = -32602
     reason = "ttl_too_long"
 
     def __init__(self, max_ttl_seconds: int) -> None:
-        words = {"error": self.reason, "max_ttl_seconds": max_ttl_seconds}
-        super().__init__(words, f"ttl is at most {max_ttl_seconds} seconds")
+        body = {"error": self.reason, "max_ttl_seconds": max_ttl_seconds}
+        super().__init__(body, f"ttl is at most {max_ttl_seconds} seconds")
 
 
 class CountOutOfRange(FetchRefused):
-    """A count of more addresses than one fetch may ask for."""
+    """A count above the maximum of one fetch."""
 
     code = -32602
     reason = "count_out_of_range"
 
     def __init__(self, max_count: int) -> None:
-        words = {"error": self.reason, "max_count": max_count}
-        super().__init__(words, f"count is at most {max_count}")
+        body = {"error": self.reason, "max_count": max_count}
+        super().__init__(body, f"count is at most {max_count}")
 
 
 class BadTipQuery(FetchRefused):
-    """A `ttl` or `count` that is no positive integer, or a malformed address in the path."""
+    """A `ttl` or `count` that is not a positive integer, or a malformed address in the path."""
 
     code = -32602
     reason = "bad_tip_query"
 
-    def __init__(self, text: str, **beside: int) -> None:
-        super().__init__({"error": text, **beside}, text)
+    def __init__(self, text: str, **limits: int) -> None:
+        super().__init__({"error": text, **limits}, text)
 
 
 class QuotaExceeded(FetchRefused):
@@ -61,12 +61,12 @@ class QuotaExceeded(FetchRefused):
 
     def __init__(self, taken: Taken) -> None:
         why = "daily cap" if taken.quota == DAILY_CAP else "rate limit"
-        words = {
+        body = {
             "error": self.reason,
             "reason": why,
             "retry_after_seconds": taken.retry_seconds,
         }
-        super().__init__(words, f"Too many tip-address fetches: {why}")
+        super().__init__(body, f"Too many tip-address fetches: {why}")
         self.retry_seconds = taken.retry_seconds
 
     def headers(self) -> dict[str, str]:
@@ -74,33 +74,33 @@ class QuotaExceeded(FetchRefused):
 
 
 class TipAddressesUnavailable(FetchRefused):
-    """The class has no open batch just now: normal for moments, told to staff when it lasts."""
+    """The class has no open batch: normal for moments, an alarm when it lasts."""
 
     status = 503
     code = -32005
     reason = "unavailable"
 
     def __init__(self, details: str, *, retry_seconds: int, ttl_seconds: int | None = None) -> None:
-        words: dict[str, Any] = {"error": self.reason, "details": details}
+        body: dict[str, Any] = {"error": self.reason, "details": details}
         if ttl_seconds is not None:
-            words["ttl_seconds"] = ttl_seconds
-        super().__init__(words, f"No tip address just now: {details}")
+            body["ttl_seconds"] = ttl_seconds
+        super().__init__(body, f"No tip address just now: {details}")
         self.retry_seconds = retry_seconds
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_seconds)}
 
 
-class DefaultClassStays(Exception):
-    """The default TTL class cannot go, nor stop being the default, before another one is it."""
+class DefaultClassRequired(Exception):
+    """The default TTL class can be deleted or demoted only after another class is the default."""
 
     def __init__(self) -> None:
         super().__init__("one class is the default: make another one the default first")
 
 
 class ClassHasBatches(Exception):
-    """A TTL class whose addresses were issued stays, so that what they receive is still swept."""
+    """A TTL class whose addresses were issued is kept, so that late tips are still swept."""
 
     def __init__(self, ttl_seconds: int) -> None:
-        super().__init__(f"addresses of the class of {ttl_seconds} s were issued: it cannot go")
+        super().__init__(f"the class of {ttl_seconds} s has issued addresses: it cannot be deleted")
         self.ttl_seconds = ttl_seconds

@@ -13,8 +13,8 @@ _MOST_ADDRESSES = 65_536
 
 
 class TtlClass(models.Model):
-    """One rung of the ladder. A batch of addresses is open for the window, and all of its addresses
-    expire together, `ttl_seconds` or up to one window more after they were fetched.
+    """How long tip addresses live. A batch of addresses is open for the window, and all of its
+    addresses expire together, between `ttl_seconds` and one window more after they were fetched.
     """
 
     ttl_seconds = models.PositiveIntegerField(
@@ -30,10 +30,10 @@ class TtlClass(models.Model):
     batch_size = models.PositiveIntegerField(
         default=1_024,
         validators=[MinValueValidator(16), MaxValueValidator(_MOST_ADDRESSES)],
-        help_text="addresses of one batch; a batch that runs dry before its window ends is closed",
+        help_text="addresses per batch; a batch with none left before its window ends is closed",
     )
     is_default = models.BooleanField(
-        default=False, help_text="the class of a fetch that names no TTL; one class is it"
+        default=False, help_text="the class of a fetch without a TTL; exactly one class"
     )
 
     class Meta:
@@ -63,9 +63,9 @@ class TtlClass(models.Model):
 
 
 class TipEpoch(models.Model):
-    """A life of this installation: its word is random, and part of the way to the keys of all
-    batches made in it. A copy of the database begins another one, so that the copy and the original
-    never derive the same addresses. The newest is the one that counts.
+    """A namespace of derived tip keys: its random word is part of the derivation path of all
+    batches made in it. A restored copy of the database begins another epoch, so that the copy and
+    the original never derive the same addresses. The newest epoch is the current one.
     """
 
     word = models.CharField(max_length=32, unique=True)
@@ -87,10 +87,10 @@ class TipBatch(models.Model):
         CLOSED = "closed"
 
     ttl_class = models.ForeignKey(TtlClass, on_delete=models.PROTECT, related_name="batches")
-    # The word of the epoch that it was made in; empty for batches from before there were any.
+    # The word of the epoch that it was made in; empty for batches older than epochs.
     epoch = models.CharField(max_length=32, blank=True, default="", db_default="")
-    # Part of the way to the keys, with the epoch, the class' TTL and the address' position. Begins
-    # at the clock's seconds: a database that was restored from a copy repeats none.
+    # Part of the derivation path, with the epoch, the class's TTL and the address's position.
+    # Starts at the Unix time, so that a restored database repeats none.
     number = models.BigIntegerField(unique=True)
     ttl_seconds = models.PositiveIntegerField("TTL seconds")
     size = models.PositiveIntegerField()
@@ -101,7 +101,7 @@ class TipBatch(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     swept_at = models.DateTimeField(null=True, blank=True)
-    # When the sweeper last asked the node what the addresses hold, and what it has to say of that.
+    # When the sweeper last read the addresses' balances from the node, and its remark on them.
     balances_read_at = models.DateTimeField(null=True, blank=True)
     sweep_note = models.CharField(max_length=300, blank=True, default="", db_default="")
 
@@ -145,7 +145,7 @@ class TipBatch(models.Model):
 
 
 class Edge(models.Model):
-    """A place that issues addresses: the EDGE_NAME of its processes. It registers itself."""
+    """A location that issues addresses: the EDGE_NAME of its processes. It registers itself."""
 
     name = models.CharField(max_length=60, unique=True)
     first_seen_at = models.DateTimeField()
@@ -158,8 +158,8 @@ class Edge(models.Model):
 
 
 class TipAddress(models.Model):
-    """One address. `edge` is set when an edge takes it into its slice of the batch, `issued_at`
-    when somebody got it; what was never issued goes when its batch is closed.
+    """One address. `edge` is set when an edge claims it for its slice of the batch, `issued_at`
+    when a caller gets it. Unissued addresses are deleted after their batch closes.
     """
 
     pubkey = PubkeyColumn(max_length=32, primary_key=True)
@@ -167,7 +167,7 @@ class TipAddress(models.Model):
     position = models.PositiveIntegerField()
     edge = models.ForeignKey(Edge, on_delete=models.PROTECT, null=True, blank=True)
     issued_at = models.DateTimeField(null=True, blank=True)
-    # Null where it was fetched without a key.
+    # Null if it was fetched without a key.
     key = models.ForeignKey(
         ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -201,9 +201,9 @@ class TipEntry(models.Model):
     """
 
     class Kind(models.TextChoices):
-        TIP = "tip"  # to a tip address, by anybody
+        TIP = "tip"  # to a tip address, by any sender
         SWEEP = "sweep"  # by a transaction of our own: out of a tip address, into the treasury
-        OTHER = "other"  # whatever else moved the treasury's balance
+        OTHER = "other"  # any other change of the treasury's balance
 
     signature = SignatureColumn(max_length=64)
     pubkey = PubkeyColumn(max_length=32)
@@ -211,7 +211,7 @@ class TipEntry(models.Model):
     lamports = models.BigIntegerField(help_text="negative where the address paid")
     slot = SlotColumn()
     is_static = models.BooleanField(default=False)
-    # Whose submission it was; null where it came another way.
+    # The key that submitted the transaction; null if it was not submitted here.
     key = models.ForeignKey(
         ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -266,15 +266,15 @@ class TipDay(models.Model):
 
 
 class TipSweep(models.Model):
-    """One transaction that moves the whole balance of some addresses to the treasury. It is stored
-    with its bytes before it is sent, and its addresses wait until its fate is known.
+    """One transaction that moves the whole balance of some addresses to the treasury. Its bytes are
+    stored before it is sent, and its addresses are in no other sweep until its fate is known.
     """
 
     class State(models.TextChoices):
         PLANNED = "planned"
         LANDED = "landed"
         FAILED = "failed"  # on chain, with an error: its addresses are free again
-        EXPIRED = "expired"  # can never land: likewise
+        EXPIRED = "expired"  # can never land: its addresses are free again
 
     signature = SignatureColumn(max_length=64, unique=True)
     wire = models.BinaryField(max_length=1_232)

@@ -9,7 +9,7 @@ from msgspec import Meta
 from gateway.declarations import Parameter
 from tipping.errors import BadTipQuery
 
-# More digits than any number that means something; what has more is only large.
+# More digits than any meaningful value; longer numbers are cut.
 _MOST_DIGITS = 30
 
 
@@ -19,7 +19,7 @@ FETCH = (
     Parameter(
         "ttl",
         _Positive,
-        "how many seconds the addresses must be good: the next class that is long enough is given",
+        "how many seconds the addresses must be valid: the shortest class that is long enough",
         default="`default_ttl_seconds` of tipinfo",
     ),
     Parameter("count", _Positive, "how many addresses, up to `max_count` of tipinfo", default="1"),
@@ -28,7 +28,7 @@ FETCH = (
 
 @dataclass(frozen=True, slots=True)
 class FetchQuery:
-    """What was asked for. `is_plain`: no parameter at all came, which asks for the first shape."""
+    """The parameters of a fetch. `is_plain`: there were none, so the response has the old form."""
 
     ttl: int | None
     count: int
@@ -36,8 +36,8 @@ class FetchQuery:
 
 
 def read_fetch_query(query: str) -> FetchQuery:
-    """Names that are not ours select the shape of many and are ignored; `api_key` does not count;
-    of a name that comes twice the last is meant. Raises BadTipQuery.
+    """Unknown parameters are ignored, but select the newer response form; `api_key` does not. Of a
+    repeated parameter the last counts. Raises BadTipQuery.
     """
     named = dict(parse_qsl(query, keep_blank_values=True))
     named.pop("api_key", None)

@@ -1,4 +1,4 @@
-"""What the tip operations answer, field for field."""
+"""Results of the tip operations."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -12,10 +12,10 @@ from jsonrpc.wire import As
 class TtlClass:
     """A class of tip addresses: how long they live.
 
-    ttl_seconds: for so long an address of it is good at least
-    available: whether a fetch of it would be answered now
-    expires_at_if_fetched_now: until when an address would be good, in Unix seconds; null exactly
-        when it is not available
+    ttl_seconds: the least time that an address of it is valid
+    available: whether a fetch of it would succeed now
+    expires_at_if_fetched_now: when an address fetched now would expire, in Unix seconds; null if
+        the class is not available
     """
 
     ttl_seconds: int
@@ -25,11 +25,11 @@ class TtlClass:
 
 @dataclass(frozen=True, slots=True)
 class FetchQuota:
-    """What your key may fetch, or a caller without a key.
+    """The fetch limits of your key, or of callers without a key.
 
-    fetch_rate_per_second: so many fetches a second
-    fetch_burst: so many at once after a pause
-    fetch_daily_cap: so many a UTC day; null is no cap
+    fetch_rate_per_second: fetches a second
+    fetch_burst: fetches at once after a pause
+    fetch_daily_cap: fetches a UTC day; null is no cap
     """
 
     fetch_rate_per_second: float
@@ -41,13 +41,13 @@ class FetchQuota:
 class TipInfo:
     """The classes of tip addresses that can be fetched here, and the limits.
 
-    ttl_classes: the ladder of classes, the shortest first
-    default_ttl_seconds: the class of a fetch that names no `ttl`
-    max_ttl_seconds: the most that `ttl` may be
-    max_count: the most that `count` may be
-    min_lamports: an address must be tipped at least this, or the chain refuses the transfer
+    ttl_classes: the classes, the shortest first
+    default_ttl_seconds: the class of a fetch without `ttl`
+    max_ttl_seconds: the maximum of `ttl`
+    max_count: the maximum of `count`
+    min_lamports: the smallest tip to an address; the chain refuses smaller transfers
     quota: your limits
-    served_by: the service's name of itself
+    served_by: the name of this edge
     """
 
     ttl_classes: list[TtlClass]
@@ -61,11 +61,11 @@ class TipInfo:
 
 @dataclass(frozen=True, slots=True)
 class OneAddress:
-    """What a fetch without any parameter answers, for old clients.
+    """The response to a fetch without parameters, for old clients.
 
-    address: an address that nobody else ever gets
+    address: an address that is issued to you only
     validity_duration_seconds: its class
-    expires_at: until when it is good, in Unix seconds
+    expires_at: when it expires, in Unix seconds
     """
 
     address: Annotated[str, As(Pubkey)]
@@ -75,14 +75,14 @@ class OneAddress:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What a fetch with any parameter answers.
+    """The response to a fetch with parameters.
 
-    addresses: addresses that nobody else ever gets; fewer than asked for where no more are left now
+    addresses: addresses that are issued to you only; fewer than requested if no more are left
     ttl_seconds: their class
-    requested_ttl_seconds: the `ttl` that was asked for
-    expires_at: until when all of them are good, in Unix seconds
-    min_lamports: an address must be tipped at least this, or the chain refuses the transfer
-    issued_by: the service's name of itself; the addresses are good everywhere
+    requested_ttl_seconds: the requested `ttl`
+    expires_at: when all of them expire, in Unix seconds
+    min_lamports: the smallest tip to an address; the chain refuses smaller transfers
+    issued_by: the name of this edge; the addresses are valid at every edge
     """
 
     addresses: Annotated[list[str], As(list[Pubkey])]
@@ -97,7 +97,7 @@ class Addresses:
 class NotValid:
     """An address that was never issued, or has expired.
 
-    address: the address that was asked about
+    address: the requested address
     valid: always false
     """
 
@@ -109,10 +109,10 @@ class NotValid:
 class Valid:
     """An address that may be tipped.
 
-    address: the address that was asked about
+    address: the requested address
     valid: always true
-    is_static: whether it is good for ever
-    expires_at: until when it is good, in Unix seconds; null for a static one
+    is_static: whether it never expires
+    expires_at: when it expires, in Unix seconds; null for a static one
     """
 
     address: Annotated[str, As(Pubkey)]

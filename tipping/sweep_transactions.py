@@ -12,16 +12,16 @@ from solders.transaction import Transaction
 
 from chain.rent import rent_exempt
 
-# Each source takes a signature, a key and an instruction, 113 bytes: ten fill the 1,232 exactly.
+# Each source takes a signature, a key and an instruction, 113 bytes: ten fill the 1,232 bytes.
 MOST_SOURCES = 10
 FEE_PER_SIGNATURE = 5_000
-# The network takes the fee first, and refuses a transaction whose payer then holds less than this,
-# though the transfers were to take the rest of it.
+# The network deducts the fee first and refuses a transaction whose payer then holds less than this,
+# even if the transfers move the rest.
 PAYER_KEEPS = rent_exempt(0)
 
 
 class Group(NamedTuple):
-    """Sources of one transaction, with all that they hold. The first one pays the fee."""
+    """Sources of one transaction with their whole balances. The first one pays the fee."""
 
     sources: Sequence[tuple[Pubkey, int]]
 
@@ -35,8 +35,8 @@ class Group(NamedTuple):
 
 
 def grouped(balances: Mapping[Pubkey, int]) -> list[Group]:
-    """Few groups that hold all who have something, as far as somebody among them can pay: the
-    richest pay, each for the poorest that are left. Those in no group wait for a richer one.
+    """As few groups as possible of all addresses with a balance. The richest pay the fees, each for
+    the poorest that are left. Addresses for which no payer is left are in no group.
     """
     left = sorted((each for each in balances.items() if each[1] > 0), key=lambda each: each[1])
     groups = []
@@ -54,7 +54,7 @@ def grouped(balances: Mapping[Pubkey, int]) -> list[Group]:
 def sweep_transaction(
     group: Group, keypairs: Sequence[Keypair], *, to: Pubkey, blockhash: Hash
 ) -> Transaction:
-    """Signed; it leaves nothing in any of the group's sources. `keypairs` are theirs, in order."""
+    """A signed transaction that empties the group's sources. `keypairs` are theirs, in order."""
     held = [lamports for _, lamports in group.sources]
     held[0] -= group.fee
     instructions = [

@@ -1,4 +1,4 @@
-"""Celery's doors to tipping."""
+"""Celery tasks of tipping."""
 
 import logging
 from functools import cache
@@ -20,14 +20,14 @@ _NODE_SECONDS = 5.0
 
 @cache
 def node_at(url: str) -> Node:
-    """One for the process: its connection stays open."""
+    """The node's client; one per process, so that its connection stays open."""
     return Node(url, timeout_seconds=_NODE_SECONDS, connections=1)
 
 
 @shared_task
 def prepare_tip_batches() -> None:
-    """Batches for every class, opened at once where none is open; what nobody got of closed ones
-    goes.
+    """Prepares batches for every class, opens one where none is open, and deletes unissued
+    addresses of closed batches.
     """
     with until_next_call("prepare_tip_batches", log):
         made = batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
@@ -39,15 +39,15 @@ def prepare_tip_batches() -> None:
 
 @shared_task
 def rotate_tip_batches() -> None:
-    """Closes what ended or ran dry, and opens what comes next."""
+    """Closes batches that ended or have no addresses left, and opens the next ones."""
     with until_next_call("rotate_tip_batches", log):
         if batches.rotate_due(now=timezone.now()):
-            calls.ask_for_batches()
+            calls.request_batches()
 
 
 @shared_task
 def count_tips() -> None:
-    """Sums of the ledger by day, and what the node says that the treasury holds."""
+    """Sums the tip ledger by day, and reads the treasury's balance from the node."""
     with until_next_call("count_tips", log):
         tip_days.count_days()
         if not settings.UPSTREAM_RPC_URL:
@@ -56,4 +56,4 @@ def count_tips() -> None:
             node = node_at(settings.UPSTREAM_RPC_URL)
             treasury_reading.read(node, settings.TREASURY_ADDRESS, now=timezone.now())
         except NodeError as error:
-            log.info("what the treasury holds is not known: %s", error)
+            log.info("the treasury's balance could not be read: %s", error)

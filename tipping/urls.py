@@ -1,4 +1,4 @@
-"""Path → view and its terms."""
+"""Path → view and its endpoint policy."""
 
 from django.urls import path
 

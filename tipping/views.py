@@ -1,4 +1,4 @@
-"""The three tip operations over plain GET."""
+"""The three tip operations as plain GETs."""
 
 import logging
 from typing import Annotated
@@ -25,7 +25,7 @@ from tipping.errors import (
 )
 from tipping.queries import FETCH, read_fetch_query
 from tipping.results import Addresses, NotValid, OneAddress, TipInfo, Valid, base58
-from tipping.services import fetching, telling
+from tipping.services import fetching, info
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _AWAY_SECONDS = 2
 
 
 class AnonymousFetches(CallerQuota):
-    """A caller without a key takes from the bucket that all of them share."""
+    """Callers without a key share one bucket."""
 
     def take(self, request: EndpointRequest, view: ReadView) -> Taken | None:
         if request.user.key_id is not None:
@@ -50,11 +50,11 @@ class TipInfoView(ReadView):
 
     def get(self, request: EndpointRequest) -> Response:
         """Which classes of tip addresses can be fetched now, and your limits. Read it once at the
-        start, and again after `ttl_too_long` or `unavailable`. Without a key it spends a token of
-        the bucket that all callers without a key share.
+        start, and again after `ttl_too_long` or `unavailable`. Without a key it takes a token from
+        the bucket shared by all callers without a key.
         """
         return Response(
-            telling.tip_info(
+            info.tip_info(
                 request.user,
                 max_count=settings.TIP_MAX_COUNT,
                 edge=settings.EDGE_NAME,
@@ -74,19 +74,19 @@ class FetchTipAddress(ReadView):
         QuotaExceeded,
         TipAddressesUnavailable,
     )
-    throttle_classes = ()  # taken once the parameters are known to be good
+    throttle_classes = ()  # taken once the parameters are known to be valid
 
     def get(self, request: EndpointRequest) -> Response:
-        """Tip addresses that nobody else ever gets: tip one of them in the transactions that you
-        send, as many as you like, until it expires. Without any parameter the answer has the older
-        form with one address. A fetch takes one token of your bucket, whatever its `count`; one
-        that is refused for its parameters takes none.
+        """Tip addresses that are issued to you only: tip one of them in any number of transactions
+        until it expires. Without parameters the response has the older form with one address. A
+        fetch takes one token of your bucket for any `count`; a fetch that is refused for its
+        parameters takes none.
         """
         caller: Caller = request.user
         query = read_fetch_query(request.META.get("QUERY_STRING", ""))
         edge = settings.EDGE_NAME
         try:
-            order = fetching.ordered(
+            wanted = fetching.check_request(
                 ttl=query.ttl,
                 count=query.count,
                 max_count=settings.TIP_MAX_COUNT,
@@ -97,25 +97,25 @@ class FetchTipAddress(ReadView):
             taken = capped_buckets.take(caller, _QUOTA, cap=cap, now=self.now)
             self.spend(taken, QuotaExceeded)
             key_id = request.user.key_id
-            issued = fetching.fetch(order, edge=edge, key_id=key_id, now=self.now)
+            issued = fetching.fetch(wanted, edge=edge, key_id=key_id, now=self.now)
         except TipAddressesUnavailable:
-            calls.ask_for_batches()
+            calls.request_batches()
             raise
         except AWAY as error:
             log.warning("request %s: no tip address: %s", request.request_id, error)
             raise TipAddressesUnavailable(
-                "the service cannot look up its batches just now", retry_seconds=_AWAY_SECONDS
+                "the service cannot look up its batches right now", retry_seconds=_AWAY_SECONDS
             ) from None
         found = [base58(pubkey) for pubkey in issued.pubkeys]
         if query.is_plain:
-            return Response(OneAddress(found[0], order.ttl_seconds, issued.expires_at))
+            return Response(OneAddress(found[0], wanted.ttl_seconds, issued.expires_at))
         return Response(
             Addresses(
                 addresses=found,
-                ttl_seconds=order.ttl_seconds,
-                requested_ttl_seconds=order.requested_ttl_seconds,
+                ttl_seconds=wanted.ttl_seconds,
+                requested_ttl_seconds=wanted.requested_ttl_seconds,
                 expires_at=issued.expires_at,
-                min_lamports=telling.MIN_LAMPORTS,
+                min_lamports=info.MIN_LAMPORTS,
                 issued_by=edge,
             )
         )
@@ -128,9 +128,9 @@ class TipAddress(ReadView):
     throttle_classes = ()
 
     def get(self, request: EndpointRequest, pubkey: Annotated[str, As(Pubkey)]) -> Response:
-        """Whether an address may be tipped now. It counts against no limit.
+        """Whether an address may be tipped now. It counts toward no limit.
 
         pubkey: the address
         """
         static = [bytes(each) for each in settings.TIP_ADDRESSES]
-        return Response(telling.address_standing(pubkey, static=static, now=self.now))
+        return Response(info.address_validity(pubkey, static=static, now=self.now))

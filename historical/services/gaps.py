@@ -72,17 +72,19 @@ def note_try(
     gap_id: int, *, source: str, result: str, now: datetime, next_try_at: datetime | None
 ) -> None:
     """One more try stands in the gap's history."""
-    gap_life.note_try(Gap, gap_id, source=source, result=result, now=now, next_try_at=next_try_at)
+    gap_life.record_attempt(
+        Gap, gap_id, source=source, result=result, now=now, next_try_at=next_try_at
+    )
 
 
 def try_now(gap_ids: Iterable[int], *, now: datetime) -> int:
     """The open ones among them are due, also those that were given up; how many."""
-    return gap_life.try_now(Gap, gap_ids, now=now)
+    return gap_life.retry_now(Gap, gap_ids, now=now)
 
 
 def give_up(gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
     """The open ones among them are tried no more, by decision of the staff; how many."""
-    return gap_life.give_up_these(Gap, gap_ids, by=by, now=now)
+    return gap_life.give_up_gaps(Gap, gap_ids, by=by, now=now)
 
 
 def has_open_gap(from_slot: int, to_slot: int) -> bool:

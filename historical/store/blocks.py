@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chain.units import I64_MAX
+from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
-from columns.remembered import Remembered
 from historical.remembering import CHANGES, REMOVALS
 
 
@@ -30,8 +30,8 @@ class BlockRow(NamedTuple):
 
 # Rewards, at an epoch's first blocks, are megabytes.
 _LONGEST_REWARDS = 4_096
-_blocks: Remembered[int, BlockRow] = Remembered(REMOVALS, 2_000)
-_bounds: Remembered[None, tuple[int, int]] = Remembered(CHANGES, 1)
+_blocks: GenerationCache[int, BlockRow] = GenerationCache(REMOVALS, 2_000)
+_bounds: GenerationCache[None, tuple[int, int]] = GenerationCache(CHANGES, 1)
 
 
 def block(slot: int) -> BlockRow | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from columns.raw_queries import fetch_all
-from historical.store.tallies import TALLIED_SLOTS
+from historical.store.tallies import RUN_SLOTS
 
 
 class Header(NamedTuple):
@@ -58,7 +58,7 @@ def indexed_counts(first: int, last: int) -> dict[int, tuple[int, int]]:
 
 
 _TRUTH = f"""
-    SELECT slot / {TALLIED_SLOTS} AS run, count(*) AS blocks,
+    SELECT slot / {RUN_SLOTS} AS run, count(*) AS blocks,
         sum(least(greatest(slot - parent_slot - 1, 0), {2**50}))::bigint AS skipped
     FROM historical_block WHERE slot BETWEEN %(first)s AND %(last)s GROUP BY 1
 """
@@ -69,7 +69,7 @@ def wrong_tallies(first: int, last: int) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM historical_blocktally"
-            f" WHERE run BETWEEN %(first)s / {TALLIED_SLOTS} AND %(last)s / {TALLIED_SLOTS})"
+            f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
             " AS tally USING (run) WHERE (truth.blocks, truth.skipped)"
             " IS DISTINCT FROM (tally.blocks::bigint, tally.skipped) ORDER BY run",
             _whole_runs(first, last),
@@ -93,7 +93,7 @@ def recount(runs: Sequence[int]) -> None:
                 f"UPDATE historical_blocktally SET (blocks, skipped) = (SELECT"
                 f" coalesce(sum(blocks), 0), coalesce(sum(skipped), 0) FROM ({_TRUTH}) AS truth)"
                 " WHERE run = %(run)s",
-                {**_whole_runs(run * TALLIED_SLOTS, run * TALLIED_SLOTS), "run": run},
+                {**_whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
             )
         cursor.execute(
             "DELETE FROM historical_blocktally WHERE run = ANY(%s) AND blocks = 0", [list(runs)]
@@ -102,6 +102,6 @@ def recount(runs: Sequence[int]) -> None:
 
 def _whole_runs(first: int, last: int) -> dict[str, int]:
     return {
-        "first": first // TALLIED_SLOTS * TALLIED_SLOTS,
-        "last": last // TALLIED_SLOTS * TALLIED_SLOTS + TALLIED_SLOTS - 1,
+        "first": first // RUN_SLOTS * RUN_SLOTS,
+        "last": last // RUN_SLOTS * RUN_SLOTS + RUN_SLOTS - 1,
     }

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from columns.slot_cells import Lacking, Tallied, counts_of, gaps_of
+from columns.slot_cells import CountedTable, GapSlots, counts_of, gaps_of
 
 _LINKED = "sum(greatest(slot - parent_slot - 1, 0))"
-_BLOCKS = Tallied(
+_BLOCKS = CountedTable(
     rows="historical_block",
-    tally="historical_blocktally",
+    runs="historical_blocktally",
     row_counts=("count(*)", _LINKED),
-    tally_counts=("sum(blocks)", "sum(skipped)"),
+    run_counts=("sum(blocks)", "sum(skipped)"),
 )
 # Of the slots that a block's link proves skipped, those below an edge that the block is above.
 _ACROSS = """
@@ -27,7 +27,7 @@ class CellCounts(NamedTuple):
 
     blocks: int
     skipped: int
-    lacking: Lacking
+    lacking: GapSlots
 
 
 def count_cells(

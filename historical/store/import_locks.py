@@ -34,4 +34,4 @@ def take(number: int) -> bool:
 def drop(number: int) -> None:
     lock = _held.pop(number, None)
     if lock is not None:
-        lock.let_go()
+        lock.release()

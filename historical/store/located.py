@@ -7,8 +7,8 @@ import struct
 from itertools import count, repeat
 from typing import NamedTuple
 
+from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_one
-from columns.remembered import Remembered
 from historical.remembering import REMOVALS
 from historical.store import frames
 from historical.store.transactions import TransactionRow
@@ -48,9 +48,11 @@ _MOST_TRANSACTIONS = 5_000
 _LARGEST_BODY = 262_144
 
 # Some 350 bytes each.
-_places: Remembered[bytes, TransactionRow | tuple[_Block, int]] = Remembered(REMOVALS, 50_000)
+_places: GenerationCache[bytes, TransactionRow | tuple[_Block, int]] = GenerationCache(
+    REMOVALS, 50_000
+)
 # Slots: whether a transaction was asked for since the block's places were read.
-_asked: Remembered[int, bool] = Remembered(REMOVALS, 1_000)
+_asked: GenerationCache[int, bool] = GenerationCache(REMOVALS, 1_000)
 
 
 def transaction(signature: bytes) -> Located | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from columns.raw_queries import raw_connection
 
-TALLIED_SLOTS = 1_000
+RUN_SLOTS = 1_000
 # A link that says more than this is of a made-up block: the sum of a run still fits its column.
 _MOST_SKIPPED = 2**50
 
@@ -17,7 +17,7 @@ class Tallies:
 
     def add(self, slot: int, parent: int, *, blocks: int = 1) -> None:
         """A block more, or with `blocks` of -1 one less."""
-        run = slot // TALLIED_SLOTS
+        run = slot // RUN_SLOTS
         known = self._added.get(run, (0, 0))
         skipped = min(max(slot - parent - 1, 0), _MOST_SKIPPED)
         self._added[run] = (known[0] + blocks, known[1] + blocks * skipped)

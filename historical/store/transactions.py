@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
-from columns.remembered import Remembered
 from historical.remembering import REMOVALS
 
 _LOOKED_UP_AT_ONCE = 1_000
@@ -45,7 +45,7 @@ _SELECT = (
 )
 
 
-_statuses: Remembered[bytes, tuple[int, str | None]] = Remembered(REMOVALS, 20_000)
+_statuses: GenerationCache[bytes, tuple[int, str | None]] = GenerationCache(REMOVALS, 20_000)
 
 
 def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:

@@ -1,4 +1,4 @@
-"""Where a webhook may lead: URLs and addresses are judged before anything is connected to."""
+"""Checks of webhook URLs and the addresses behind them, before any connection is made."""
 
 import ipaddress
 import socket
@@ -12,8 +12,8 @@ from upstream.networks import behind, is_public
 
 MOST_CHARACTERS = 500
 _PORTS = {"http": 80, "https": 443}
-# Reachable by no configuration. Cloud instances read their credentials from the metadata services;
-# two of these lie outside every reserved network or inside one that a private installation uses.
+# Never allowed. Cloud instances read their credentials from metadata services; two of these are
+# outside every reserved network, or inside one that a private installation uses.
 _NEVER = {
     "the address of a cloud's metadata service": (
         "168.63.129.16/32",  # Azure
@@ -23,7 +23,7 @@ _NEVER = {
         "fd00:c1::a9fe:a9fe/128",  # Oracle
         "fd20:ce::254/128",  # Google
     ),
-    # 169.254.169.254 is here too.
+    # Includes 169.254.169.254.
     "a link-local address": ("169.254.0.0/16", "fe80::/10"),
     "an address of many machines (multicast)": ("224.0.0.0/4", "ff00::/8"),
     "no address of a machine": ("0.0.0.0/8", "255.255.255.255/32", "::/128"),
@@ -38,7 +38,7 @@ _TEREDO = ipaddress.IPv6Network("2001::/32")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL's parts, as a request needs them; the host in ASCII."""
+    """The parts of a URL that a request needs; the host in ASCII."""
 
     tls: bool
     host: str
@@ -47,8 +47,8 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One address that a name led to, ready for a socket."""
+class ResolvedAddress:
+    """One address of a host name, ready for a socket."""
 
     family: int
     sockaddr: Any
@@ -78,13 +78,13 @@ def read_url(url: str) -> Target:
 
 
 def host_of(url: str) -> str:
-    """The URL's host and port, as they stand there: what can be shown to everybody."""
+    """The URL's host and port as written, without credentials."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def check_url(url: str, *, private_allowed: bool) -> None:
-    """Raises BadAddress for what can be refused without a look-up: bad URLs, addresses written as
-    numbers in whatever form, and the machine's own name. Names are judged when they are posted to.
+    """Raises BadAddress for bad URLs, forbidden numeric addresses and localhost. Other names are
+    checked before each post.
     """
     target = read_url(url)
     name = target.host.rstrip(".").lower()
@@ -96,42 +96,42 @@ def check_url(url: str, *, private_allowed: bool) -> None:
         )
     except OSError:
         return
-    _judged(target.host, found, private_allowed=private_allowed)
+    _checked(target.host, found, private_allowed=private_allowed)
 
 
-def look_up(target: Target, *, private_allowed: bool) -> list[Place]:
-    """The addresses behind the host, every one of them allowed. Raises BadAddress when one is not,
-    and OSError (gaierror) when the name is not found.
+def resolve(target: Target, *, private_allowed: bool) -> list[ResolvedAddress]:
+    """The addresses of the host. Raises BadAddress if any of them is not allowed, and OSError
+    (gaierror) if the name is not found.
     """
     found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    return _judged(target.host, found, private_allowed=private_allowed)
+    return _checked(target.host, found, private_allowed=private_allowed)
 
 
-def _judged(host: str, found: list[Any], *, private_allowed: bool) -> list[Place]:
-    places = []
+def _checked(host: str, found: list[Any], *, private_allowed: bool) -> list[ResolvedAddress]:
+    checked = []
     for family, _kind, _protocol, _name, sockaddr in found:
         text = str(sockaddr[0])
         reason = why_refused(ipaddress.ip_address(text), private_allowed=private_allowed)
         if reason is not None:
             leads = "" if host == text else f"{host} leads to "
             raise BadAddress(f"{leads}{text}, {reason}: webhooks may not reach it")
-        places.append(Place(family, sockaddr, text))
-    return places
+        checked.append(ResolvedAddress(family, sockaddr, text))
+    return checked
 
 
 def why_refused(address: IPv4Address | IPv6Address, *, private_allowed: bool) -> str | None:
-    """Why nothing may be posted to the address, or None. An address that stands for an IPv4 address
-    is judged as that one.
+    """Why nothing may be posted to the address, or None. An IPv6 address that translates an IPv4
+    address is checked as the IPv4 address.
     """
-    carried, transparent = _carried(address)
-    # A translated address is judged by what is behind it alone, any other one by itself too.
-    for each in carried if transparent else (address, *carried):
+    embedded, transparent = _embedded(address)
+    # A translated address is checked by the embedded one only, others by themselves too.
+    for each in embedded if transparent else (address, *embedded):
         for network, why in _FORBIDDEN:
             if each in network:
                 return why
     if private_allowed:
         return None
-    for each in carried if transparent else (address,):
+    for each in embedded if transparent else (address,):
         if each.is_loopback:
             return "this machine itself"
         if not is_public(each):
@@ -139,8 +139,8 @@ def why_refused(address: IPv4Address | IPv6Address, *, private_allowed: bool) ->
     return None
 
 
-def _carried(address: IPv4Address | IPv6Address) -> tuple[list[IPv4Address], bool]:
-    """The IPv4 addresses that an IPv6 address may stand for, and whether it is nothing else."""
+def _embedded(address: IPv4Address | IPv6Address) -> tuple[list[IPv4Address], bool]:
+    """The IPv4 addresses that an IPv6 address may embed, and whether it is a mere translation."""
     if isinstance(address, IPv4Address):
         return [], False
     translated = behind(address)
@@ -152,26 +152,26 @@ def _carried(address: IPv4Address | IPv6Address) -> tuple[list[IPv4Address], boo
     if address in _TEREDO:
         return [IPv4Address(~number & 0xFFFFFFFF), IPv4Address(number >> 64 & 0xFFFFFFFF)], False
     if address in _LOCAL_TRANSLATION:
-        return _places_of_rfc_6052(number), False
+        return _embedded_by_rfc_6052(number), False
     return [], False
 
 
-def _places_of_rfc_6052(number: int) -> list[IPv4Address]:
-    """The IPv4 addresses that an address of a translator's own prefix may hold: for prefixes of 96,
-    64, 56 and 48 bits. Bits 64 to 71 are no part of it.
+def _embedded_by_rfc_6052(number: int) -> list[IPv4Address]:
+    """The IPv4 addresses that an address with a local translation prefix may embed: for prefixes of
+    96, 64, 56 and 48 bits. Bits 64 to 71 are not part of it.
     """
     joined = number >> 64 << 56 | number & (1 << 56) - 1
     found = [IPv4Address(number & 0xFFFFFFFF)]
     found += [IPv4Address(joined >> 88 - prefix & 0xFFFFFFFF) for prefix in (64, 56, 48)]
-    return [each for each in found if each.packed[0]]  # the zeros around it are no address
+    return [each for each in found if each.packed[0]]  # 0.x.x.x are the zeros around it
 
 
 def _ascii(host: str) -> str:
     if not host:
         raise BadAddress("The URL names no host: write https://host/path")
-    if ":" in host:  # IPv6, which urlsplit has looked at
+    if ":" in host:  # IPv6, validated by urlsplit
         return host
     try:
         return host.encode("idna").decode("ascii")
     except UnicodeError:
-        raise BadAddress("The URL's host is no name of a machine") from None
+        raise BadAddress("The URL's host is not a valid host name") from None

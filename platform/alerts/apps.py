@@ -1,4 +1,4 @@
-"""The alerts app: events, and telling people of them by webhook and mail."""
+"""The alerts app: events, delivered by webhook and mail."""
 
 from django.apps import AppConfig
 
@@ -8,6 +8,6 @@ class AlertsConfig(AppConfig):
     verbose_name = "Alerts"
 
     def ready(self) -> None:
-        from alerts.services import key_life
+        from alerts.services import key_events
 
-        key_life.connect()
+        key_events.connect()

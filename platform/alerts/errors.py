@@ -1,27 +1,27 @@
-"""What alerts refuses; each text says why, for whoever gave the order."""
+"""Errors of alerts; each text is shown to the user."""
 
 from access.errors import OrderRefused
 
 
 class BadAddress(OrderRefused):
-    """A URL that nothing can, or may, be posted to."""
+    """A URL that cannot, or may not, be posted to."""
 
 
 class UnknownKind(OrderRefused):
-    """A kind of event that does not exist, or that concerns somebody else."""
+    """A kind of event that does not exist, or is not available to this webhook's owner."""
 
 
 class NameMissing(OrderRefused):
-    """A webhook needs a name to be told from others."""
+    """A webhook without a name, or with too long a name."""
 
 
 class TooManyWebhooks(OrderRefused):
-    """The customer has as many webhooks as a customer may have."""
+    """The customer already has the maximum of webhooks."""
 
 
 class WebhookIsOff(OrderRefused):
-    """Nothing is posted to a webhook that is off: enable it first."""
+    """The webhook is disabled: enable it first."""
 
 
 class SecretUnreadable(OrderRefused):
-    """The stored secret was sealed under another SECRET_KEY: rotate the webhook's secret."""
+    """The stored secret was encrypted under another SECRET_KEY: rotate the webhook's secret."""

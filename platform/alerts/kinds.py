@@ -1,4 +1,4 @@
-"""The kinds of events that people can be told of."""
+"""The kinds of events that webhooks and mails deliver."""
 
 import enum
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class Audience(enum.Enum):
-    """Whom a kind of event concerns."""
+    """Who receives a kind of event."""
 
     CUSTOMER = "customer"
     STAFF = "staff"
@@ -15,8 +15,8 @@ class Audience(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of event: `name` is stable, `title` begins a mail's subject, `meaning` says when it
-    comes, `page` is the URL's name of where to act and the member of `data` that the URL takes,
-    `fields` are the members of `data` beside COMMON_FIELDS, each with its meaning.
+    is sent, `page` is the name of the URL to act at with the member of `data` that it takes,
+    `fields` are the members of `data` except COMMON_FIELDS, each with its meaning.
     """
 
     name: str
@@ -27,10 +27,10 @@ class Kind:
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
-# Members of `data` in every event that is posted.
+# Members of `data` in every event.
 COMMON_FIELDS: Mapping[str, str] = {
-    "about": "what it is about, in words",
-    "text": "one or two sentences for a person",
+    "about": "what the event is about",
+    "text": "a description in one or two sentences",
 }
 
 _KEY = {
@@ -49,13 +49,13 @@ _QUOTA = {
 _WEBHOOK = {
     "webhookId": "number of the webhook",
     "name": "the webhook's name",
-    "host": "the machine that it posts to",
+    "host": "the host that it posts to",
 }
 _ALARM = {
     "alarmId": "number of the alarm",
-    "name": "the rule that found it",
+    "name": "the rule that opened it",
     "subject": "what it concerns; may be empty",
-    "severity": "how bad it is",
+    "severity": "its severity",
     "since": "when it began, UTC (ISO 8601)",
 }
 _KEYS, _HOOKS = ("portal:key", "keyId"), ("portal:webhook", "webhookId")
@@ -84,7 +84,7 @@ KINDS = {
             "key.rotated",
             Audience.CUSTOMER,
             "API key was rotated",
-            "a key was rotated: the old one works beside the new one until it expires",
+            "a key was rotated: the old one works as well until it expires",
             _KEYS,
             {**_KEY, **_EXPIRY, "successorId": "number of the new key"},
         ),
@@ -140,7 +140,7 @@ KINDS = {
             "test",
             Audience.CUSTOMER,
             "Test",
-            "somebody tries the webhook",
+            "a test of the webhook was requested",
             _HOOKS,
             _WEBHOOK,
         ),
@@ -148,7 +148,7 @@ KINDS = {
             "alarm.opened",
             Audience.STAFF,
             "Alarm",
-            "something about the service needs somebody",
+            "an alarm of the service was opened",
             _ALARMS,
             _ALARM,
         ),
@@ -156,19 +156,19 @@ KINDS = {
             "alarm.closed",
             Audience.STAFF,
             "Alarm is over",
-            "what needed somebody is well again",
+            "an alarm of the service was closed",
             _ALARMS,
             _ALARM,
         ),
     )
 }
 
-# What concerns a webhook itself: the staff has webhooks too.
+# Kinds about a webhook itself: the staff has webhooks too.
 OF_BOTH = frozenset({"test", "webhook.disabled"})
 
 
 def kinds_for(*, staff: bool) -> list[Kind]:
-    """What a webhook of this audience can choose among; a test comes whatever it chose."""
+    """The kinds that a webhook of this audience can choose; tests are always delivered."""
     audience = Audience.STAFF if staff else Audience.CUSTOMER
     return [
         kind

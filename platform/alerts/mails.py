@@ -1,4 +1,4 @@
-"""The text of a mail: one event, or what came within a minute."""
+"""The subject and text of a mail with one or more events."""
 
 from collections.abc import Sequence
 from datetime import UTC
@@ -15,7 +15,7 @@ _LONGEST_SUBJECT = 150
 
 
 def compose(events: Sequence[Event]) -> tuple[str, str]:
-    """Subject and text. The events concern one reader: a customer, or the staff."""
+    """Subject and text. All events are of one recipient: a customer, or the staff."""
     customer = events[0].customer_id is not None
     context = {
         "events": [_shown(event) for event in events],
@@ -27,14 +27,14 @@ def compose(events: Sequence[Event]) -> tuple[str, str]:
 
 
 def _subject(events: Sequence[Event]) -> str:
-    """What happened, of the worst kind first: an alarm stands before the end of another."""
+    """The title of the most severe event: an opened alarm comes before a closed one."""
     first = min(events, key=lambda event: event.kind == "alarm.closed")
     more = len(events) - 1
     rest = f" (and {more} more)" if more else ""
-    # A line break in a name must not begin a header of its own.
-    said = " ".join(f"{KINDS[first.kind].title}: {first.about}".split())
+    # A line break in a name must not begin another header.
+    title = " ".join(f"{KINDS[first.kind].title}: {first.about}".split())
     most = _LONGEST_SUBJECT - len(rest)
-    return (said if len(said) <= most else said[: most - 1] + "…") + rest
+    return (title if len(title) <= most else title[: most - 1] + "…") + rest
 
 
 def _shown(event: Event) -> dict[str, Any]:
@@ -43,15 +43,15 @@ def _shown(event: Event) -> dict[str, Any]:
         "about": event.about,
         "text": event.text,
         "at": f"{event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
-        "link": _place_to_act(event),
+        "link": _link(event),
     }
 
 
-def _place_to_act(event: Event) -> str:
+def _link(event: Event) -> str:
     kind, staff = KINDS[event.kind], event.customer_id is None
     page, member = kind.page
     if staff and kind.audience is Audience.CUSTOMER:
-        # What concerns customers concerns the staff where a webhook of its own is meant.
+        # Of the kinds for customers the staff gets only those about its own webhooks.
         page = "admin:alerts_webhook_change"
     number = event.data.get(member)
     above = "/admin/" if staff else "/portal/"
@@ -59,7 +59,7 @@ def _place_to_act(event: Event) -> str:
 
 
 def _address(page: str, otherwise: str, *arguments: Any) -> str:
-    """The page's full address; where this installation has no such page, of the one above it."""
+    """The page's full URL; that of the section if this installation has no such page."""
     try:
         path = reverse(page, args=arguments)
     except NoReverseMatch:

@@ -1,4 +1,4 @@
-"""Events, where they are told, and every try to tell them."""
+"""Events, webhooks, and deliveries with their attempts."""
 
 from typing import ClassVar
 
@@ -10,27 +10,27 @@ from access.models import Customer
 
 
 class Event(models.Model):
-    """Something that happened, written in the transaction in which it did. Without a customer it
-    concerns the staff. `data` is what webhooks carry, members in camelCase.
+    """Something that happened, written in the same transaction. Without a customer it is for the
+    staff. `data` is the webhook payload, members in camelCase.
     """
 
     kind = models.CharField(max_length=40)
     customer = models.ForeignKey(
         Customer, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
-    about = models.CharField(max_length=200, help_text="what it is about, in words")
-    text = models.TextField(help_text="one or two sentences for a person")
+    about = models.CharField(max_length=200, help_text="what the event is about")
+    text = models.TextField(help_text="a description in one or two sentences")
     data = models.JSONField(default=dict)
     once = models.CharField(
         max_length=150,
         null=True,
         blank=True,
         unique=True,
-        help_text="an event of the same name is not written twice",
+        help_text="an event with the same value is not written twice",
     )
     at = models.DateTimeField()
     spread_at = models.DateTimeField(
-        null=True, blank=True, help_text="when its deliveries were written"
+        null=True, blank=True, help_text="when its deliveries were created"
     )
 
     class Meta:
@@ -56,28 +56,33 @@ class Webhook(models.Model):
     )
     name = models.CharField(max_length=100)
     url = models.CharField("URL", max_length=500, help_text="read by alerts.addresses")
-    # Sealed (alerts.sealing): the database alone does not give them away.
+    # Encrypted (alerts.sealing): unreadable with the database alone.
     sealed_secret = models.BinaryField(max_length=200, editable=False)
     sealed_previous = models.BinaryField(max_length=200, null=True, editable=False)
     previous_until = models.DateTimeField(
-        null=True, editable=False, help_text="so long the secret before is signed with too"
+        null=True,
+        editable=False,
+        help_text="requests are signed with the previous secret too until then",
     )
     kinds = ArrayField(
         models.CharField(max_length=40),
         default=list,
         blank=True,
-        help_text="the events that it gets; none chosen: all",
+        help_text="the events to deliver; empty: all",
     )
     is_enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     last_problem = models.CharField(
-        max_length=300, blank=True, editable=False, help_text="of the last try; empty: it went well"
+        max_length=300,
+        blank=True,
+        editable=False,
+        help_text="of the last attempt; empty: it succeeded",
     )
     disabled_reason = models.CharField(max_length=200, blank=True, editable=False)
     delivered_at = models.DateTimeField(null=True, editable=False, help_text="last success")
     busy_until = models.DateTimeField(
-        null=True, editable=False, help_text="a worker posts to it; one that was killed loses it"
+        null=True, editable=False, help_text="a worker has claimed it until then"
     )
 
     class Meta:
@@ -88,7 +93,7 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One event on its way to one webhook, or to one mail address."""
+    """One event to deliver to one webhook, or to one mail address."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -102,9 +107,9 @@ class Delivery(models.Model):
     mail_to = models.EmailField(blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     tries = models.PositiveSmallIntegerField(
-        default=0, help_text="since it was last sent on its way"
+        default=0, help_text="attempts since it was last queued"
     )
-    due_at = models.DateTimeField(help_text="when it is tried next")
+    due_at = models.DateTimeField(help_text="when the next attempt is due")
     delivered_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -145,13 +150,11 @@ class Delivery(models.Model):
 
 
 class Mailbox(models.Model):
-    """An address that mails go to: one mail at a time, and at most one a minute."""
+    """A mail recipient: gets one mail at a time, and at most one a minute."""
 
     address = models.EmailField(primary_key=True)
     mailed_at = models.DateTimeField(null=True, help_text="when the last mail went out")
-    busy_until = models.DateTimeField(
-        null=True, help_text="a worker writes to it; one that was killed loses it"
-    )
+    busy_until = models.DateTimeField(null=True, help_text="a worker has claimed it until then")
 
     class Meta:
         verbose_name_plural = "mailboxes"
@@ -160,18 +163,19 @@ class Mailbox(models.Model):
         return self.address
 
 
-class Try(models.Model):
-    """One try of a delivery: what was answered, or why nothing was."""
+class Attempt(models.Model):
+    """One attempt of a delivery: the response, or why there was none."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
     at = models.DateTimeField()
-    status = models.PositiveSmallIntegerField(null=True, blank=True, help_text="of HTTP")
+    status = models.PositiveSmallIntegerField(null=True, blank=True, help_text="HTTP status")
     problem = models.CharField(max_length=300, blank=True)
-    answer = models.CharField(max_length=500, blank=True, help_text="how the answer begins")
+    answer = models.CharField(max_length=500, blank=True, help_text="the start of the response")
     milliseconds = models.PositiveIntegerField(default=0)
 
     class Meta:
+        db_table = "alerts_try"
         ordering: ClassVar = ["pk"]
 
     def __str__(self) -> str:
-        return f"try of {self.at:%Y-%m-%d %H:%M:%S}: {self.status or self.problem}"
+        return f"attempt at {self.at:%Y-%m-%d %H:%M:%S}: {self.status or self.problem}"

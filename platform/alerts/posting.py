@@ -1,4 +1,4 @@
-"""Posting to one address: a request that goes where it was allowed to go, and is over in time."""
+"""One POST to a webhook's URL, to checked addresses only and within a time limit."""
 
 import contextlib
 import http.client
@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from alerts.addresses import Target, look_up, read_url
+from alerts.addresses import Target, read_url, resolve
 from alerts.errors import BadAddress
 from upstream import exchange
 
@@ -17,7 +17,7 @@ KEPT_CHARACTERS = 500
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a request: a status, or none and the problem in plain words."""
+    """The outcome of a request: a status, or None and a description of the problem."""
 
     status: int | None
     problem: str
@@ -38,8 +38,8 @@ def post(
     private_allowed: bool,
     timeout: float = TIMEOUT_SECONDS,
 ) -> Answer:
-    """The answer to one POST. The name is looked up once, and the very address that was judged is
-    connected to; redirects are not followed. Raises nothing for what the receiver does.
+    """The outcome of one POST. The name is resolved once, and the connection goes to the addresses
+    that were checked; redirects are not followed. Never raises for failures of the receiver.
     """
     began = time.monotonic()
 
@@ -48,7 +48,7 @@ def post(
 
     try:
         target = read_url(url)
-        places = look_up(target, private_allowed=private_allowed)
+        resolved = resolve(target, private_allowed=private_allowed)
     except BadAddress as refusal:
         return failed(str(refusal))
     except OSError:
@@ -58,7 +58,7 @@ def post(
     request = exchange.request_bytes(target.path, {**always, **headers}, body)
     try:
         connection = exchange.Connection.open(
-            [exchange.Place(place.family, place.sockaddr) for place in places],
+            [exchange.Place(each.family, each.sockaddr) for each in resolved],
             deadline=deadline,
             tls=exchange.tls_context() if target.tls else None,
             host=target.host,
@@ -68,17 +68,17 @@ def post(
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, (TimeoutError, exchange.NotConnected)):
             return failed(f"no answer within {timeout:g} s")
-        return failed(_in_words(error, target))
+        return failed(_describe(error, target))
 
 
 def _answer(response: http.client.HTTPResponse, began: float) -> Answer:
-    """The status, and of the body as much as is kept: the rest is not read."""
+    """The status and the start of the body; the rest is not read."""
     text = b""
     with contextlib.closing(response), contextlib.suppress(OSError, http.client.HTTPException):
         text = response.read1(4 * KEPT_CHARACTERS)
     shown = text.decode("utf-8", "replace").replace("\0", "\ufffd")[:KEPT_CHARACTERS]
     retry_after = response.headers.get("Retry-After", "")
-    return Answer(response.status, _told(response.status), shown, _since(began), retry_after)
+    return Answer(response.status, _problem(response.status), shown, _since(began), retry_after)
 
 
 def _host(target: Target) -> str:
@@ -90,17 +90,17 @@ def _since(began: float) -> int:
     return round(1_000 * (time.monotonic() - began))
 
 
-def _told(status: int) -> str:
+def _problem(status: int) -> str:
     if 200 <= status < 300:
         return ""
     if 300 <= status < 400:
         return f"answered {status}, a redirect: those are not followed, give the final address"
     if status == 410:
-        return "answered 410 Gone: nobody wants it there any more"
+        return "answered 410 Gone: the receiver no longer exists"
     return f"answered {status}, not 2xx"
 
 
-def _in_words(error: Exception, target: Target) -> str:
+def _describe(error: Exception, target: Target) -> str:
     where = f"{target.host} port {target.port}"
     if isinstance(error, ConnectionRefusedError):
         return f"connection refused by {where}"
@@ -111,5 +111,5 @@ def _in_words(error: Exception, target: Target) -> str:
     if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
         return f"{where} closed the connection without an answer"
     if isinstance(error, http.client.HTTPException):
-        return f"what {where} answered is not HTTP"
+        return f"the response of {where} is not HTTP"
     return f"{where} cannot be reached: {getattr(error, 'strerror', None) or error}"

@@ -1,22 +1,20 @@
-"""When what failed is tried again."""
+"""When a failed delivery is retried."""
 
 import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# After the first failure, the second, …; after the last of them a delivery is given up.
+# Delays after the first failure, the second, …; after the last one a delivery is given up.
 DELAYS = tuple(
     timedelta(seconds=seconds) for seconds in (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400)
 )
 JITTER = 0.1
-# A receiver may ask for more patience, but not for so much that what it gets is stale.
+# A receiver may ask for a longer delay (Retry-After), up to this.
 MOST_ASKED_FOR = timedelta(hours=6)
 
 
-def next_try(failures: int, *, now: datetime, retry_after: str = "") -> datetime | None:
-    """When to try again after so many failures, spread by a tenth so that what failed together does
-    not come back together; None: not any more.
-    """
+def next_attempt_at(failures: int, *, now: datetime, retry_after: str = "") -> datetime | None:
+    """When to retry after this many failures, with jitter; None: no more."""
     if failures > len(DELAYS):
         return None
     delay = DELAYS[failures - 1] * random.uniform(1 - JITTER, 1 + JITTER)

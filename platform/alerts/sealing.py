@@ -1,4 +1,4 @@
-"""Webhooks' secrets as they are stored: unreadable to whoever has the database alone."""
+"""Encryption of webhook secrets: unreadable with the database alone."""
 
 import hashlib
 import hmac
@@ -15,13 +15,15 @@ _NONCE = 12
 
 
 def seal(text: str) -> bytes:
-    """The text under a key that comes from SECRET_KEY."""
+    """The text encrypted under a key derived from SECRET_KEY."""
     nonce = secrets.token_bytes(_NONCE)
     return nonce + AESGCM(_key(settings.SECRET_KEY)).encrypt(nonce, text.encode(), None)
 
 
 def unseal(sealed: bytes | memoryview) -> str:
-    """What was sealed, also under one of SECRET_KEY_FALLBACKS. Raises SecretUnreadable."""
+    """The text, encrypted under SECRET_KEY or one of SECRET_KEY_FALLBACKS. Raises
+    SecretUnreadable.
+    """
     sealed = bytes(sealed)
     for secret_key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         try:

@@ -1,4 +1,4 @@
-"""The queries of events, deliveries, webhooks and mailboxes."""
+"""Queries on events, deliveries, webhooks and mailboxes."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -9,15 +9,15 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
-from alerts.models import Delivery, Event, Mailbox, Try, Webhook
+from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
 from columns.questions import MOMENT, exists, microseconds
 
-# One worker spreads events at a time: deliveries are numbered in the order of their events.
-_SPREADING_LOCK = 7_340_211
+# One worker routes events at a time: deliveries are numbered in the order of their events.
+_ROUTING_LOCK = 7_340_211
 
 
 def _raw_delete(rows: QuerySet[Any]) -> None:
-    """Deletes them in one statement, without looking for what refers to each: that goes before."""
+    """Deletes the rows in one statement, without cascades: delete referring rows first."""
     rows._raw_delete(rows.db)
 
 
@@ -29,33 +29,33 @@ def create_event(**values: Any) -> Event:
 
 
 def create_event_once(once: str, values: dict[str, Any]) -> Event | None:
-    """None where there is an event of that `once` already."""
+    """None if an event with that `once` exists already."""
     event, is_new = Event.objects.get_or_create(once=once, defaults=values)
     return event if is_new else None
 
 
 def written_once(names: Sequence[str]) -> set[str | None]:
-    """Which of the `once` names have an event."""
+    """The `once` names that have an event."""
     return set(Event.objects.filter(once__in=names).values_list("once", flat=True))
 
 
-def lock_spreading() -> bool:
-    """Until the transaction's end; False where another worker has it."""
+def lock_routing() -> bool:
+    """Takes the lock until the end of the transaction; False if another worker has it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SPREADING_LOCK])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ROUTING_LOCK])
         row = cursor.fetchone()
     return row is not None and bool(row[0])
 
 
-def unspread_events(most: int) -> list[Event]:
-    """Oldest first."""
+def unrouted_events(most: int) -> list[Event]:
+    """Events without deliveries, oldest first."""
     return list(Event.objects.filter(spread_at__isnull=True).order_by("pk")[:most])
 
 
 def write_deliveries(
     deliveries: Sequence[Delivery], events: Sequence[Event], now: datetime
 ) -> None:
-    """The deliveries, with the mailboxes that they need; the events count as spread."""
+    """Writes the deliveries, with their mailboxes, and marks the events as routed."""
     boxes = sorted({each.mail_to for each in deliveries if each.mail_to})
     Mailbox.objects.bulk_create([Mailbox(address=each) for each in boxes], ignore_conflicts=True)
     Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
@@ -63,7 +63,7 @@ def write_deliveries(
 
 
 def has_waiting(now: datetime) -> bool:
-    """Whether an event has no deliveries yet, or a delivery is due."""
+    """Whether an event is not routed yet, or a delivery is due."""
     return exists(
         "SELECT FROM alerts_event WHERE spread_at IS NULL",
         f"SELECT FROM alerts_delivery WHERE state = '{Delivery.State.WAITING}'"
@@ -74,10 +74,10 @@ def has_waiting(now: datetime) -> bool:
 
 @transaction.atomic
 def delete_events(before: datetime, most: int) -> int:
-    """Deletes the oldest events with their deliveries and attempts; how many events."""
+    """Deletes the oldest events with their deliveries and attempts. Returns how many events."""
     old = Event.objects.filter(at__lt=before)
     found = list(old.order_by("at").values_list("pk", flat=True)[:most])
-    _raw_delete(Try.objects.filter(delivery__event__in=found))
+    _raw_delete(Attempt.objects.filter(delivery__event__in=found))
     _raw_delete(Delivery.objects.filter(event__in=found))
     _raw_delete(Event.objects.filter(pk__in=found))
     return len(found)
@@ -99,21 +99,21 @@ def lock_delivery(delivery_id: int) -> Delivery:
 
 
 def next_delivery(webhook_id: int, now: datetime) -> Delivery | None:
-    """The oldest that is due at the webhook."""
+    """The webhook's oldest due delivery."""
     due = Delivery.objects.filter(webhook=webhook_id, state=Delivery.State.WAITING, due_at__lte=now)
     return due.select_related("event", "webhook").order_by("pk").first()
 
 
 def due_mails(address: str, now: datetime, most: int) -> list[Delivery]:
-    """What is due at the mail address, oldest first."""
+    """Deliveries due at the mail address, oldest first."""
     due = Delivery.objects.filter(
         mail_to=address, webhook__isnull=True, state=Delivery.State.WAITING, due_at__lte=now
     )
     return list(due.select_related("event").order_by("pk")[:most])
 
 
-def note_attempt(delivery: Delivery, **values: Any) -> bool:
-    """Writes what became of the delivery's next attempt; False where that was written before."""
+def record_outcome(delivery: Delivery, **values: Any) -> bool:
+    """Records the outcome of the delivery's next attempt; False if it was recorded before."""
     mine = Delivery.objects.filter(
         pk=delivery.pk, state=Delivery.State.WAITING, tries=delivery.tries
     )
@@ -121,7 +121,7 @@ def note_attempt(delivery: Delivery, **values: Any) -> bool:
 
 
 def create_attempt(delivery_id: int, **values: Any) -> None:
-    Try.objects.create(delivery_id=delivery_id, **values)
+    Attempt.objects.create(delivery_id=delivery_id, **values)
 
 
 def newest_deliveries(webhook: Webhook, limit: int) -> list[Delivery]:
@@ -138,8 +138,8 @@ def create_webhook(**values: Any) -> Webhook:
 
 
 def count_webhooks(customer_id: int | None) -> int:
-    """Of the customer, or of the staff; until the transaction's end none is added to a customer's
-    by anyone else.
+    """The number of webhooks of the customer, or of the staff. Locks the customer, so that no other
+    transaction adds a webhook meanwhile.
     """
     if customer_id is None:
         return Webhook.objects.filter(customer__isnull=True).count()
@@ -152,48 +152,48 @@ def lock_webhook(webhook_id: int) -> Webhook:
 
 
 def lock_webhook_of(delivery: Delivery) -> None:
-    """The webhook first, as every change of a webhook does: two that lock in another order block
-    each other.
+    """Locks the delivery's webhook before the delivery, as every change of a webhook does: another
+    order could deadlock.
     """
     if delivery.webhook_id is not None:
         Webhook.objects.select_for_update(no_key=True).filter(pk=delivery.webhook_id).first()
 
 
 def give_up_waiting(webhook: Webhook) -> None:
-    """What waits for the webhook has failed."""
+    """Marks the webhook's waiting deliveries as failed."""
     Delivery.objects.filter(webhook=webhook, state=Delivery.State.WAITING).update(
         state=Delivery.State.FAILED
     )
 
 
 def delete_webhook(webhook: Webhook) -> None:
-    """With its deliveries, without reading them: there may be a hundred thousand."""
-    _raw_delete(Try.objects.filter(delivery__webhook=webhook))
+    """Deletes the webhook with its deliveries, without reading them: there may be 100,000."""
+    _raw_delete(Attempt.objects.filter(delivery__webhook=webhook))
     _raw_delete(Delivery.objects.filter(webhook=webhook))
     webhook.delete()
 
 
-def note_success(webhook_id: int, now: datetime) -> None:
+def record_success(webhook_id: int, now: datetime) -> None:
     Webhook.objects.filter(pk=webhook_id).update(
         failing_since=None, last_problem="", delivered_at=now
     )
 
 
-def note_failure(webhook_id: int, problem: str, now: datetime) -> Webhook | None:
-    """The webhook after it, None where it is off."""
+def record_failure(webhook_id: int, problem: str, now: datetime) -> Webhook | None:
+    """The updated webhook, None if it is disabled."""
     row = Webhook.objects.filter(pk=webhook_id)
     row.update(failing_since=Coalesce("failing_since", Value(now)), last_problem=problem[:300])
     return row.filter(is_enabled=True).first()
 
 
 def enabled_webhooks(customers: Collection[int]) -> Iterable[Webhook]:
-    """Of the customers and of the staff."""
+    """Enabled webhooks of the customers and of the staff."""
     concerned = Q(customer__in=customers) | Q(customer__isnull=True)
     return Webhook.objects.filter(concerned, is_enabled=True).order_by("pk")
 
 
 def mail_addresses(customers: Collection[int]) -> Iterable[tuple[int, str]]:
-    """(customer, address) of those that want alerts by mail."""
+    """(customer, address) of customers that want alerts by mail."""
     wanted = Customer.objects.filter(pk__in=customers, alert_mails=True).exclude(email="")
     return wanted.values_list("pk", "email")
 
@@ -203,7 +203,7 @@ def mail_addresses(customers: Collection[int]) -> Iterable[tuple[int, str]]:
 
 @transaction.atomic
 def claim_webhooks(*, now: datetime, until: datetime, most: int, failing: bool) -> list[int]:
-    """Webhooks at which something is due and at which no worker is, busy until then."""
+    """Claims webhooks with due deliveries that no worker has claimed, until the time."""
     due = Delivery.objects.filter(
         webhook=OuterRef("pk"), state=Delivery.State.WAITING, due_at__lte=now
     )
@@ -220,7 +220,9 @@ def claim_webhooks(*, now: datetime, until: datetime, most: int, failing: bool) 
 
 
 def renew_turn(webhook_id: int, before: datetime, until: datetime) -> bool:
-    """False where the turn that lasted until `before` is another worker's, or the webhook off."""
+    """Extends the turn that lasts until `before`; False if another worker has taken the webhook, or
+    it is disabled.
+    """
     mine = Webhook.objects.filter(pk=webhook_id, busy_until=before, is_enabled=True)
     return bool(mine.update(busy_until=until))
 
@@ -233,8 +235,8 @@ def end_turn(webhook_id: int, until: datetime) -> None:
 def claim_mailboxes(
     *, now: datetime, until: datetime, mailed_before: datetime, most: int
 ) -> list[str]:
-    """Addresses at which something is due, which had no mail since, and to which no worker writes;
-    busy until then.
+    """Claims addresses with due deliveries and no mail since `mailed_before` that no other
+    worker has claimed, until the time.
     """
     due = Delivery.objects.filter(
         mail_to=OuterRef("pk"),
@@ -254,7 +256,7 @@ def claim_mailboxes(
 
 
 def end_mail_turn(address: str, until: datetime, mailed_at: datetime | None) -> None:
-    """With the time of the mail, where one was sent."""
+    """Ends the turn, and records the time of the mail if one was sent."""
     mine = Mailbox.objects.filter(pk=address, busy_until=until)
     if mailed_at is None:
         mine.update(busy_until=None)
@@ -263,7 +265,7 @@ def end_mail_turn(address: str, until: datetime, mailed_at: datetime | None) -> 
 
 
 def delete_mailboxes(before: datetime) -> None:
-    """Those that had no mail since."""
+    """Deletes mailboxes without a mail since `before`."""
     Mailbox.objects.filter(mailed_at__lt=before).delete()
 
 
@@ -271,7 +273,7 @@ def delete_mailboxes(before: datetime) -> None:
 
 
 def keys_expiring(after: datetime, until: datetime) -> QuerySet[ApiKey]:
-    """With their successors, the first to expire first."""
+    """Keys that expire in the range, with their successors, soonest first."""
     keys = ApiKey.objects.filter(
         revoked_at__isnull=True, expires_at__gt=after, expires_at__lte=until
     )

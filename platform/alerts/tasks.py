@@ -1,4 +1,4 @@
-"""Celery's doors to alerts: telling people, looking after keys, forgetting."""
+"""Celery tasks of alerts: delivery, key notices, retention."""
 
 import logging
 from functools import partial
@@ -7,38 +7,38 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from alerts.places import Places
-from alerts.services import delivering, forgetting, mailing, spreading, watching_keys
+from alerts.services import delivering, key_notices, mailing, retention, routing
+from alerts.worker_threads import WorkerThreads
 
 log = logging.getLogger(__name__)
 
-# In each worker process. Requests wait in threads and not in tasks: a worker goes on rotating tip
-# batches while receivers take their ten seconds. Those that fail have places of their own.
-_well, _failing, _mails = Places(12), Places(4), Places(4)
+# Per worker process. Requests run in threads, not in tasks, so that the worker still rotates tip
+# batches while receivers take their ten seconds. Failing webhooks have threads of their own.
+_working, _failing, _mails = WorkerThreads(12), WorkerThreads(4), WorkerThreads(4)
 
 
-@shared_task
-def tell_people() -> None:
-    """Spreads what happened, and begins to deliver what is due; what is begun goes on behind it."""
-    events = spreading.spread(now=timezone.now(), staff_mail=settings.STAFF_MAIL)
+@shared_task(name="alerts.tasks.tell_people")
+def deliver_events() -> None:
+    """Routes new events and starts due deliveries in threads that outlive the task."""
+    events = routing.route_events(now=timezone.now(), staff_mail=settings.STAFF_MAIL)
     if events:
-        log.info("spread %d events", events)
-    for places, failing in ((_well, False), (_failing, True)):
-        if places.free > 0:
-            for turn in delivering.claim(now=timezone.now(), most=places.free, failing=failing):
-                places.take(partial(delivering.serve, turn, clock=timezone.now))
+        log.info("routed %d events", events)
+    for threads, failing in ((_working, False), (_failing, True)):
+        if threads.free > 0:
+            for turn in delivering.claim(now=timezone.now(), most=threads.free, failing=failing):
+                threads.start(partial(delivering.deliver, turn, clock=timezone.now))
     if _mails.free > 0:
         for mail in mailing.claim(now=timezone.now(), most=_mails.free):
-            _mails.take(partial(mailing.serve, mail, clock=timezone.now))
+            _mails.start(partial(mailing.deliver, mail, clock=timezone.now))
 
 
 @shared_task
 def watch_keys() -> None:
-    events = watching_keys.watch_keys(now=timezone.now())
-    log.log(logging.INFO if events else logging.DEBUG, "told of %d keys", events)
+    events = key_notices.publish_notices(now=timezone.now())
+    log.log(logging.INFO if events else logging.DEBUG, "published %d key notices", events)
 
 
 @shared_task
 def forget_alerts() -> None:
-    events = forgetting.forget(now=timezone.now())
-    log.log(logging.INFO if events else logging.DEBUG, "forgot %d events", events)
+    events = retention.delete_old_events(now=timezone.now())
+    log.log(logging.INFO if events else logging.DEBUG, "deleted %d old events", events)

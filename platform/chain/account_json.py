@@ -25,7 +25,7 @@ _MINT_PROGRAMS = {
 }
 _DECIMALS = 44
 _CLOCK = Pubkey.from_string(CLOCK)
-# Wrapped SOL: known to every node, so that its accounts are shown where its mint is not at hand.
+# Wrapped SOL: known to every node, so that its accounts are shown without its mint.
 _NATIVE_MINT = Pubkey.from_string("So11111111111111111111111111111111111111112")
 _NATIVE_DECIMALS = 9
 _ZSTD_LEVEL = 3
@@ -34,7 +34,7 @@ Loader = Callable[[Pubkey], Account | None]
 
 
 class AccountEncoding(Enum):
-    """How an account's data is written; `binary` is the first one there was, and the default."""
+    """How an account's data is encoded; `binary` is the oldest one, and the default."""
 
     BINARY = "binary"
     BASE58 = "base58"
@@ -56,10 +56,10 @@ def account_json(
     part: tuple[int, int] | None = None,
     longest_base58: int = LONGEST_BASE58,
 ) -> dict[str, Any]:
-    """`{data, executable, lamports, owner, rentEpoch, space}`; `part` is offset and length of the
-    data that is wanted. For jsonParsed, `pubkey` is where the account stands (without it sysvars
-    and old vote accounts are not parsed), and `load` finds a token account's mint, and the clock
-    where the mint has interest or a multiplier. DataTooLong.
+    """`{data, executable, lamports, owner, rentEpoch, space}`; `part` is the offset and length of
+    the data to return. For jsonParsed, `pubkey` is the account's key (without it sysvars and old
+    vote accounts are not parsed), and `load` returns a token account's mint, and the clock if the
+    mint has interest or a multiplier. Raises DataTooLong.
     """
     data = account.data
     shown = None
@@ -83,7 +83,7 @@ def account_json(
 
 
 def mint_decimals(key: Pubkey, load: Loader) -> int | None:
-    """The decimals of a mint; None where the account is none."""
+    """The decimals of a mint; None if the account is not a mint."""
     data = _mint_data(key, load)
     return None if data is None else data[_DECIMALS]
 
@@ -125,7 +125,7 @@ def _written(
 
 
 class _Compressors(threading.local):
-    """A compressor a thread: one must not be used by two at once, and making one is dear."""
+    """A compressor per thread: they are not thread-safe, and expensive to create."""
 
     def __init__(self) -> None:
         self.own = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)

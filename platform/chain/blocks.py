@@ -1,4 +1,4 @@
-"""SlotRecord: what one slot is, whatever source it came from."""
+"""SlotRecord: the contents of one slot, from any source."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -9,13 +9,13 @@ from chain.units import Slot, UnixTimestamp
 
 
 class Form(IntFlag):
-    """Which optional fields the node that wrote a block was young enough to write.
+    """The optional fields that the node that wrote a block supported.
 
-    Nodes added fields over the years. A block that was read from an old node's answer is
-    served as that node wrote it; one from a source without such marks as today's node would.
+    Nodes added fields over the years. A block from an old node's response is served as that node
+    wrote it; one from a source without these marks as by a current node.
     """
 
-    LOADED_ADDRESSES = 1  # `loadedAddresses` stands in meta (since 1.10)
+    LOADED_ADDRESSES = 1  # meta has `loadedAddresses` (since 1.10)
     STACK_HEIGHT = 2  # instructions carry `stackHeight`, parsed account keys `source` (since 1.14)
     TOP_STACK_HEIGHT = 4  # ... and it is 1, not null, on top-level instructions (since 3.1)
 
@@ -24,7 +24,7 @@ CURRENT_FORM = Form.LOADED_ADDRESSES | Form.STACK_HEIGHT | Form.TOP_STACK_HEIGHT
 
 
 class Granularity(IntEnum):
-    """How much of a slot's account writes a source gave."""
+    """How many of a slot's account writes a source provides."""
 
     WRITE = 0  # every write of every transaction
     SLOT = 1  # at least the last write of each account; earlier ones of the slot may be missing
@@ -42,9 +42,9 @@ class TransactionRecord:
 
 @dataclass(frozen=True, slots=True)
 class SlotRecord:
-    """A produced slot: block_time in Unix seconds, blockhashes as base58, rewards as the standard
-    node's JSON has them; None where the source does not tell. `account_writes` stand in no
-    promised order and may repeat; None where the source has none (all but the stream).
+    """A produced slot: block_time in Unix seconds, blockhashes as base58, rewards in the standard
+    node's JSON form; None if the source does not have them. `account_writes` are in no defined
+    order and may repeat; None if the source has none (all but the stream).
     """
 
     slot: Slot

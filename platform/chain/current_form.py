@@ -1,4 +1,4 @@
-"""A transaction of encoding `json` in the form in which a node of today writes it."""
+"""A transaction of encoding `json` in the form of a current node."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ _ALWAYS = (
 
 
 def in_current_form(entry: Entry) -> Entry:
-    """`{meta, transaction, version}` with the members that nodes write today. What an older node
-    recorded nowhere is null: the stack heights of inner instructions, for one.
+    """`{meta, transaction, version}` with the members of current nodes. Members that an older node
+    did not record are null, such as the stack heights of inner instructions.
     """
     transaction = entry["transaction"]
     message = transaction["message"]

@@ -14,7 +14,7 @@ _LEAF: int = 58**_LEAF_DIGITS
 _LEAF_FILL = 2 * _LEAF
 _LEAF_FILL_DIGIT = "3"
 _PADDING = bytes(64)
-# Four bytes of zstd can stand for 128 KiB: what is read at once bounds what comes out of it.
+# Four bytes of zstd can expand to 128 KiB: the size of a read limits the size of its output.
 _ZSTD_STEP = 256
 _MOST_ZSTD_WINDOW = 1 << 27
 
@@ -32,7 +32,7 @@ def b58encode(data: bytes) -> str:
 
 
 def b58decode(text: str) -> bytes:
-    """The bytes that base58 text stands for; ValueError where a character is not of base58."""
+    """The bytes of base58 text; ValueError if a character is not base58."""
     digits = text.lstrip("1")
     zeros = len(text) - len(digits)
     if not digits:
@@ -56,8 +56,8 @@ def b64decode(text: str) -> bytes:
 
 
 def unzstd(packed: bytes, *, most: int) -> bytes:
-    """What one zstd frame unpacks to; ValueError where it is none, is cut off, is followed by
-    other bytes, or unpacks to more than `most` bytes.
+    """The content of one zstd frame; ValueError if it is malformed, cut off, followed by other
+    bytes, or unpacks to more than `most` bytes.
     """
     unpacker = zstandard.ZstdDecompressor(max_window_size=_MOST_ZSTD_WINDOW).decompressobj()
     pieces, size = [], 0

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from chain.units import SLOTS_PER_EPOCH
 
-# Chains with a warm-up begin with an epoch of so many slots; each next one is twice as long.
+# Chains with a warm-up begin with an epoch of this many slots; each next one is twice as long.
 _FIRST_WARM_UP_SLOTS = 32
 
 
 class EpochSchedule(NamedTuple):
-    """As a node's getEpochSchedule tells it. Without a warm-up the first normal epoch is epoch 0,
-    which begins at slot 0.
+    """As returned by a node's getEpochSchedule. Without a warm-up the first normal epoch is epoch
+    0, which begins at slot 0.
     """
 
     slots_per_epoch: int = SLOTS_PER_EPOCH

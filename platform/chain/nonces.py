@@ -1,4 +1,4 @@
-"""Durable nonces, as far as a message alone tells of them."""
+"""Detects transactions with a durable nonce from their message."""
 
 from chain.transactions import Wire
 
@@ -7,8 +7,8 @@ _ADVANCE = (4).to_bytes(4, "little")
 
 
 def stands_on_nonce(wire: Wire) -> bool:
-    """Whether its first instruction advances a nonce: then its blockhash is that nonce's, and no
-    block height ends it.
+    """Whether the first instruction advances a nonce: then the blockhash is the nonce's, and does
+    not expire.
     """
     if not wire.instructions:
         return False

@@ -1,4 +1,4 @@
-"""What an account must hold to live."""
+"""The minimum balance of an account."""
 
 from chain.units import Lamports
 
@@ -7,5 +7,5 @@ _STORAGE_OVERHEAD = 128
 
 
 def rent_exempt(size: int) -> Lamports:
-    """The lamports that an account with so many bytes of data must hold."""
+    """The minimum lamports of an account with this many bytes of data."""
     return Lamports((_STORAGE_OVERHEAD + size) * LAMPORTS_PER_BYTE)

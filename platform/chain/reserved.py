@@ -1,4 +1,4 @@
-"""Keys that the runtime never lets a transaction write, whatever its header asks."""
+"""Keys that no transaction can write, even if its header requests it."""
 
 UPGRADEABLE_LOADER = "BPFLoaderUpgradeab1e11111111111111111111111"
 

@@ -1,4 +1,4 @@
-"""Ranges of slots: their arithmetic, and what parent links prove of the slots between blocks."""
+"""Ranges of slots: arithmetic, and classification of slots between blocks by parent links."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -57,13 +57,13 @@ def subtract(ranges: Iterable[SlotRange], taken: Iterable[SlotRange]) -> list[Sl
 
 
 def clip(ranges: Iterable[SlotRange], first: int, last: int) -> list[SlotRange]:
-    """What of each range lies from `first` to `last`."""
+    """The parts of the ranges within `first` to `last`."""
     cut = (SlotRange(max(each.first, first), min(each.last, last)) for each in ranges)
     return [each for each in cut if each.first <= each.last]
 
 
 def count(ranges: Iterable[SlotRange]) -> int:
-    """How many slots the ranges have between them."""
+    """The number of slots in the ranges."""
     return sum(each.size for each in union(ranges))
 
 
@@ -74,7 +74,7 @@ def runs(slots: Iterable[int]) -> list[SlotRange]:
 
 def between(below: int, slot: int, parent: int) -> Fates:
     """The slots strictly between two blocks, `below` and `slot`, by the parent link of `slot`:
-    what lies above the parent was skipped, the parent is missing unless it is `below` itself.
+    those above the parent were skipped, the parent is missing unless it is `below`.
     """
     skipped = clip([SlotRange(parent + 1, slot - 1)], below + 1, slot - 1)
     missing = clip([SlotRange(parent, parent)], below + 1, slot - 1)
@@ -83,10 +83,10 @@ def between(below: int, slot: int, parent: int) -> Fates:
 
 
 def classify(first: int, last: int, blocks: Sequence[tuple[int, int]]) -> Fates:
-    """What is proved of the window's slots that have no block here.
+    """Classifies the window's slots without a block, as far as parent links prove it.
 
-    `blocks` are (slot, parent) of finalized blocks, ascending by slot; one above the window says
-    what its parent link says of the window.
+    `blocks` are (slot, parent) of finalized blocks, ascending by slot; one above the window counts
+    by its parent link.
     """
     skipped: list[SlotRange] = []
     missing: list[SlotRange] = []

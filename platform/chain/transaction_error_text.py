@@ -1,4 +1,4 @@
-"""A TransactionError in the words that the standard node prints."""
+"""A TransactionError as the text that the standard node prints."""
 
 from typing import Any
 
@@ -113,7 +113,7 @@ _INSTRUCTION = {
 
 
 def transaction_error_text(err: str | dict[str, Any]) -> str:
-    """The text of an `err` as the node's JSON has it; the name itself where it has no words."""
+    """The text of an `err` in the node's JSON form; its name if it has no text."""
     if isinstance(err, str):
         return _TRANSACTION.get(err, err)
     ((name, value),) = err.items()

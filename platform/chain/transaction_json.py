@@ -25,9 +25,9 @@ _LONGEST_DATA = 16_384
 
 
 def wire_from_json(transaction: Any, version: Version | None) -> Wire:
-    """The parts of `{signatures, message}`; BadTransaction names the place of what is wrong.
+    """The parts of `{signatures, message}`; BadTransaction has the path of the problem.
 
-    Nodes older than 1.10 tell no version (None): then a message with lookups is version 0.
+    Nodes older than 1.10 give no version (None): then a message with lookups is version 0.
     """
     if not isinstance(transaction, dict):
         raise BadTransaction("expected an object with signatures and message")
@@ -69,7 +69,7 @@ def _refuse_parsed(message: dict[str, Any]) -> None:
     keys = message.get("accountKeys")
     if isinstance(keys, list) and keys and isinstance(keys[0], dict):
         raise BadTransaction(
-            "jsonParsed does not tell a transaction's bytes; fetch the block with encoding json "
+            "jsonParsed does not contain a transaction's bytes; fetch the block with encoding json "
             "or base64",
             "message.accountKeys[0]",
         )

@@ -1,4 +1,4 @@
-"""A transaction's wire form, taken apart and put together: legacy, version 0 and version 1."""
+"""Decoding and encoding of wire transactions: legacy, version 0 and version 1."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ _KNOWN_SETTINGS = 0b11111
 
 
 class BadTransaction(ValueError):
-    """Not a transaction: `reason` says why, `place` where (`message.accountKeys[3]`, or empty)."""
+    """Not a transaction: `reason` is why, `place` is where (`message.accountKeys[3]`, or empty)."""
 
     def __init__(self, reason: str, place: str = "") -> None:
         super().__init__(f"{place}: {reason}" if place else reason)
@@ -61,8 +61,8 @@ class Config(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What a transaction's bytes say: 64-byte signatures, 32-byte keys and blockhash, lookups of
-    version 0 and settings of version 1 (None in the others).
+    """A decoded transaction: 64-byte signatures, 32-byte keys and blockhash, lookups of version 0
+    and settings of version 1 (None in the others).
     """
 
     signatures: list[bytes]
@@ -100,7 +100,7 @@ def decode_wire(data: bytes) -> Wire:
 
 
 def encode_wire(wire: Wire) -> bytes:
-    """The wire bytes. Parts must fit their fields: what decode_wire gave, or `sanitize` passed."""
+    """The wire bytes. Parts must fit their fields: from decode_wire, or checked by `sanitize`."""
     if wire.version == 1:
         return _encode_v1(wire)
     out = bytearray(_compact(len(wire.signatures)))
@@ -130,7 +130,7 @@ def encode_wire(wire: Wire) -> bytes:
 
 
 def first_signature(data: bytes) -> bytes:
-    """Of the bytes of a transaction that is known to be one: without taking it apart."""
+    """The first signature in the bytes of a valid transaction, without decoding it."""
     if data[0] == _V1_FIRST_BYTE:
         at = len(data) - 64 * data[1]
         return data[at : at + 64]
@@ -138,7 +138,7 @@ def first_signature(data: bytes) -> bytes:
 
 
 def joined_static_keys(data: bytes) -> bytes:
-    """Its static keys one after the other, 32 bytes each; likewise."""
+    """The static keys of a valid transaction concatenated, 32 bytes each, without decoding it."""
     if data[0] == _V1_FIRST_BYTE:
         return data[42 : 42 + 32 * data[41]]
     at = 1 + 64 * data[0]
@@ -169,7 +169,7 @@ def sanitize(wire: Wire) -> None:
         raise BadTransaction(f"more keys than the {len(keys)} there are", "message.header")
     count = wire.key_count
     if count > 256:
-        raise BadTransaction(f"{count} keys; at most 256 can be told apart", "message.accountKeys")
+        raise BadTransaction(f"{count} keys; the maximum is 256", "message.accountKeys")
     for index, (program_index, accounts, data) in enumerate(wire.instructions):
         if program_index >= count or (accounts and max(accounts) >= count):
             place = f"message.instructions[{index}]"

@@ -1,4 +1,4 @@
-"""The system program's transfers that stand in a message itself."""
+"""Top-level transfers of the system program in a message."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,8 +10,8 @@ _TRANSFER = (2).to_bytes(4, "little")
 
 
 class Transfer(NamedTuple):
-    """A top-level transfer: the instruction's place in the message, and where the lamports go; None
-    where only a lookup table knows.
+    """A top-level transfer: the instruction's index in the message, and the destination; None if it
+    comes from a lookup table.
     """
 
     instruction_index: int
@@ -20,7 +20,7 @@ class Transfer(NamedTuple):
 
 
 def top_level_transfers(wire: Wire) -> Iterator[Transfer]:
-    """In the order of the instructions. What a program transfers within another is none of them."""
+    """The transfers in the order of the instructions, without those by inner instructions."""
     keys = wire.account_keys
     count = wire.key_count
     for place, (program_index, accounts, data) in enumerate(wire.instructions):

@@ -1,4 +1,4 @@
-"""Solana's units as types: plain integers that the type checker tells apart."""
+"""Solana's units as types: plain integers that the type checker distinguishes."""
 
 from typing import NewType
 

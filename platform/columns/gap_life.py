@@ -1,7 +1,7 @@
-"""A gap's life: opened, tried, closed; of any model that is a SlotGap.
+"""The life cycle of a SlotGap: opened, attempted, closed.
 
-Gaps open and close under one lock for the rest of the transaction, so that callers who race agree
-on them.
+Gaps are opened and closed under one lock held until the end of the transaction, so that concurrent
+callers agree on them.
 """
 
 from collections.abc import Iterable
@@ -13,25 +13,25 @@ from django.db.models import Q
 
 from chain.slot_ranges import SlotRange, clip, subtract
 from chain.units import I64_MAX
-from columns.gaps import GapStatus, SlotGap, says_more
+from columns.gaps import GapStatus, SlotGap, is_more_specific
 from columns.raw_queries import fetch_one
 
 G = TypeVar("G", bound=SlotGap)
 
-# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+# The first half of the advisory lock's key; each user of advisory locks has its own.
 _LOCK = 7_303
-# Events of a gap that are kept, the latest: a gap that nobody can fill is tried for ever.
+# The latest events of a gap to keep: a gap that cannot be filled is attempted for ever.
 _KEPT_EVENTS = 50
 FILLED = "filled"
 PROVED_SKIPPED = "proved skipped"
 GIVEN_UP = "cannot be had"
-# Who says so where no one of the staff does.
+# The author of a decision that was not made by staff.
 PROOF = "proof"
 
 
 def lock() -> None:
-    """Nobody else opens or closes a gap before the transaction ends. One lock for all tables: who
-    writes the ledger and the archive in one transaction would else wait in a ring with another.
+    """Blocks other transactions from opening or closing gaps until this one ends. One lock for all
+    tables: transactions that write ledger and archive could deadlock with two.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
@@ -41,14 +41,14 @@ def lock() -> None:
 def open_gap(
     model: type[G], slots: SlotRange, *, status: GapStatus, cause: str, now: datetime
 ) -> None:
-    """The slots are open gaps. Where one is open already it keeps its life: `unknown` becomes
-    `missing`, and a cause that says nothing gives way to one that does.
+    """Opens gaps for the slots. In existing open gaps `unknown` becomes `missing`, and a more
+    specific cause replaces a vague one.
     """
     lock()
     touching = _open(model, SlotRange(slots.first - 1, slots.last + 1))
     for gap in touching:
         for part in clip([_range(gap)], *slots):
-            _tell_more(gap, part, status, cause, now)
+            _refine(gap, part, status, cause, now)
     for part in subtract([slots], map(_range, touching)):
         neighbour = next((gap for gap in touching if _continues(gap, part, status, cause)), None)
         if neighbour is None:
@@ -70,7 +70,7 @@ def open_gap(
 def close_range(
     model: type[G], slots: SlotRange, *, closed_by: str, now: datetime, event: str = FILLED
 ) -> int:
-    """No open gap has any of the slots; what remains of one stays open. How many slots it was."""
+    """Closes open gaps in the range; parts outside stay open. Returns how many slots it closed."""
     lock()
     closed = 0
     for gap in _open(model, slots):
@@ -81,24 +81,24 @@ def close_range(
 
 
 @transaction.atomic
-def tell_missing(model: type[SlotGap], slots: SlotRange, *, now: datetime) -> None:
-    """What is open and unknown of the slots is missing: a block was made."""
+def mark_missing(model: type[SlotGap], slots: SlotRange, *, now: datetime) -> None:
+    """Marks open unknown gaps in the range as missing: their blocks were produced."""
     lock()
     for gap in _open(model, slots):
         for part in clip([_range(gap)], *slots):
-            _tell_more(gap, part, GapStatus.MISSING, gap.cause, now)
+            _refine(gap, part, GapStatus.MISSING, gap.cause, now)
 
 
 @transaction.atomic
 def cut_below(model: type[SlotGap], slot: int) -> None:
-    """Gaps below the slot are forgotten, whatever became of them; one at its edge begins there."""
+    """Deletes gaps below the slot, open or closed; a gap across it is cut to begin there."""
     lock()
     model._default_manager.filter(to_slot__lt=slot).delete()
     model._default_manager.filter(from_slot__lt=slot).update(from_slot=slot)
 
 
 @transaction.atomic
-def note_try(
+def record_attempt(
     model: type[G],
     gap_id: int,
     *,
@@ -107,26 +107,26 @@ def note_try(
     now: datetime,
     next_try_at: datetime | None,
 ) -> None:
-    """One more try stands in the gap's history; nothing when it has been closed since."""
+    """Adds an attempt to the gap's history; does nothing if it has been closed since."""
     gap = model._default_manager.select_for_update().filter(pk=gap_id).first()
     if gap is None or gap.closed_at is not None:
         return
     gap.tries += 1
     gap.next_try_at = next_try_at
-    _remember(gap, _event(now, "tried", source=source, result=result))
+    _append(gap, _event(now, "tried", source=source, result=result))
     gap.save(update_fields=["tries", "next_try_at", "history"])
 
 
-def try_now(model: type[G], gap_ids: Iterable[int], *, now: datetime) -> int:
-    """The open ones among the gaps are due, also those that were given up; how many."""
+def retry_now(model: type[G], gap_ids: Iterable[int], *, now: datetime) -> int:
+    """Makes the open ones of the gaps due now, even if given up. Returns how many."""
     chosen = model._default_manager.filter(pk__in=list(gap_ids), closed_at__isnull=True)
     return chosen.update(next_try_at=now, cannot_be_had_at=None, cannot_be_had_by="")
 
 
 @transaction.atomic
 def give_up(model: type[G], slots: SlotRange, *, by: str, why: str, now: datetime) -> int:
-    """No source has the slots: what is open of them is tried no more, and stays open. How many
-    slots that were.
+    """Stops attempts on open gaps in the range, which no source has; they stay open. Returns how
+    many slots they have.
     """
     lock()
     given_up = 0
@@ -140,8 +140,8 @@ def give_up(model: type[G], slots: SlotRange, *, by: str, why: str, now: datetim
 
 
 @transaction.atomic
-def give_up_these(model: type[G], gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
-    """The open ones among the gaps are tried no more; how many."""
+def give_up_gaps(model: type[G], gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
+    """Stops attempts on the open ones of the gaps. Returns how many."""
     lock()
     chosen = model._default_manager.filter(
         pk__in=list(gap_ids), closed_at__isnull=True, cannot_be_had_at__isnull=True
@@ -154,20 +154,20 @@ def give_up_these(model: type[G], gap_ids: Iterable[int], *, by: str, now: datet
 
 def _give_up(gap: SlotGap, by: str, why: str, now: datetime) -> None:
     gap.cannot_be_had_at, gap.cannot_be_had_by, gap.next_try_at = now, by, None
-    _remember(gap, _event(now, GIVEN_UP, source=by, result=why))
+    _append(gap, _event(now, GIVEN_UP, source=by, result=why))
     fields = ["cannot_be_had_at", "cannot_be_had_by", "next_try_at", "history"]
     gap.save(update_fields=fields)
 
 
 def range_of(from_slot: int | None, to_slot: int | None) -> SlotRange | None:
-    """The range from the one to the other, each open where it is None; None when both are."""
+    """The range between the bounds, of which either may be None; None if both are."""
     if from_slot is None and to_slot is None:
         return None
     return SlotRange(from_slot or 0, I64_MAX if to_slot is None else to_slot)
 
 
 def open_gaps(model: type[G], slots: SlotRange | None = None) -> list[G]:
-    """Open gaps that have a slot of the range, lowest first."""
+    """Open gaps that overlap the range, lowest first."""
     found = model._default_manager.filter(closed_at__isnull=True)
     if slots is not None:
         found = _overlapping(model, slots)
@@ -187,7 +187,7 @@ def has_open_gap(model: type[SlotGap], slots: SlotRange) -> bool:
 
 
 def due_gaps(model: type[G], *, now: datetime, limit: int) -> list[G]:
-    """Open gaps whose next try has come, newest slots first."""
+    """Open gaps whose next attempt is due, newest slots first."""
     due = model._default_manager.filter(
         Q(next_try_at__isnull=True) | Q(next_try_at__lte=now),
         closed_at__isnull=True,
@@ -211,26 +211,26 @@ def _range(gap: SlotGap) -> SlotRange:
 
 
 def _continues(gap: SlotGap, part: SlotRange, status: GapStatus, cause: str) -> bool:
-    """Whether the part only makes a gap longer that nobody has tried to fill yet."""
+    """Whether the part extends a gap without attempts, of the same status and cause."""
     touches = gap.from_slot == part.last + 1 or gap.to_slot == part.first - 1
     touches = touches and gap.cannot_be_had_at is None
     return touches and (gap.status, gap.cause, gap.tries) == (status, cause, 0)
 
 
-def _tell_more(gap: G, part: SlotRange, status: GapStatus, cause: str, now: datetime) -> None:
+def _refine(gap: G, part: SlotRange, status: GapStatus, cause: str, now: datetime) -> None:
     missing = GapStatus.MISSING in (gap.status, status)
-    told = cause if says_more(cause, gap.cause) else gap.cause
-    new = (GapStatus.MISSING if missing else GapStatus.UNKNOWN, told)
+    refined = cause if is_more_specific(cause, gap.cause) else gap.cause
+    new = (GapStatus.MISSING if missing else GapStatus.UNKNOWN, refined)
     if new == (gap.status, gap.cause):
         return
     apart = _carved(gap, part)
     apart.status, apart.cause = new
-    _remember(apart, _event(now, f"{new[0]}", result=told))
+    _append(apart, _event(now, f"{new[0]}", result=refined))
     apart.save(update_fields=["status", "cause", "history"])
 
 
 def _carved(gap: G, part: SlotRange) -> G:
-    """The part as a row of its own, saved; the rest of the gap goes on in others like it."""
+    """Splits the gap: returns the part as a saved row; copies of the row keep the rest."""
     rest = subtract([_range(gap)], [part])
     if rest:
         gap.from_slot, gap.to_slot = part
@@ -249,7 +249,7 @@ def _carved(gap: G, part: SlotRange) -> G:
 
 
 def _close(model: type[G], gap: G, closed_by: str, event: str, now: datetime) -> None:
-    # A gap that is filled in many small steps is told as one.
+    # A gap that is filled in many small steps is shown as one.
     neighbour = (
         model._default_manager.filter(
             Q(to_slot=gap.from_slot - 1) | Q(from_slot=gap.to_slot + 1),
@@ -270,7 +270,7 @@ def _close(model: type[G], gap: G, closed_by: str, event: str, now: datetime) ->
         gap.delete()
         return
     gap.closed_at, gap.closed_by, gap.next_try_at = now, closed_by, None
-    _remember(gap, _event(now, event, source=closed_by))
+    _append(gap, _event(now, event, source=closed_by))
     gap.save(update_fields=["closed_at", "closed_by", "next_try_at", "history"])
 
 
@@ -278,5 +278,5 @@ def _event(now: datetime, event: str, *, source: str = "", result: str = "") -> 
     return {"at": now.isoformat(), "event": event, "source": source, "result": result}
 
 
-def _remember(gap: SlotGap, event: dict[str, str]) -> None:
+def _append(gap: SlotGap, event: dict[str, str]) -> None:
     gap.history = [*gap.history, event][-_KEPT_EVENTS:]

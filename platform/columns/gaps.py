@@ -1,4 +1,4 @@
-"""SlotGap: a run of slots that should be there and is not, as an object with a life."""
+"""SlotGap: a range of slots whose blocks are missing, with its status and history."""
 
 from enum import StrEnum
 
@@ -11,30 +11,30 @@ from columns.numbers import SlotColumn
 
 
 class GapStatus(models.TextChoices):
-    """`missing`: a block was made and we lack it; `unknown`: nothing tells yet whether one was."""
+    """`missing`: a block was produced and is not stored; `unknown`: it is not known if one was."""
 
     MISSING = "missing"
     UNKNOWN = "unknown"
 
 
 class GapState(StrEnum):
-    """`open`: it is tried to be filled; `cannot_be_had`: no source has its slots any more."""
+    """`open`: attempts to fill it go on; `cannot_be_had`: no source has its slots any more."""
 
     OPEN = "open"
     CANNOT_BE_HAD = "cannot_be_had"
     CLOSED = "closed"
 
 
-# Causes that say little: a later word that says more takes their place.
+# Vague causes: a more specific one replaces them.
 NOT_YET_KNOWN = "not_yet_known"
 SOURCE_WITHOUT_ACCOUNTS = "source_without_accounts"
-_LITTLE_SAID = {NOT_YET_KNOWN: 0, SOURCE_WITHOUT_ACCOUNTS: 1}
+_VAGUE_CAUSES = {NOT_YET_KNOWN: 0, SOURCE_WITHOUT_ACCOUNTS: 1}
 
 
-def says_more(cause: str, than: str) -> bool:
-    """Whether one cause of a gap is to be told rather than the other."""
-    most = len(_LITTLE_SAID)
-    return _LITTLE_SAID.get(cause, most) > _LITTLE_SAID.get(than, most)
+def is_more_specific(cause: str, than: str) -> bool:
+    """Whether one cause of a gap is more specific than the other."""
+    most = len(_VAGUE_CAUSES)
+    return _VAGUE_CAUSES.get(cause, most) > _VAGUE_CAUSES.get(than, most)
 
 
 class SlotGap(models.Model):
@@ -49,7 +49,7 @@ class SlotGap(models.Model):
     closed_by = models.TextField(blank=True, help_text="What filled it, or proved it skipped")
     tries = models.IntegerField(default=0)
     next_try_at = models.DateTimeField(null=True, blank=True, help_text="Empty: at once")
-    # Nobody tries to fill it any more. It stays open: whatever brings its slots closes it.
+    # No further attempts are made. It stays open, and is closed when its slots arrive after all.
     cannot_be_had_at = models.DateTimeField(null=True, blank=True)
     cannot_be_had_by = models.TextField(
         blank=True, help_text="What proves it, or who of the staff decided it"
@@ -98,7 +98,7 @@ class SlotGap(models.Model):
 
     @property
     def state(self) -> GapState:
-        """What is done about it."""
+        """Open, given up or closed."""
         if self.closed_at is not None:
             return GapState.CLOSED
         return GapState.OPEN if self.cannot_be_had_at is None else GapState.CANNOT_BE_HAD

@@ -1,14 +1,14 @@
-"""Numbers that move with every commit of something, in memory that this machine's processes share:
-what a process remembers of the database is right while the number is the same.
+"""Generation numbers in shared memory that increase with every commit of certain changes: a value
+that a process has cached from the database is valid while the number is the same.
 
-A commit counts `begun` before it and `ended` behind it. Where both are equal nothing is being
-committed, and what was read from the database between two looks at the same number is how the
-database still is. A process that dies at its commit leaves them unequal: the database is asked
-until `repair` finds that nobody is committing any more.
+A commit increments `begun` before it and `ended` after it. While both are equal nothing is being
+committed, and a value read between two reads of the same number is still current. A process that
+dies during its commit leaves them unequal: reads then go to the database until `repair` finds that
+no commit is in progress.
 
-This holds where every process that writes to the database is on this machine and finds the same
-file: with the embedded PostgreSQL, which listens on a socket of the run directory alone. Elsewhere
-there is no number, and every read asks the database (docs/decisions/point-reads.md).
+This requires that every process that writes to the database runs on this machine and maps the same
+file, as with the embedded PostgreSQL, which listens only on a socket in the run directory.
+Otherwise there is no number, and every read queries the database (docs/decisions/point-reads.md).
 """
 
 import contextlib
@@ -31,13 +31,12 @@ from eventloop.calls import current_call
 
 log = logging.getLogger(__name__)
 
-# Held, shared, by each transaction that will move a number: the server may still be at the commit
-# of a process that is gone.
+# Held shared by each transaction that will move a number: the server may still be committing for a
+# process that has died.
 _LOCK = 7_341
 _SIZE = 4_096
 _STUCK_SECONDS = 2.0
-# However often nothing has moved, what is remembered is read anew after this: changes made by hand
-# in SQL arrive.
+# Cached values are reread after this time even without commits, to pick up manual changes in SQL.
 LONGEST_SECONDS = 60.0
 
 _UNKNOWN = object()
@@ -45,7 +44,7 @@ _found: object = _UNKNOWN
 
 
 class Generation:
-    """One number of the shared memory; `place` is its own among all."""
+    """One number of the shared memory, at the index `place`."""
 
     def __init__(self, place: int) -> None:
         self._ended, self._begun = 2 * place, 2 * place + 1
@@ -53,8 +52,8 @@ class Generation:
         self._stuck_since = 0.0
 
     def read(self) -> int | None:
-        """The number now; None where there is none, or while a commit is under way: then the
-        database is to be asked. In a transaction, which sees what no other does, there is none.
+        """The current number. None means to query the database: there is no shared memory, a commit
+        is in progress, or this is a transaction, which may see uncommitted changes.
         """
         call = current_call()
         if call is None and connection.in_atomic_block:
@@ -65,11 +64,11 @@ class Generation:
         ended, begun = numbers[self._ended], numbers[self._begun]
         if ended == begun:
             return ended
-        self._look_whether_stuck(ended)
+        self._repair_if_stuck(ended)
         return None
 
     def moves(self) -> None:
-        """To be called in a transaction that changes what the number stands for."""
+        """Moves the number at commit. Call it in a transaction that changes cached values."""
         if not connection.in_atomic_block:
             raise transaction.TransactionManagementError("a change outside of a transaction")
         if _numbers() is None:
@@ -79,7 +78,7 @@ class Generation:
             raw_queries.fetch_all("SELECT pg_advisory_xact_lock_shared($1) IS NULL", _LOCK)
         changed.add(self)
 
-    def _look_whether_stuck(self, ended: int) -> None:
+    def _repair_if_stuck(self, ended: int) -> None:
         now = time.monotonic()
         if self._stuck_at != ended:
             self._stuck_at, self._stuck_since = ended, now
@@ -108,7 +107,7 @@ class Change:
             fcntl.flock(self._held, fcntl.LOCK_SH)
             _count(path, [each._begun for each in self._generations])
         except OSError as error:
-            # What Django takes for a commit that failed, and rolls back.
+            # Django treats it as a failed commit, and rolls back.
             raise OperationalError(f"{path}: {error}") from None
 
     def __exit__(
@@ -120,14 +119,14 @@ class Change:
         path = _path()
         if self._held < 0 or path is None:
             return
-        # Where the commit failed nobody knows whether the server does it still: `repair` asks.
+        # After a failed commit the server may still perform it: `repair` finds out.
         if error is None:
             _count(path, [each._ended for each in self._generations])
         os.close(self._held)
 
 
 def move_all() -> None:
-    """Everything that any process remembers is forgotten."""
+    """Invalidates everything that any process has cached."""
     path = _path()
     if path is not None:
         with Change([Generation(place) for place in range(_SIZE // 16)]):
@@ -135,7 +134,7 @@ def move_all() -> None:
 
 
 def repair() -> None:
-    """Makes the numbers equal again where no process and no session of the server commits."""
+    """Makes the numbers equal again if no process and no server session is committing."""
     path = _path()
     numbers = _numbers()
     if path is None or numbers is None:
@@ -153,11 +152,11 @@ def repair() -> None:
 
 
 def _make_equal(path: Path, numbers: memoryview) -> None:
-    with _alone(path):
+    with _exclusive(path):
         for place in range(_SIZE // 16):
             if numbers[2 * place] != numbers[2 * place + 1]:
-                log.warning("a process ended while it committed: what was remembered is forgotten")
-                # Beyond all that was ever read, `begun` first.
+                log.warning("a process died during its commit: cached values are dropped")
+                # Higher than any number read so far, `begun` first.
                 numbers[2 * place + 1] += 1
                 numbers[2 * place] = numbers[2 * place + 1]
 
@@ -165,13 +164,13 @@ def _make_equal(path: Path, numbers: memoryview) -> None:
 def _count(path: Path, cells: list[int]) -> None:
     numbers = _numbers()
     assert numbers is not None
-    with _alone(path):
+    with _exclusive(path):
         for cell in cells:
             numbers[cell] += 1
 
 
-class _alone:
-    """While one process counts, no other does."""
+class _exclusive:
+    """Excludes other processes from changing the numbers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -207,7 +206,7 @@ def _shared() -> tuple[Path, memoryview] | None:
 
 
 def forget(**_signal: object) -> None:
-    """Looks for the memory anew: a setting has changed, which happens in tests."""
+    """Looks up the memory again: a setting has changed, which happens in tests."""
     global _found
     _found = _UNKNOWN
 

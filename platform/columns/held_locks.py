@@ -1,8 +1,8 @@
 """Advisory locks that outlive a transaction, each held by a connection of its own.
 
-The connection stays in one transaction: behind a pooler that is what keeps the server's session
-ours, where a session's lock would stay with a session that others use. The transaction has no
-snapshot between its statements, so that it keeps nothing from being vacuumed.
+The connection stays in one transaction: behind a pooler this keeps the server session, while a
+session lock would stay with a session that other clients use. The transaction has no snapshot
+between its statements, so that it does not hold back vacuum.
 """
 
 from typing import Any
@@ -10,39 +10,39 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-# Not psycopg's own: what Django alone understands, and statements prepared behind our back.
+# Connection parameters of Django only, and psycopg's automatic prepared statements.
 _LEFT_OUT = ("cursor_factory", "context", "prepare_threshold")
 _TRANSACTION_TIMEOUT_SINCE = 170_000
 
 
 class HeldLock:
-    """A lock of two numbers, the first of them its kind's."""
+    """An advisory lock on two numbers; the first one is the kind of lock."""
 
     def __init__(self, kind: int, number: int) -> None:
         self._name = (kind, number)
         self._connection: psycopg.Connection[Any] | None = None
 
     def take(self) -> bool:
-        """Whether the lock is ours now. Raises psycopg's errors while the database is away."""
+        """Whether the lock is held now. Raises psycopg's errors while the database is down."""
         if self._connection is not None:
             return True
         self._connection = _connect()
         try:
             taken = self._try()
         except BaseException:
-            self.let_go()
+            self.release()
             raise
         if not taken:
-            self.let_go()
+            self.release()
         return taken
 
-    def look(self) -> None:
-        """Raises psycopg's errors when the connection, and with it the lock, is lost."""
+    def check(self) -> None:
+        """Raises psycopg's errors if the connection, and with it the lock, is lost."""
         if self._connection is not None:
             self._connection.execute("SELECT 1")
 
-    def let_go(self) -> None:
-        """Closes the connection, and with it the lock falls."""
+    def release(self) -> None:
+        """Closes the connection, which releases the lock."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

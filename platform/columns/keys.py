@@ -1,4 +1,4 @@
-"""Columns of fixed-size keys: solders' nouns in code, plain bytes in the table."""
+"""Columns of fixed-size keys: solders' types in code, plain bytes in the table."""
 
 from typing import Any, ClassVar
 
@@ -9,16 +9,16 @@ from solders.signature import Signature
 
 
 class _KeyColumn(models.BinaryField):  # type: ignore[type-arg]
-    noun: ClassVar[Any]
+    key_type: ClassVar[Any]
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        return None if value is None else self.noun.from_bytes(bytes(value))
+        return None if value is None else self.key_type.from_bytes(bytes(value))
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.noun.from_string(value)
+            return self.key_type.from_string(value)
         if isinstance(value, bytes | memoryview):
-            return self.noun.from_bytes(bytes(value))
+            return self.key_type.from_bytes(bytes(value))
         return value
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
@@ -29,16 +29,16 @@ class _KeyColumn(models.BinaryField):  # type: ignore[type-arg]
 class PubkeyColumn(_KeyColumn):
     """32 bytes, `solders.pubkey.Pubkey`."""
 
-    noun = Pubkey
+    key_type = Pubkey
 
 
 class HashColumn(_KeyColumn):
     """32 bytes, `solders.hash.Hash`: a blockhash."""
 
-    noun = Hash
+    key_type = Hash
 
 
 class SignatureColumn(_KeyColumn):
     """64 bytes, `solders.signature.Signature`."""
 
-    noun = Signature
+    key_type = Signature

@@ -1,9 +1,8 @@
-"""Statements of calls that run on an event loop: few connections, each statement sent behind the
-one before it without waiting (libpq's pipeline mode), answers given to their calls as they come.
+"""Statements of calls on an event loop: few connections, statements are pipelined without waiting
+(libpq's pipeline mode), and results go to their calls as they arrive.
 
-What is asked in one turn of the loop goes out together and is one implicit transaction: one that
-fails lets those behind it fail as aborted, and these are sent again. Statements that change
-anything must not come this way.
+Statements of one turn of the loop are sent together as one implicit transaction: if one fails,
+those after it fail as aborted and are sent again. Only statements that read may be sent this way.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ _CONNECTIONS = 2
 _PAUSE_SECONDS = 1.0  # after a connection that failed
 _WATCH_SECONDS = 1.0
 _MARGIN_SECONDS = 2.0
-_LONGEST_SECONDS = 60.0  # where statements have no time limit of the server's
+_LONGEST_SECONDS = 60.0  # if the server has no statement timeout
 _SENT_AGAIN = 3
 _FLUSHED = 0
 
@@ -44,7 +43,7 @@ _SYNCED = pq.ExecStatus.PIPELINE_SYNC
 
 @dataclass(slots=True)
 class _Asked:
-    """What a call waits for: its statements' results, in their order, or the first error."""
+    """What a call waits for: the results of its statements, in order, or the first error."""
 
     call: LoopCall
     results: list[Any]
@@ -65,18 +64,18 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Preparation:
-    """Of the statement behind it."""
+    """The preparation of the statement that follows it."""
 
     sql: str
     failed: pq.abc.PGresult | None = None
 
 
-# What else has an answer: the end of a turn, and the closing of a prepared statement.
+# Other items with a result: the end of a turn, and the closing of a prepared statement.
 _TURN, _CLOSING = object(), object()
 
 
 class Pipeline:
-    """One connection, in autocommit mode. Used on the loop alone; `raw` is nobody else's."""
+    """One connection, in autocommit mode. Used on the loop only; it owns `raw`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, raw: psycopg.Connection[Any]) -> None:
         self.is_open = False
@@ -93,14 +92,14 @@ class Pipeline:
         self._before: _Preparation | None = None
 
     def begin(self) -> None:
-        """On the loop: reads from now on."""
+        """Starts reading. Call it on the loop."""
         self._pgconn.nonblocking = 1
         self._pgconn.enter_pipeline_mode()
         self.is_open = True
         self._loop.add_reader(self._socket, self._on_readable)
 
     def execute(self, call: LoopCall, queries: Sequence[Query]) -> list[Any]:
-        """The statements' results, while the call waits. Raises psycopg's errors."""
+        """The statements' results; suspends the call. Raises psycopg's errors."""
         asked = _Asked(call, [None] * len(queries), len(queries))
         for number, (sql, parameters) in enumerate(queries):
             self._send(_Statement(asked, number, sql, *raw_queries.encoded(parameters)))
@@ -108,7 +107,7 @@ class Pipeline:
         return found
 
     def close(self, error: psycopg.Error | None = None) -> None:
-        """Every statement that waits fails with the error."""
+        """Closes the connection; waiting statements fail with the error."""
         if self.is_open:
             self._loop.remove_reader(self._socket)
             if self._is_writing:
@@ -156,7 +155,7 @@ class Pipeline:
             name = raw_queries.new_name()
             self._pgconn.send_prepare(name, sql.encode(), statement.types)
             self.pending.append(_Preparation(sql))
-        names[sql] = name  # the last, for the first is the one that goes
+        names[sql] = name  # moved to the end: the first one is evicted
         return name
 
     def _end_turn(self) -> None:
@@ -226,7 +225,7 @@ class Pipeline:
         is_unknown = result.error_field(pq.DiagnosticField.SQLSTATE) == raw_queries.NOT_PREPARED
         if is_unknown:
             self._forget(statement.sql)
-        # In each turn the first that fails has its error, so that all of them end.
+        # The first failure of a turn is not sent again, so that every turn makes progress.
         if result.status == _ABORTED or (is_unknown and statement.times < _SENT_AGAIN):
             self._send(statement)
         else:
@@ -246,26 +245,24 @@ class Pipeline:
         try:
             asked.call.resume(asked.results, asked.error)
         except Exception:
-            log.exception("a call failed behind its query")
+            log.exception("a call failed after its query")
 
     def _watch(self) -> None:
-        """A server that says nothing beyond its own time limit hangs."""
+        """Closes the connection if the server does not respond within its own time limit."""
         self._is_watched = False
         oldest = next((each for each in self.pending if isinstance(each, _Statement)), None)
         if oldest is None or not self.is_open:
             return
         limit = settings.STATEMENT_TIMEOUT_MS / 1_000 or _LONGEST_SECONDS
         if time.monotonic() - oldest.sent_at > limit + _MARGIN_SECONDS:
-            self.close(psycopg.OperationalError("the server does not answer"))
+            self.close(psycopg.OperationalError("the server does not respond"))
             return
         self._is_watched = True
         self._loop.call_later(_WATCH_SECONDS, self._watch)
 
 
 class LoopQueries:
-    """The pipelines of one loop. Until they are connected, and while they cannot be, statements
-    run on the connections of threads.
-    """
+    """The pipelines of one loop. While none is connected, statements run in threads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = _CONNECTIONS) -> None:
         self._loop = loop
@@ -277,7 +274,7 @@ class LoopQueries:
         self._is_closed = False
 
     def execute(self, call: LoopCall, queries: Sequence[Query]) -> list[Any]:
-        """The statements' results, while the call waits. Raises psycopg's errors."""
+        """The statements' results; suspends the call. Raises psycopg's errors."""
         open_ones = [each for each in self._pipelines if each.is_open]
         if len(open_ones) < self._most:
             self._connect()
@@ -299,7 +296,7 @@ class LoopQueries:
         made.add_done_callback(self._take)
 
     def _connected(self) -> Pipeline:
-        """In a thread. Django makes the connection, with its settings."""
+        """A new pipeline, connected by Django with its settings. Runs in a thread."""
         wrapper = connections.create_connection(DEFAULT_DB_ALIAS)
         wrapper.connect()
         pipeline = Pipeline(self._loop, wrapper.connection)
@@ -315,7 +312,7 @@ class LoopQueries:
         try:
             pipeline = made.result()
         except Exception as error:
-            # The statements that threads run meanwhile say what is wrong.
+            # The statements that run in threads meanwhile report the problem.
             log.debug("no connection for the event loop: %s", error)
             self._not_before = time.monotonic() + _PAUSE_SECONDS
             return

@@ -12,8 +12,8 @@ class SlotColumn(models.BigIntegerField):  # type: ignore[type-arg]
 
 
 class U64Column(models.BigIntegerField):  # type: ignore[type-arg]
-    """A u64 in 8 bytes: two's complement in the table, so it is not to be compared there; 2^64 - 1
-    is stored as -1.
+    """A u64 in 8 bytes: two's complement in the table, so do not compare it in SQL; 2^64 - 1 is
+    stored as -1.
     """
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:

@@ -1,6 +1,6 @@
-"""A column of account data: zstd where that makes it smaller, else the bytes as they are.
+"""A column of account data: zstd where that makes it smaller, else the plain bytes.
 
-Packed by the writer and not by PostgreSQL, which leaves rows below 2 kB alone and is slow above it
+Compressed here and not by PostgreSQL, which does not compress rows below 2 kB, and is slow above
 where it was built without lz4 (docs/decisions/archive-storage.md).
 """
 
@@ -10,11 +10,11 @@ from typing import Any
 import zstandard
 from django.db import models
 
-# What begins with it is packed. Data that begins so itself is always packed, so that nobody's
-# account can be taken for what it is not.
+# Marks packed bytes. Data that begins with it is always packed, so that plain data is never taken
+# for packed.
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _SHORTEST = 96
-_LEVEL = 1  # the levels above gain a hundredth on accounts, and cost on large ones
+_LEVEL = 1  # higher levels save 1 % on accounts, and are slow on large ones
 _local = threading.local()
 
 
@@ -25,10 +25,10 @@ def pack(data: bytes) -> bytes:
         return data
     try:
         packed: bytes = _local.compressor.compress(data)
-    except AttributeError:  # zstandard's objects are for one thread
+    except AttributeError:  # zstandard's objects are not thread-safe
         _local.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
         packed = _local.compressor.compress(data)
-    # An eighth is the least that pays for unpacking it each time.
+    # Saving less than an eighth is not worth unpacking it each time.
     return packed if must or len(packed) * 8 < len(data) * 7 else data
 
 

@@ -1,7 +1,7 @@
-"""What stands between a connection and PostgreSQL: nothing, or a pooler such as PgBouncer.
+"""Detects a pooler such as PgBouncer between a connection and PostgreSQL.
 
-In transaction mode a pooler gives each transaction whatever server session is free: a prepared
-statement, a SET, a temporary table or a session's lock of ours is another client's a moment later.
+In transaction mode a pooler gives each transaction any free server session: prepared statements,
+SETs, temporary tables and session locks end up with other clients.
 """
 
 import secrets
@@ -15,17 +15,16 @@ _SELECT_PID = b"SELECT pg_backend_pid()"
 
 
 def is_pooled(raw: psycopg.Connection[Any]) -> bool:
-    """Whether another program answers for the server: poolers name a process that is not there, so
-    that they can tell whom a cancel request is meant for. One round trip.
+    """Whether a pooler answers for the server: poolers report a backend pid of their own, to assign
+    cancel requests. One round trip.
     """
     return int(_value(raw, _SELECT_PID)) != raw.pgconn.backend_pid
 
 
 def keeps_statements(raw: psycopg.Connection[Any]) -> bool:
-    """Whether a statement prepared by the protocol is this client's alone, wherever the next
-    transaction runs: PgBouncer from 1.21 on with max_prepared_statements, which gives the server
-    names of its own. Older ones pass our names on. Asked in one transaction, the caller's or a new
-    one, for its statements meet one server session.
+    """Whether the pooler keeps prepared statements per client: PgBouncer from 1.21 on with
+    max_prepared_statements, which renames them at the server. Older ones pass our names on. Probes
+    in one transaction, the caller's or a new one, so that one server session runs it.
     """
     pgconn = raw.pgconn
     outer = pgconn.transaction_status != pq.TransactionStatus.IDLE

@@ -1,8 +1,8 @@
-"""The psycopg connection under Django's, for the queries whose speed is the product.
+"""Queries on the psycopg connection under Django's, for hot paths.
 
-Reads go through psycopg's libpq layer with prepared statements: a cursor costs 240 µs of wall time
-for the query of getTransaction, this 70 (docs/benchmarks.md). Behind a pooler that does not keep
-each client's statements apart nothing is prepared (docs/decisions/engines.md).
+Reads use psycopg's libpq layer with prepared statements: a cursor takes 240 µs of wall time for the
+query of getTransaction, this 70 (docs/benchmarks.md). Behind a pooler that does not keep prepared
+statements per client, nothing is prepared (docs/decisions/engines.md).
 """
 
 import itertools
@@ -24,7 +24,7 @@ from psycopg.types.numeric import OidBinaryLoader
 from columns.poolers import is_pooled, keeps_statements
 from eventloop.calls import LoopCall, current_call, require_thread
 
-# What a query takes: int is bigint, the lists are bigint[] and bytea[].
+# A query's parameter: int is bigint, the lists are bigint[] and bytea[].
 Parameter = int | bytes | Sequence[int] | Sequence[bytes]
 # A text and its parameters.
 Query = tuple[Any, ...]
@@ -32,29 +32,29 @@ Query = tuple[Any, ...]
 _INT8, _BYTEA, _INT8_ARRAY, _BYTEA_ARRAY = 20, 17, 1016, 1001
 NOT_PREPARED = b"26000"  # invalid_sql_statement_name
 
-# Of each connection. The plan of a read through an epoch's partitions takes 200 kB of the server's
-# memory, and there are as many such texts as epochs.
+# Per connection. The plan of a read of an epoch's partitions takes 200 kB of server memory, and
+# there is one such text per epoch.
 MOST_PREPARED = 64
 
-# Never used twice, by any process of any machine: a name may live on where we forgot it, or be
-# forgotten there, and a pooler may show it to others. Processes are forked after this line.
+# Unique across all processes and machines: a name may outlive our record of it at the server, or
+# the reverse, and a pooler may expose it to other clients. Processes fork after this line.
 _numbers = itertools.count()
 _ours = secrets.token_hex(6).encode()
-# What each connection has prepared, by text; None where nothing can be prepared.
+# Each connection's prepared statements by text; None if nothing can be prepared.
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[str, bytes] | None] = WeakKeyDictionary()
 _IDLE = pq.TransactionStatus.IDLE
-# The parts of a pipeline, and what the server answers to each where all is well.
+# The parts of a pipeline, and the server's status for each on success.
 _PREPARE, _QUERY, _SYNC = range(3)
 _SUCCESS = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.PIPELINE_SYNC)
 
-# How a call on an event loop runs statements (columns.loop_queries); without it a thread does.
+# Runs statements of calls on an event loop (columns.loop_queries); None: a thread runs them.
 on_loop: (
     Callable[[LoopCall, Sequence[tuple[str, Sequence[Parameter]]]], list[pq.abc.PGresult]] | None
 ) = None
 
 
 def raw_connection() -> psycopg.Connection[Any]:
-    """This thread's connection, inside whatever transaction Django has open on it."""
+    """This thread's connection, inside the transaction that Django has open on it."""
     require_thread()
     wrapper = connections[DEFAULT_DB_ALIAS]
     if wrapper.connection is None:
@@ -63,10 +63,11 @@ def raw_connection() -> psycopg.Connection[Any]:
 
 
 def close_lost_connection() -> None:
-    """Closes the thread's database connection when the server has, so that a query opens another.
+    """Closes the thread's database connection if the server has closed it, so that the next query
+    reconnects.
 
-    An idle connection has something to read only when the server ended it: after a restart every
-    thread would fail one request. A look at the socket costs a microsecond, a query a hundred.
+    An idle connection is readable only if the server ended it: after a restart every thread would
+    fail one request. Polling the socket takes a microsecond, a query a hundred.
     """
     raw = connection.connection
     if raw is None or connection.in_atomic_block:
@@ -93,8 +94,8 @@ def fetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
 
 
 def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
-    """The rows of each query, as fetch_all gives them, in one round trip. They run in their order;
-    each may see what was committed after the one before it began.
+    """The rows of each query, as from fetch_all, in one round trip. The queries run in order; each
+    may see what was committed after the previous one began.
     """
     if len(queries) < 2:
         return [fetch_all(*query) for query in queries]
@@ -102,14 +103,14 @@ def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
     if call is not None:
         if on_loop is None:
             return call.in_thread(lambda: fetch_together(queries))
-        asked = [(sql, parameters) for sql, *parameters in queries]
-        return [_rows(result) for result in on_loop(call, asked)]
+        statements = [(sql, parameters) for sql, *parameters in queries]
+        return [_rows(result) for result in on_loop(call, statements)]
     raw, names = _ready()
     try:
         sent = _send(raw, names, queries)
         results = _received(raw, sent)
     except BaseException:
-        # Answers that nobody took would be taken for those to the next queries.
+        # Unread results would be taken for those of the next queries.
         connection.errors_occurred = True
         raw.close()
         raise
@@ -128,21 +129,21 @@ def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
         return rows
     if failed.error_field(pq.DiagnosticField.SQLSTATE) != NOT_PREPARED:
         raise _failure(raw, failed)
-    # A pooler gave us another server process.
+    # The pooler switched to another server process.
     return [fetch_all(*query) for query in queries]
 
 
 def _received(
     raw: psycopg.Connection[Any], sent: Sequence[tuple[int, str]]
 ) -> list[pq.abc.PGresult]:
-    """An answer to each part of the pipeline, which is over then."""
+    """The result of each part of the pipeline. Leaves pipeline mode."""
     pgconn = raw.pgconn
     results: list[pq.abc.PGresult] = []
     for kind, _ in sent:
         result = pgconn.get_result()
         if result is None or pgconn.status == pq.ConnStatus.BAD:
             raise psycopg.OperationalError(pgconn.get_error_message())
-        # Each answer ends with a None, but for that to the synchronization point, the last.
+        # Each result is followed by a None, except that of the synchronization point, the last.
         if kind is not _SYNC:
             pgconn.get_result()
         results.append(result)
@@ -153,7 +154,7 @@ def _received(
 def _send(
     raw: psycopg.Connection[Any], names: dict[str, bytes] | None, queries: Sequence[Query]
 ) -> list[tuple[int, str]]:
-    """Sends all of them; what answers are to come, in their order."""
+    """Sends all queries. Returns the expected results, in order."""
     pgconn = raw.pgconn
     new = {sql for sql, *_ in queries if names is not None and sql not in names}
     if names is not None:
@@ -180,7 +181,7 @@ def _send(
 
 
 def _ready() -> tuple[psycopg.Connection[Any], dict[str, bytes] | None]:
-    """The connection, inside its transaction, and what it has prepared."""
+    """The connection, inside its transaction, and its prepared statements."""
     raw = raw_connection()
     if not raw.autocommit and raw.pgconn.transaction_status == _IDLE:
         _begin(raw)
@@ -192,7 +193,7 @@ def _ready() -> tuple[psycopg.Connection[Any], dict[str, bytes] | None]:
 
 
 def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
-    """The rows, not read yet; in a call on an event loop the call waits and the loop goes on."""
+    """The undecoded rows; a call on an event loop is suspended until they arrive."""
     call = current_call()
     if call is not None:
         if on_loop is not None:
@@ -208,14 +209,14 @@ def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
         return result
     name = names.pop(sql, None)
     if name is not None:
-        names[sql] = name  # the last, for the first is the one that goes
+        names[sql] = name  # moved to the end: the first one is evicted
         result = raw.pgconn.exec_prepared(name, values, formats, 1)
         if result.status == pq.ExecStatus.TUPLES_OK:
             return result
         if result.error_field(pq.DiagnosticField.SQLSTATE) != NOT_PREPARED:
             raise _failure(raw, result)
         del names[sql]
-    # New on this connection, or a pooler gave us another server process.
+    # New on this connection, or the pooler switched to another server process.
     _make_room(raw, names, 1)
     name = names[sql] = new_name()
     prepared = raw.pgconn.prepare(name, sql.encode(), types)
@@ -229,7 +230,7 @@ def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
 
 
 def new_name() -> bytes:
-    """A prepared statement's, never used before."""
+    """A unique name for a prepared statement."""
     return b"tidemark_%b_%d_%d" % (_ours, os.getpid(), next(_numbers))
 
 
@@ -239,7 +240,7 @@ def encoded(parameters: Sequence[Parameter]) -> tuple[list[int], list[bytes]]:
 
 
 def statements_of(raw: psycopg.Connection[Any]) -> dict[str, bytes] | None:
-    """Where a new connection's prepared statements are noted, by text; None where there cannot be
+    """An empty record of a new connection's prepared statements by text; None if there cannot be
     any.
     """
     return None if is_pooled(raw) and not keeps_statements(raw) else {}
@@ -251,7 +252,7 @@ def _make_room(
     count: int,
     keeping: Collection[str] = (),
 ) -> None:
-    """So many more statements can be prepared; those used longest ago are closed for it."""
+    """Closes the least recently used statements so that `count` more can be prepared."""
     if count:
         spare = len(names) + count - MOST_PREPARED
         oldest = [sql for sql in names if sql not in keeping][: max(spare, 0)]
@@ -261,7 +262,9 @@ def _make_room(
 
 
 def _begin(raw: psycopg.Connection[Any]) -> None:
-    """Django opened an atomic block, and psycopg sends BEGIN with its own first statement only."""
+    """Sends BEGIN: Django opened an atomic block, and psycopg would send it only with its own first
+    statement.
+    """
     result = raw.pgconn.exec_(b"BEGIN")
     if result.status != pq.ExecStatus.COMMAND_OK:
         raise _failure(raw, result)
@@ -276,10 +279,10 @@ def _noted_statements(raw: psycopg.Connection[Any]) -> dict[str, bytes] | None:
 
 
 def _failure(raw: psycopg.Connection[Any], result: pq.abc.PGresult) -> psycopg.Error:
-    connection.errors_occurred = True  # Django then looks whether the connection still works
+    connection.errors_occurred = True  # Django then checks whether the connection still works
     if raw.pgconn.status == pq.ConnStatus.BAD:
-        # Without a code of the server's it would be any DatabaseError, and nobody would wait for
-        # the server to come back.
+        # Without a SQLSTATE it would be a plain DatabaseError, which callers do not treat as an
+        # outage.
         return psycopg.OperationalError(result.get_error_message())
     return errors.error_from_result(result)
 

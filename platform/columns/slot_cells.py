@@ -1,7 +1,7 @@
-"""A range of slots in cells: what a tally, its rows and open gaps say of each.
+"""Counts and open gaps by cell of a range of slots.
 
-A tally counts runs of 1,000 slots. Cells read whole runs from it, and rows only where a cell's
-ends do not fit the runs.
+A counter table has sums of runs of 1,000 slots. Cells read whole runs from it, and rows only where
+a cell's ends do not fit the runs.
 """
 
 from collections.abc import Sequence
@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 from django.db import connection
 
-TALLIED_SLOTS = 1_000
+RUN_SLOTS = 1_000
 
 
-class Tallied(NamedTuple):
-    """A table of slots and the tally of it: SQL of the two counts, over rows and over runs."""
+class CountedTable(NamedTuple):
+    """A table of slots and its counter table: SQL of the two counts, over rows and over runs."""
 
     rows: str
-    tally: str
+    runs: str
     row_counts: tuple[str, str]
-    tally_counts: tuple[str, str]
+    run_counts: tuple[str, str]
 
 
-class Lacking(NamedTuple):
-    """Slots in open gaps."""
+class GapSlots(NamedTuple):
+    """Numbers of slots in open gaps."""
 
     missing: int = 0
     unknown: int = 0
@@ -39,8 +39,8 @@ WITH cells AS (
 )
 SELECT inside.one + head_rows.one + tail_rows.one, inside.two + head_rows.two + tail_rows.two
 FROM edges,
-    LATERAL (SELECT coalesce({tally_one}, 0) AS one, coalesce({tally_two}, 0) AS two
-        FROM {tally} WHERE lower < upper AND run >= lower AND run < upper) AS inside,
+    LATERAL (SELECT coalesce({run_one}, 0) AS one, coalesce({run_two}, 0) AS two
+        FROM {runs} WHERE lower < upper AND run >= lower AND run < upper) AS inside,
     LATERAL (SELECT coalesce({row_one}, 0) AS one, coalesce({row_two}, 0) AS two
         FROM {rows} WHERE slot BETWEEN first AND head) AS head_rows,
     LATERAL (SELECT coalesce({row_one}, 0) AS one, coalesce({row_two}, 0) AS two
@@ -59,18 +59,18 @@ GROUP BY cell, status
 """
 
 
-def counts_of(table: Tallied, firsts: Sequence[int], lasts: Sequence[int]) -> list[tuple[int, int]]:
-    """The two counts of each cell, from `firsts[i]` to `lasts[i]`; a cell that ends before it
-    begins has none.
-    """
+def counts_of(
+    table: CountedTable, firsts: Sequence[int], lasts: Sequence[int]
+) -> list[tuple[int, int]]:
+    """The two counts of each cell from `firsts[i]` to `lasts[i]`; 0 for an empty cell."""
     sql = _COUNTS.format(
-        run=TALLIED_SLOTS,
+        run=RUN_SLOTS,
         rows=table.rows,
-        tally=table.tally,
+        runs=table.runs,
         row_one=table.row_counts[0],
         row_two=table.row_counts[1],
-        tally_one=table.tally_counts[0],
-        tally_two=table.tally_counts[1],
+        run_one=table.run_counts[0],
+        run_two=table.run_counts[1],
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, {"firsts": list(firsts), "lasts": list(lasts)})
@@ -79,11 +79,11 @@ def counts_of(table: Tallied, firsts: Sequence[int], lasts: Sequence[int]) -> li
 
 def gaps_of(
     table: str, firsts: Sequence[int], lasts: Sequence[int], *, first: int, last: int
-) -> list[Lacking]:
-    """Slots of open gaps in each cell, from `first` to `last` alone. The cells ascend, and touch
-    each other but where no gap is.
+) -> list[GapSlots]:
+    """Slots of open gaps in each cell, within `first` to `last`. The cells ascend; between cells
+    that do not touch there must be no gap.
     """
-    found = [Lacking()] * len(firsts)
+    found = [GapSlots()] * len(firsts)
     with connection.cursor() as cursor:
         cursor.execute(
             _GAPS.format(gaps=table),

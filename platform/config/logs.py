@@ -22,7 +22,7 @@ _configured: dict[str, Any] | None = None
 
 def configure(config: dict[str, Any]) -> None:
     """Applies Django's LOGGING. Where this process, or the one it was forked from, has done so, it
-    takes the standard error and the process's name anew and no more: the whole writes to every
+    takes the standard error and the process's name again and no more: the whole writes to every
     logger there is, and copies 3 MB of what a fork shares.
     """
     global _configured

@@ -46,7 +46,7 @@ _CALLS: tuple[tuple[str, str, list[Any]], ...] = (
 
 def rehearse() -> None:
     """Reads alone; leaves no connection and no thread. What fails is left out: it fails again, and
-    is reported, where somebody needs it.
+    is reported, where a caller needs it.
     """
     views = dict(endpoints())
     try:
@@ -73,7 +73,7 @@ def _try(work: Callable[..., object], *args: Any) -> None:
 
 
 def _call(view: Any, method: str, params: list[Any]) -> None:
-    """The method, without the endpoint that would count it as somebody's usage."""
+    """The method, without the endpoint that would count it as usage."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     call = Call(tiers.anonymous(), ALL_IN_ONE, datetime.now(UTC), "rehearsal", "127.0.0.1")
     calls = dispatch.read(body, max_batch=settings.MAX_BATCH)

@@ -1,9 +1,9 @@
-"""Synchronous code on an event loop: where it would wait it steps aside, and the loop goes on.
+"""Synchronous code on an event loop: a call that would block is suspended, and the loop goes on.
 
-Each call is a greenlet. A query or a command that knows of this sends what it has to and suspends
-its call until the answer is there; anything else that would block raises WouldWait, and the call
-begins again in a thread. So what is answered from memory changes no thread at all, and what waits
-for the database once is woken by the loop instead of by another thread.
+Each call is a greenlet. Queries and commands that support this send their request and suspend the
+call until the response arrives; anything else that would block raises WouldWait, and the call is
+restarted in a thread. So calls served from memory never switch threads, and calls that wait for the
+database are resumed by the loop and not by another thread.
 """
 
 import asyncio
@@ -19,18 +19,18 @@ T = TypeVar("T")
 # Runs a job in a thread that may block.
 Submit = Callable[[Callable[[], None]], None]
 
-# Bytes that take a millisecond or more to be written as an answer.
+# Bytes that take a millisecond or more to encode.
 _LARGE = 262_144
 _MOST_IDLE = 64
 
 
 class WouldWait(BaseException):
-    """The call cannot go on where it runs: it is begun again in a thread."""
+    """The call would block the event loop: it is restarted in a thread."""
 
 
 class LoopCall(greenlet):
-    """One call at a time on the event loop, begun and resumed in the loop's own greenlet. `done` is
-    what it has done that must not be done twice, should it begin again in a thread.
+    """One call at a time on the event loop, started and resumed from the loop's greenlet. `done` is
+    the work that must not be repeated if the call is restarted in a thread.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -50,13 +50,13 @@ class LoopCall(greenlet):
             self.wait()
 
     def wait(self) -> Any:
-        """Suspends the call until `resume`: gives its value, or raises its error."""
+        """Suspends the call until `resume`; returns its value or raises its error."""
         parent = self.parent
         assert parent is not None
         return parent.switch()
 
     def resume(self, value: Any, error: BaseException | None = None) -> None:
-        """Goes on with the call, in the loop's own greenlet."""
+        """Resumes the call, from the loop's greenlet."""
         if self.dead:
             return
         if error is None:
@@ -65,26 +65,26 @@ class LoopCall(greenlet):
             self.throw(error)
 
     def in_thread(self, function: Callable[[], T]) -> T:
-        """What the function gives or raises in a thread, while the call waits."""
+        """Runs the function in a thread and suspends the call; returns or raises its outcome."""
 
         def job() -> None:
             value, failure = None, None
             try:
                 value = function()
-            except BaseException as error:  # it belongs to the call, not to the thread
+            except BaseException as error:  # raised in the call, not in the thread
                 failure = error
             try:
                 self.loop.call_soon_threadsafe(self.resume, value, failure)
             except RuntimeError:
-                log.debug("a call's loop ended before its answer came")
+                log.debug("a call's loop ended before its result arrived")
 
         self.submit(job)
         return self.wait()  # type: ignore[no-any-return]
 
 
 class LoopCalls:
-    """The calls of one event loop; made in the loop's own greenlet. Those that have ended serve
-    again: a new greenlet maps memory for its frames, which takes as long as a tenth of a call.
+    """The calls of one event loop; create it in the loop's greenlet. Greenlets are reused: a new
+    one maps memory for its frames, which takes a tenth of a call's time.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -93,8 +93,8 @@ class LoopCalls:
         self._idle: list[LoopCall] = []
 
     def begin(self, function: Callable[[], None], submit: Submit) -> None:
-        """Runs the function in a LoopCall until it ends or waits for the first time. Threads of
-        `submit` do what it leaves to them.
+        """Runs the function in a LoopCall until it ends or is suspended for the first time. Its
+        `in_thread` work runs by `submit`.
         """
         if getcurrent() is not self._hub:
             self._loop.call_soon(self.begin, function, submit)
@@ -106,26 +106,24 @@ class LoopCalls:
             self._idle,
             function,
         )
-        call.gr_context = None  # nothing of the call before
+        call.gr_context = None  # drop the previous call's context
         call.switch()
 
 
 def current_call() -> LoopCall | None:
-    """The call that runs on an event loop here; None in any other code."""
+    """The running call on an event loop; None in other code."""
     found = getcurrent()
     return found if type(found) is LoopCall else None
 
 
 def require_thread() -> None:
-    """To be called before anything that blocks. Raises WouldWait in a call on an event loop."""
+    """Raises WouldWait in a call on an event loop. Call it before anything that blocks."""
     if type(getcurrent()) is LoopCall:
         raise WouldWait
 
 
 def aside(size: int, function: Callable[[], T]) -> T:
-    """What the function gives; in a thread where it handles so many bytes that it would hold up an
-    event loop.
-    """
+    """The function's result; runs it in a thread if `size` bytes would block an event loop."""
     call = current_call()
     if call is None or size < _LARGE:
         return function()

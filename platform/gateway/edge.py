@@ -284,7 +284,7 @@ def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Two that find in a body the name of a dear method (or an escape, which may be part of one),
     and of a method that asks the node.
     """
-    dear = _naming(each for each in _methods() if each.is_dear)
+    dear = _naming(each for each in _methods() if each.is_expensive)
     return (
         re.compile(dear.pattern + rb"|\\u"),
         _naming(each for each in _methods() if each.asks_node),

@@ -163,7 +163,7 @@ class RpcEndpoint(Endpoint):
     def _price(self, request: rpc.Request) -> int:
         """What a call of a batch takes from the limit of requests."""
         method = self.methods.get(request.method)
-        return DEAR_PRICE if method is not None and method.is_dear else 1
+        return DEAR_PRICE if method is not None and method.is_expensive else 1
 
     def _answer(self, request: Any, started: float) -> HttpResponseBase:
         caller, calls, identity = self._caller, self._calls, request.request_id
@@ -182,9 +182,9 @@ class RpcEndpoint(Endpoint):
         )
         accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
         if not isinstance(calls, RpcError) and self._is_handed_on(calls):
-            assert self.methods.elsewhere is not None
+            assert self.methods.fallback is not None
             one = calls.items[0]
-            handing = Handing(self.methods.elsewhere, one, call, observe, self.taken, accepted)
+            handing = Handing(self.methods.fallback, one, call, observe, self.taken, accepted)
             return HandedOn(handing.response)
         answered = answer_calls(calls, self.methods, call, observe, self.terms, accepted)
         return Answer.of(answered, identity, self.taken)
@@ -195,7 +195,7 @@ class RpcEndpoint(Endpoint):
         return (
             not calls.batch
             and one.error is None
-            and self.methods.goes_elsewhere(one.method)
+            and self.methods.falls_back(one.method)
             and WORKER in self.request.META
         )
 

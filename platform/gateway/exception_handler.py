@@ -25,10 +25,10 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         exception, request_id=request.request_id, method=view.name, key_id=view.key_id, log=log
     )
     view.refusal = error
-    words: dict[str, Any] | None = getattr(error, "words", None)
+    own_body: dict[str, Any] | None = getattr(error, "response_body", None)
     content_type, body = body_of(error, view.terms.face)
     return Response(
-        body if words is None else encode(words),
+        body if own_body is None else encode(own_body),
         status=status_of(error),
         headers=headers_of(error),
         content_type=content_type,

@@ -16,7 +16,7 @@ from gateway.compression import MINIMUM, Compressor, chosen, compress
 from gateway.outages import outage_of
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
-from jsonrpc.methods import Elsewhere, Pieces
+from jsonrpc.methods import Fallback, Pieces
 from jsonrpc.wire import Encoded
 from webserver.responses import Response
 from webserver.streams import Stream
@@ -50,7 +50,7 @@ class Handing:
     """One call that is handed on, and what its response is made with; `accepted` is the request's
     Accept-Encoding."""
 
-    elsewhere: Elsewhere
+    fallback: Fallback
     request: rpc.Request
     call: Any
     observe: Observer
@@ -61,7 +61,7 @@ class Handing:
         """The response, once the answer has come or is known to be long."""
         request, call = self.request, self.call
         try:
-            found = await self.elsewhere.ask(call, request.method, request.params)
+            found = await self.fallback.ask(call, request.method, request.params)
         except Exception as error:
             return await self._whole([rpc.failed(error, request, call, self.observe, outage_of)])
         if not isinstance(found, Encoded):

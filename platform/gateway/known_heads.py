@@ -107,7 +107,7 @@ class KnownHead:
             return None
         methods, name = self.methods, one.method
         method = methods.get(name)
-        if not (methods.goes_elsewhere(name) if method is None else method.is_quick):
+        if not (methods.falls_back(name) if method is None else method.is_quick):
             return None
         if self._is_narrow and right_missing(caller, self.terms, name) is not None:
             return None
@@ -126,8 +126,8 @@ class KnownHead:
         budget = Budget(caller)
         call = Call(caller, self.host, now, identity, address, self.query, None, budget)
         if method is None:
-            assert methods.elsewhere is not None
-            handing = Handing(methods.elsewhere, one, call, observe, taken, self.accepted)
+            assert methods.fallback is not None
+            handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)
             return Response(200, (), later=handing.response)
         answered = answer_calls(calls, methods, call, observe, self.terms, self.accepted)
         lines = answered.lines(identity, taken)

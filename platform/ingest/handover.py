@@ -98,14 +98,14 @@ def first_of(parcels: Sequence[Packed]) -> list[Packed]:
     return list(parcels[:_OFFERED_AT_ONCE])
 
 
-def offer(parcels: Iterable[Packed]) -> bool:
+def offer(slots: Iterable[Packed]) -> bool:
     """The slots wait for the worker; whether one listens and need not be called. What waits under
     the same name already stays: an earlier reception of a slot is never worse than its replay.
     """
     with _client().pipeline(transaction=True) as pipe:
-        for parcel in parcels:
-            pipe.set(_key(parcel.name), parcel.data, nx=True)
-            pipe.zadd(_PENDING, {parcel.name: parcel.slot})
+        for each in slots:
+            pipe.set(_key(each.name), each.data, nx=True)
+            pipe.zadd(_PENDING, {each.name: each.slot})
         pipe.lpush(_BELL, "")
         pipe.ltrim(_BELL, 0, 0)
         pipe.exists(_LISTENS)
@@ -113,8 +113,8 @@ def offer(parcels: Iterable[Packed]) -> bool:
 
 
 def listen(seconds: float) -> bool:
-    """Waits until slots are offered, or so long; whether any wait. Until shortly after it whoever
-    offers some is told that they are heard: take them, listen again, or `listen_no_more`.
+    """Waits until slots are offered, or so long; whether any wait. Until shortly after it `offer`
+    reports that a worker listens: take them, listen again, or `listen_no_more`.
     """
     with _client().pipeline(transaction=False) as pipe:
         pipe.set(_LISTENS, "", px=int(1_000 * (seconds + _LISTENS_SECONDS)))

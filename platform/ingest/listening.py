@@ -11,7 +11,7 @@ from celery.signals import worker_init, worker_shutting_down
 from columns.raw_queries import close_lost_connection
 from ingest import handover
 
-# A worker that is told to stop waits for its task no longer than this.
+# A worker that is to stop waits for its task no longer than this.
 _TURN_SECONDS = 1.5
 
 # One byte that a worker shares with its pool processes: 1 when it is to stop.

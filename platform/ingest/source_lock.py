@@ -29,11 +29,11 @@ class SourceLock:
     def keep(self) -> None:
         """The lock is still ours, or ours again. Raises SecondFollower, and psycopg's errors."""
         if time.monotonic() - self._looked_at > _LOOK_SECONDS:
-            self._lock.look()
+            self._lock.check()
             self._looked_at = time.monotonic()
         if not self._lock.take():
             raise SecondFollower(f"another process follows the {self._source} now")
 
     def let_go(self) -> None:
         """Closes the connection, and with it the lock falls."""
-        self._lock.let_go()
+        self._lock.release()

@@ -1,4 +1,4 @@
-"""Docstrings as descriptions: what a thing is, and a line for each of its parts."""
+"""Docstrings as descriptions: a text, and a line for each part."""
 
 import inspect
 import re
@@ -10,7 +10,7 @@ _LINE = re.compile(r"^(?P<name>[a-z_][a-z0-9_]*): (?P<text>\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """`summary` is the first sentence, `text` all there is before the parts' own lines."""
+    """`summary` is the first sentence, `text` everything before the lines of the parts."""
 
     summary: str = ""
     text: str = ""
@@ -18,14 +18,14 @@ class Description:
 
 
 def described(thing: object, parts: Collection[str]) -> Description:
-    """The docstring of a function or a class, read as
+    """Parses the docstring of a function or a class:
 
-        What it is, in a sentence. More sentences.
+        A summary sentence. More sentences.
 
-        slot: what this part of it means,
-            goes on where it is indented
+        slot: the meaning of this part,
+            continued with an indent
 
-    A line counts as a part's when its name is one of `parts`.
+    A line describes a part if its name is one of `parts`.
     """
     own = thing.__dict__.get("__doc__") if isinstance(thing, type) else thing.__doc__
     lead: list[str] = []
@@ -46,7 +46,7 @@ def described(thing: object, parts: Collection[str]) -> Description:
 
 
 def described_fields(kind: type, parts: Collection[str]) -> Description:
-    """The same for a class, whose fields may be told of by the classes that it has them from."""
+    """The same for a class; inherited fields may be described in the base classes."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         if each is not object:

@@ -13,9 +13,9 @@ from jsonrpc.wire import Encoded, encode
 
 log = logging.getLogger(__name__)
 
-# Tells what became of one call: method name (or "" when the request was unreadable), error or None.
+# Called with the outcome of each call: method name ("" if it is unreadable), error or None.
 Observer = Callable[[str, RpcError | None], None]
-# The error that an exception of something else is answered with; None: it is our own fault.
+# The error to respond with for an exception of another library; None: an internal error.
 Translate = Callable[[Exception], RpcError | None]
 
 
@@ -28,7 +28,7 @@ class _Envelope(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of a body: the id as the bytes that came, to be echoed as they are."""
+    """One call of a body: the id as the received bytes, to be echoed unchanged."""
 
     id: bytes
     method: str
@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """A body's calls, in order; `batch` tells whether they came as an array."""
+    """A body's calls, in order; `batch`: the body is an array."""
 
     items: list[Request]
     batch: bool
@@ -52,8 +52,8 @@ _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
 def read(body: bytes, *, max_batch: int) -> Requests:
-    """The calls of a body. What is wrong with a single call stands in its `error`; raises
-    ParseError or InvalidRequest when the whole body cannot be read.
+    """The calls of a body. A malformed call has its `error` set; raises ParseError or
+    InvalidRequest if the whole body cannot be read.
     """
     try:
         str(body, "utf-8")  # raw members keep their bytes: refuse bad UTF-8 up front
@@ -111,7 +111,7 @@ def _is_id(raw: bytes) -> bool:
 
 
 class Budget(Protocol):
-    """What the calls of one body may take; each of these raises an RpcError where it is used up."""
+    """The limits of one body's calls; both methods raise an RpcError if a limit is exceeded."""
 
     def before(self) -> None: ...
 
@@ -130,10 +130,10 @@ def answer(
     translate: Translate = _untranslated,
     budget: Budget | None = None,
 ) -> list[bytes]:
-    """The chunks of the answer's body, ready to be sent one after the other. A call for which the
-    budget has nothing left is answered with the budget's error, and its method is not run.
+    """The chunks of the response body, in order. A call that exceeds the budget gets the budget's
+    error, and its method is not run.
     """
-    answered = {} if methods.elsewhere is None else _answers_from_elsewhere(requests, methods, call)
+    answered = {} if methods.fallback is None else _fallback_answers(requests, methods, call)
     if not requests.batch:
         found = answered.get(0)
         return _answer_one(requests.items[0], methods, call, observe, found, translate, budget)
@@ -147,20 +147,20 @@ def answer(
     return chunks
 
 
-def _answers_from_elsewhere(
+def _fallback_answers(
     requests: Requests, methods: MethodTable, call: Any
 ) -> dict[int, Encoded | Exception]:
-    """What the table leaves to someone else, by position: a batch's calls are asked for at once."""
+    """The fallback's results by position; the calls of a batch are passed on together."""
     positions = [
         position
         for position, request in enumerate(requests.items)
-        if request.error is None and methods.goes_elsewhere(request.method)
+        if request.error is None and methods.falls_back(request.method)
     ]
-    if not positions or methods.elsewhere is None:
+    if not positions or methods.fallback is None:
         return {}
     calls = [(requests.items[each].method, requests.items[each].params) for each in positions]
     try:
-        answers = methods.elsewhere.answer(call, calls)
+        answers = methods.fallback.answer(call, calls)
     except Exception as error:
         return dict.fromkeys(positions, error)
     return dict(zip(positions, answers, strict=True))
@@ -190,20 +190,20 @@ def _answer_one(
 
 
 def result_head(identity: bytes) -> bytes:
-    """What stands before a result; `}` stands behind it."""
+    """The bytes before a result; `}` follows it."""
     return b'{"jsonrpc":"2.0","id":' + identity + b',"result":'
 
 
 def failed(
     error: Exception, request: Request, call: Any, observe: Observer, translate: Translate
 ) -> bytes:
-    """The answer to a call that failed by the error, which is observed, and logged where it was
-    not expected.
+    """The response to a call that failed with the error. Observes the error, and logs unexpected
+    ones.
     """
     if isinstance(error, RpcError):
         observe(request.method, error)
         return failure(error, request.id)
-    # Never the params: they may hold what its owner alone should read.
+    # Never log the params: they may contain private data.
     key = getattr(getattr(call, "caller", None), "key_id", None)
     identity = getattr(call, "request_id", "")
     extra = {"request_id": identity, "method": request.method, "key_id": key}
@@ -236,5 +236,5 @@ def _result(
 
 
 def failure(error: RpcError, identity: bytes = _NULL) -> bytes:
-    """A whole JSON-RPC answer that carries an error."""
+    """A whole JSON-RPC response with an error."""
     return b'{"jsonrpc":"2.0","id":' + identity + b',"error":' + encode(error.as_object()) + b"}"

@@ -1,4 +1,4 @@
-"""RpcError and the five standard errors: what a JSON-RPC call can answer instead of a result."""
+"""RpcError and the five standard errors of JSON-RPC."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ class RpcError(Exception):
 
     code: ClassVar[int] = -32603
     reason: ClassVar[str] = "internal_error"
-    # A class that says so itself is never raised, only its subclasses are.
+    # A class that sets it itself is never raised, only its subclasses are.
     abstract: ClassVar[bool] = True
 
     def __init__(self, message: str, *, data: dict[str, Any] | None = None) -> None:
@@ -67,7 +67,7 @@ class InvalidParams(RpcError):
 
 
 class InternalError(RpcError):
-    """Our fault: logged with its traceback, answered without detail."""
+    """An unexpected error: logged with its traceback, answered without detail."""
 
     reason = "internal_error"
 

@@ -1,4 +1,4 @@
-"""MethodTable: the methods of one path, each with its reader compiled at import."""
+"""MethodTable: the methods of one path, each with its params reader compiled at import."""
 
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +14,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One RPC method: its wire name, its function (call first, then the params) and its reader.
-    `result` is the annotation that the reference shows, `errors` what it can give beside what any
-    call can. One that `is_dear` reads or computes much: few run at once, and a batch pays more for
-    it. One that `asks_node` waits for the node that is followed, which may hang. One that
-    `takes_large` may come in a body above the maximum, alone. One that `is_quick` runs on the
-    event loop: it makes a small answer and waits for single statements (that read) and scripts.
+    """One RPC method: its wire name, its function (call first, then the params) and its params
+    reader. `result` is the annotation that the reference shows, `errors` are its errors in addition
+    to the common ones. `is_expensive`: it reads or computes a lot; few run at once, and it costs
+    more in a batch. `asks_node`: it waits for the followed node, which may hang. `takes_large`: a
+    single call may exceed the maximum body size. `is_quick`: it runs on the event loop; it returns
+    a small result and waits only for single reading statements and scripts.
     """
 
     name: str
@@ -27,43 +27,43 @@ class Method:
     params: ParamsReader
     result: Any
     errors: tuple[type[RpcError], ...] = ()
-    is_dear: bool = False
+    is_expensive: bool = False
     asks_node: bool = False
     takes_large: bool = False
     is_quick: bool = False
 
 
-class Elsewhere(Protocol):
-    """Someone else who answers the methods that a table does not have."""
+class Fallback(Protocol):
+    """Answers methods that are not in a table, such as an upstream node."""
 
     def serves(self, name: str) -> bool: ...
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
-        """The answers to calls of (method, params as they came), in order."""
+        """The results of calls of (method, params as received), in order."""
 
     async def ask(self, call: Any, method: str, params: bytes) -> "Encoded | Pieces":
         """The result of one call, on an event loop; raises RpcError."""
 
 
 class Pieces(Protocol):
-    """A long result as JSON that comes piece by piece."""
+    """A long JSON result that arrives in pieces."""
 
     async def next(self) -> bytes:
-        """The next bytes, b"" behind the last. Raises RpcError: the result is not whole then."""
+        """The next bytes, b"" at the end. Raises RpcError if the result is incomplete."""
 
     def close(self) -> None:
-        """Nothing more of it is wanted. May be called twice."""
+        """Stops the transfer. May be called twice."""
 
 
 class MethodTable:
-    """`@methods.add("getSlot")` puts a function under its wire name; what is under none goes
-    `elsewhere`, if that serves it.
+    """`@methods.add("getSlot")` registers a function under its wire name. Other names go to the
+    `fallback`, if it serves them.
     """
 
-    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, fallback: Fallback | None = None) -> None:
         self._methods: dict[str, Method] = {}
-        self.elsewhere = elsewhere
-        # The paths where a method of a name is answered, for who asks for it at the wrong one.
+        self.fallback = fallback
+        # The paths that serve a method, for the error of a call at the wrong path.
         self.served_at: Callable[[str], list[str]] = lambda name: []
 
     def add(
@@ -72,39 +72,40 @@ class MethodTable:
         *,
         result: Any = None,
         errors: Sequence[type[RpcError]] = (),
-        dear: bool = False,
+        expensive: bool = False,
         asks_node: bool = False,
         takes_large: bool = False,
         quick: bool = False,
     ) -> Callable[[F], F]:
-        """`result` where the function's own annotation says less than its answer has."""
+        """`result` overrides the function's return annotation if that is less specific."""
 
         def register(function: F) -> F:
             assert name not in self._methods, f"{name} is there already"
-            told = typing.get_type_hints(function, include_extras=True).get("return", Any)
-            shown = told if result is None else result
+            returned = typing.get_type_hints(function, include_extras=True).get("return", Any)
+            shown = returned if result is None else result
             reader = ParamsReader(function)
-            kinds = (dear, asks_node, takes_large, quick)
+            kinds = (expensive, asks_node, takes_large, quick)
             self._methods[name] = Method(name, function, reader, shown, tuple(errors), *kinds)
             return function
 
         return register
 
     def include(self, other: "MethodTable") -> None:
-        """Takes in the methods of another table, but for names that are here already."""
+        """Adds the methods of another table, except names that are already registered."""
         self._methods = {**other._methods, **self._methods}
 
     def get(self, name: str) -> Method | None:
         return self._methods.get(name)
 
-    def goes_elsewhere(self, name: str) -> bool:
+    def falls_back(self, name: str) -> bool:
+        """Whether the fallback serves the method."""
         return (
-            self.elsewhere is not None and name not in self._methods and self.elsewhere.serves(name)
+            self.fallback is not None and name not in self._methods and self.fallback.serves(name)
         )
 
     def knows(self, name: str) -> bool:
-        """Whether a call of the name is answered at all, here or elsewhere."""
-        return name in self._methods or self.goes_elsewhere(name)
+        """Whether the method is served, by this table or the fallback."""
+        return name in self._methods or self.falls_back(name)
 
     def __iter__(self) -> Iterator[Method]:
         return iter(self._methods.values())

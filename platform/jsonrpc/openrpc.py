@@ -1,4 +1,4 @@
-"""OpenRPC: methods as a document that clients and people can read."""
+"""OpenRPC documents of methods."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,26 +14,26 @@ VERSION = "1.3.2"
 
 
 def method_object(method: Method, schemas: Schemas) -> dict[str, Any]:
-    """A method as OpenRPC has it, all but its place; its structs go into the schemas."""
-    told = description_of(method)
+    """A method as an OpenRPC object, without its path; its structs are added to the schemas."""
+    docs = description_of(method)
     return {
         "name": method.name,
-        "summary": told.summary,
-        "description": told.text,
+        "summary": docs.summary,
+        "description": docs.text,
         "paramStructure": "by-position",
-        "params": _params(method, told, schemas),
-        "result": {"name": "result", "schema": _result(method, told, schemas)},
+        "params": _params(method, docs, schemas),
+        "result": {"name": "result", "schema": _result(method, docs, schemas)},
         "errors": error_objects(method.errors),
     }
 
 
 def description_of(method: Method) -> Description:
-    """What a method's docstring says of it, of its params and, as `returns`, of its result."""
+    """The description in a method's docstring, with its params and, as `returns`, its result."""
     return described(method.function, [*method.params.names, "returns"])
 
 
 def error_objects(errors: Iterable[type[RpcError]]) -> list[dict[str, Any]]:
-    """One object a code, as OpenRPC wants it, with the reasons that go by it in `data`."""
+    """One object per code, as OpenRPC requires, with the code's reasons in `data`."""
     by_code: dict[int, list[type[RpcError]]] = defaultdict(list)
     for error in errors:
         by_code[error.code].append(error)
@@ -70,12 +70,12 @@ def document(
     }
 
 
-def _params(method: Method, told: Description, schemas: Schemas) -> list[dict[str, Any]]:
+def _params(method: Method, docs: Description, schemas: Schemas) -> list[dict[str, Any]]:
     reader = method.params
     return [
         {
             "name": to_camel(name),
-            "description": told.parts.get(name, ""),
+            "description": docs.parts.get(name, ""),
             "required": position < reader.required,
             "schema": schemas.of(kind if position < reader.required else without_null(kind)),
         }
@@ -83,5 +83,5 @@ def _params(method: Method, told: Description, schemas: Schemas) -> list[dict[st
     ]
 
 
-def _result(method: Method, told: Description, schemas: Schemas) -> Schema:
-    return with_text(schemas.of(method.result), told.parts.get("returns", ""))
+def _result(method: Method, docs: Description, schemas: Schemas) -> Schema:
+    return with_text(schemas.of(method.result), docs.parts.get("returns", ""))

@@ -1,4 +1,4 @@
-"""A method's annotations become readers of its params, in the standard node's error words."""
+"""Params readers made from a method's annotations, with the standard node's error texts."""
 
 import enum
 import inspect
@@ -23,8 +23,8 @@ _GOT = re.compile(r"^Expected `(?P<expected>[^`]+)`, got `(?P<got>[^`]+)`$")
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of every config object: camelCase on the wire; unknown fields are ignored, as the
-    standard node does; null means absent.
+    """Base of every config object: camelCase on the wire; unknown fields are ignored, as by the
+    standard node; null means absent.
     """
 
 
@@ -32,21 +32,21 @@ class _Missing(enum.Enum):
     MISSING = 0
 
 
-def read_noun(kind: type, value: Any) -> Any:
+def read_base58(kind: type, value: Any) -> Any:
     """A value of a type with `from_string` (Pubkey, Signature, Hash) from its base58 string."""
     if not isinstance(value, str):
         raise ValueError(f"Invalid params: invalid type: {describe(value)}, expected a string")
     try:
         return kind.from_string(value)  # type: ignore[attr-defined]
     except Exception as error:
-        word = "WrongSize" if "size" in str(error).lower() else "Invalid"
-        raise ValueError(f"Invalid param: {word}") from None
+        problem = "WrongSize" if "size" in str(error).lower() else "Invalid"
+        raise ValueError(f"Invalid param: {problem}") from None
 
 
 class ParamsReader:
     """Reads the params array of one method: the parameters after the first, in order.
 
-    An annotation that msgspec cannot read raises TypeError here, that is at import.
+    An annotation that msgspec cannot read raises TypeError here, so at import.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -63,9 +63,9 @@ class ParamsReader:
         shape = msgspec.defstruct(
             f"{function.__name__}_params", fields, array_like=True, forbid_unknown_fields=True
         )
-        self._decode = msgspec.json.Decoder(shape, dec_hook=read_noun).decode
+        self._decode = msgspec.json.Decoder(shape, dec_hook=read_base58).decode
         self._position_decoders = [
-            msgspec.json.Decoder(field[1], dec_hook=read_noun) for field in fields
+            msgspec.json.Decoder(field[1], dec_hook=read_base58) for field in fields
         ]
 
     def read(self, raw: bytes) -> list[Any]:
@@ -113,13 +113,12 @@ class ParamsReader:
             try:
                 self._position_decoders[position].decode(piece)
             except (msgspec.MsgspecError, RecursionError, ValueError) as problem:
-                return _in_the_nodes_words(
-                    str(problem), values[position], self.types[position], position
-                )
+                return _as_the_node(str(problem), values[position], self.types[position], position)
         return InvalidParams(f"Invalid params: {error}")
 
 
-def _in_the_nodes_words(text: str, value: Any, kind: Any, position: int) -> InvalidParams:
+def _as_the_node(text: str, value: Any, kind: Any, position: int) -> InvalidParams:
+    """msgspec's error for the value as the standard node's error, with its path in `at`."""
     match = _PLACE.match(text)
     assert match is not None
     text, path = match["text"], match["path"] or ""
@@ -135,21 +134,21 @@ def _in_the_nodes_words(text: str, value: Any, kind: Any, position: int) -> Inva
                 place = place[name] if name else place[int(index)]
             except (KeyError, IndexError, TypeError, ValueError):
                 place = _Missing.MISSING
-    return InvalidParams(_words(text, place, kind), at=where)
+    return InvalidParams(_node_text(text, place, kind), at=where)
 
 
 def _unread_member(place: Any, kind: Any) -> str:
-    """Which member of a map is none of the kind: msgspec tells of maps only that one is not."""
+    """The name of the map's first member that is not of the kind: msgspec does not report it."""
     members: dict[str, Any] = place if isinstance(place, dict) else {}
     for name, member in members.items():
         try:
-            msgspec.convert(member, kind, dec_hook=read_noun)
+            msgspec.convert(member, kind, dec_hook=read_base58)
         except (msgspec.MsgspecError, RecursionError, ValueError):
             return name
     return ""
 
 
-def _words(text: str, place: Any, kind: Any) -> str:
+def _node_text(text: str, place: Any, kind: Any) -> str:
     if text.startswith(("Invalid param: ", "Invalid params: ")):
         return text
     if text.startswith("Object contains unknown field "):
@@ -177,7 +176,7 @@ def _int_word(text: str) -> str:
 
 
 def _refuse_above_u64(value: Any) -> None:
-    """msgspec reads integers of any size; the standard node takes larger ones for floats."""
+    """Refuses integers above u64: msgspec reads any size, the standard node reads floats."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > U64_MAX:
         raise InvalidParams(
             f"Invalid params: invalid type: floating point `{float(value)}`, expected u64"
@@ -191,17 +190,17 @@ def _refuse_above_u64(value: Any) -> None:
         _refuse_above_u64(member)
 
 
-def _expected(word: str) -> str:
-    words = {
+def _expected(kinds: str) -> str:
+    names_of = {
         "int": "u64", "str": "a string", "bool": "a boolean", "object": "an object",
         "array": "a sequence", "float": "f64",
     }  # fmt: skip
-    names = [words.get(part.strip(), part.strip()) for part in word.split("|")]
+    names = [names_of.get(part.strip(), part.strip()) for part in kinds.split("|")]
     return " or ".join(name for name in names if name != "null") or "null"
 
 
 def describe(value: Any) -> str:
-    """A JSON value in the words of the standard node's errors."""
+    """A JSON value as the standard node's errors describe it."""
     if value is None:
         return "null"
     if isinstance(value, bool):

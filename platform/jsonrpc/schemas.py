@@ -1,4 +1,4 @@
-"""Annotations → JSON Schema: what a params reader takes and what a result looks like."""
+"""JSON Schema of annotations, for params and results."""
 
 import dataclasses
 import types
@@ -15,8 +15,8 @@ from jsonrpc.wire import As
 Schema = dict[str, Any]
 
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
-# Nouns that are base58 strings on the wire: the shortest and the longest text, and what they are.
-_NOUNS = {
+# Types that are base58 strings on the wire: minimum and maximum length, and the description.
+_BASE58_TYPES = {
     "Pubkey": (32, 44, "a public key: 32 bytes in base58"),
     "Hash": (32, 44, "a hash: 32 bytes in base58"),
     "Signature": (64, 88, "a transaction's signature: 64 bytes in base58"),
@@ -33,7 +33,7 @@ _PLAIN: dict[Any, Schema] = {
 
 
 class Schemas:
-    """Schemas of annotations; what has fields becomes a component, named once and referred to."""
+    """Schemas of annotations; types with fields become named components."""
 
     def __init__(self, place: str = "#/components/schemas/") -> None:
         self.components: dict[str, Schema] = {}
@@ -41,7 +41,7 @@ class Schemas:
         self._names: dict[type, str] = {}
 
     def of(self, kind: Any) -> Schema:
-        """The schema of an annotation; TypeError for what has no form on the wire."""
+        """The schema of an annotation; TypeError for types without a JSON form."""
         if kind in _PLAIN:
             return dict(_PLAIN[kind])
         if kind in (Any, object, msgspec.Raw):
@@ -66,10 +66,10 @@ class Schemas:
         return self.components[name] if name else schema
 
     def _annotated(self, kind: Any) -> Schema:
-        base, *beside = get_args(kind)
-        shown = [each.kind for each in beside if isinstance(each, As)]
+        base, *metadata = get_args(kind)
+        shown = [each.kind for each in metadata if isinstance(each, As)]
         schema = self.of(shown[0] if shown else base)
-        for meta in beside:
+        for meta in metadata:
             if isinstance(meta, msgspec.Meta):
                 limits = {
                     "minimum": meta.ge,
@@ -80,7 +80,7 @@ class Schemas:
                 }
                 schema |= {name: value for name, value in limits.items() if value is not None}
                 schema |= meta.extra_json_schema or {}
-        # An unsigned integer without a bound of its own is a u64: the reader refuses larger ones.
+        # An unsigned integer without a maximum is a u64: the reader refuses larger ones.
         if schema.get("type") == "integer" and schema.get("minimum", -1) >= 0:
             schema.setdefault("maximum", U64_MAX)
         return schema
@@ -105,8 +105,8 @@ class Schemas:
         return {"type": "array", "prefixItems": schemas, "minItems": count, "maxItems": count}
 
     def _class(self, kind: type) -> Schema:
-        if kind.__name__ in _NOUNS and hasattr(kind, "from_string"):
-            least, most, meaning = _NOUNS[kind.__name__]
+        if kind.__name__ in _BASE58_TYPES and hasattr(kind, "from_string"):
+            least, most, meaning = _BASE58_TYPES[kind.__name__]
             pattern = f"^{_BASE58}{{{least},{most}}}$"
             return {
                 "type": "string",
@@ -122,7 +122,7 @@ class Schemas:
             raise TypeError(f"no schema for {kind!r}")
         if kind not in self._names:
             self._names[kind] = self._free_name(kind)
-            self.components[self._names[kind]] = {}  # taken, should it refer to itself
+            self.components[self._names[kind]] = {}  # reserved, in case it refers to itself
             self.components[self._names[kind]] = self._object(kind)
         return {"$ref": self._place + self._names[kind]}
 
@@ -135,18 +135,18 @@ class Schemas:
         is_read = issubclass(kind, Config)
         hints = typing.get_type_hints(kind, include_extras=True)
         fields = _fields(kind)
-        told = described_fields(kind, fields)
+        description = described_fields(kind, fields)
         properties: dict[str, Schema] = {}
         required: list[str] = []
         for name, (wire_name, has_default) in fields.items():
-            # null counts as absent where something is read: it needs no word of its own.
+            # null means absent in params, so it is left out of their schemas.
             hint = without_null(hints[name]) if is_read and has_default else hints[name]
-            properties[wire_name] = with_text(self.of(hint), told.parts.get(name, ""))
+            properties[wire_name] = with_text(self.of(hint), description.parts.get(name, ""))
             if not (has_default if is_read else msgspec.UnsetType in get_args(hints[name])):
                 required.append(wire_name)
         schema: Schema = {"type": "object", "title": kind.__name__, "properties": properties}
-        if told.text:
-            schema["description"] = told.text
+        if description.text:
+            schema["description"] = description.text
         if required:
             schema["required"] = required
         if getattr(getattr(kind, "__struct_config__", None), "forbid_unknown_fields", False):
@@ -157,12 +157,12 @@ class Schemas:
 
 
 def with_text(schema: Schema, text: str) -> Schema:
-    """The schema with a description; one that only refers keeps its reference beside it."""
+    """The schema with a description; a reference keeps its `$ref` next to it."""
     return {**schema, "description": text} if text else schema
 
 
 def _fields(kind: type) -> dict[str, tuple[str, bool]]:
-    """Of each field its name on the wire, and whether it may be left out."""
+    """Each field's name on the wire, and whether it may be left out."""
     if issubclass(kind, msgspec.Struct):
         return {
             field.name: (field.encode_name, not field.required)
@@ -175,7 +175,7 @@ def _fields(kind: type) -> dict[str, tuple[str, bool]]:
 
 
 def without_null(hint: Any) -> Any:
-    """The annotation for who gives a value at all."""
+    """The annotation without None."""
     if not (isinstance(hint, types.UnionType) or get_origin(hint) is typing.Union):
         return hint
     kept = [part for part in get_args(hint) if part is not type(None)]

@@ -1,4 +1,4 @@
-"""Results to JSON bytes: structs in camelCase, keys as base58, stored JSON as it is."""
+"""Results to JSON bytes: structs in camelCase, keys as base58, stored JSON unchanged."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +12,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class As:
-    """`Annotated[Encoded, As(AccountSnapshot)]`: what the reference shows in place of a type that
-    says less than is known.
+    """`Annotated[Encoded, As(AccountSnapshot)]`: the type that the reference shows instead of a
+    less specific one.
     """
 
     kind: Any
 
 
 class Encoded:
-    """JSON that is already bytes: spliced into the answer without another encoding."""
+    """JSON that is already bytes: inserted into the response without encoding it again."""
 
     __slots__ = ("chunks",)
 
@@ -31,7 +31,7 @@ class Encoded:
         return b"".join(self.chunks)
 
 
-def _own_nouns(value: Any) -> Any:
+def _encode_other(value: Any) -> Any:
     if isinstance(value, Encoded):
         return msgspec.Raw(bytes(value))
     if hasattr(type(value), "from_string"):  # solders' Pubkey, Signature, Hash
@@ -45,7 +45,7 @@ def to_camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_own_nouns)
+_encoder = msgspec.json.Encoder(enc_hook=_encode_other)
 
 
 def encode(value: Any) -> bytes:

@@ -126,10 +126,10 @@ class Feed:
         """What is remembered of this slot and all later ones, slot by slot."""
         self._forget()
         return [
-            happening
+            event
             for slot in sorted(self._slots)
             if slot >= from_slot
-            for happening in self._all_of(slot)
+            for event in self._all_of(slot)
         ]
 
     def _all_of(self, slot: Slot) -> list[Happening]:
@@ -178,7 +178,7 @@ class Subscription:
         self._waiting.clear()
 
     def take(self) -> list[Happening]:
-        """All that waits now, oldest first; what was lost by lagging is told by iterating."""
+        """All that waits now, oldest first; what was lost by lagging is reported by iterating."""
         taken = list(self._waiting)
         self._waiting.clear()
         return taken
@@ -187,7 +187,7 @@ class Subscription:
         return self
 
     async def __anext__(self) -> Happening:
-        """The next happening; Lagged when the reader was too slow for it."""
+        """The next event; Lagged when the reader was too slow for it."""
         while not self._waiting:
             if self._lagged:
                 raise Lagged
@@ -196,15 +196,15 @@ class Subscription:
         return self._waiting.popleft()
 
 
-def _packed(happenings: list[Happening]) -> bytes:
-    packed = zstandard.ZstdCompressor(level=1).compress(pickle.dumps(happenings, protocol=5))
+def _packed(events: list[Happening]) -> bytes:
+    packed = zstandard.ZstdCompressor(level=1).compress(pickle.dumps(events, protocol=5))
     # A copy: python-zstandard's bytes keep the memory of the largest result that there could be.
     return bytes(memoryview(packed))
 
 
 def _unpacked(packed: bytes) -> list[Happening]:
-    happenings: list[Happening] = pickle.loads(zstandard.ZstdDecompressor().decompress(packed))
-    return happenings
+    events: list[Happening] = pickle.loads(zstandard.ZstdDecompressor().decompress(packed))
+    return events
 
 
 def slot_of(happening: Happening) -> Slot:

@@ -15,7 +15,7 @@ class TokenRefused(Refusal):
     status = 401
     code = -32003
     reason = "unauthorized"
-    words: ClassVar[dict[str, str]] = {"error": "unauthorized"}
+    response_body: ClassVar[dict[str, str]] = {"error": "unauthorized"}
 
     def __init__(self) -> None:
         super().__init__("The token of METRICS_TOKEN is required")

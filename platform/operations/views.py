@@ -40,7 +40,7 @@ class Metrics(OpenView):
 class _OnlyScraped(NotAllowed):
     """Said in a word, as every refusal of /metrics."""
 
-    words: ClassVar[dict[str, str]] = {"error": NotAllowed.reason}
+    response_body: ClassVar[dict[str, str]] = {"error": NotAllowed.reason}
 
 
 def _version() -> str:

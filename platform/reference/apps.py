@@ -8,4 +8,4 @@ class ReferenceConfig(AppConfig):
     verbose_name = "Reference"
 
     def ready(self) -> None:
-        from reference import methods  # noqa: F401  (served everywhere, before urls are read)
+        from reference import methods  # noqa: F401  (registers common methods before urls are read)

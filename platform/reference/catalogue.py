@@ -1,4 +1,4 @@
-"""Every reason that an answer may give: the classes of errors, found in the code."""
+"""All error reasons, collected from the error classes."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from django.urls import get_resolver
 
 from jsonrpc.errors import RpcError
 
-# What any call may be refused for, whatever it asks for, is defined in these.
+# The modules of errors that any call may get.
 _COMMON = {
     "jsonrpc.errors",
     "access.errors",
@@ -17,19 +17,19 @@ _COMMON = {
 
 
 def errors() -> list[type[RpcError]]:
-    """Those that are answered, by their reasons in order; of one reason each of its classes."""
+    """All concrete error classes, sorted by reason; a reason may have several classes."""
     get_resolver().url_patterns  # noqa: B018  (loads every area's errors)
     kinds = (kind for kind in _kinds() if "reason" in vars(kind) and "abstract" not in vars(kind))
     return sorted(kinds, key=lambda kind: (kind.reason, kind.__module__, kind.__qualname__))
 
 
 def common_errors() -> list[type[RpcError]]:
-    """Those that any call may get."""
+    """Errors that any call may get."""
     return [kind for kind in errors() if kind.__module__ in _COMMON]
 
 
 def http_status(kind: type[RpcError]) -> int:
-    """The HTTP status that goes with it; 200 where it is an error of a JSON-RPC call alone."""
+    """The HTTP status of the error; 200 for errors of a single JSON-RPC call."""
     status: int = getattr(kind, "status", 200)
     return status
 

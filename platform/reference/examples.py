@@ -1,7 +1,7 @@
-"""One request for each method, and what a running service answered it.
+"""One example request for each method, with a recorded response.
 
-Words in braces stand for something of the chain: a signature, a slot. The tests fill them in, send
-every request and keep what came back in recorded.json (see tests/clients/test_shown_answers.py).
+Placeholders in braces stand for values of the chain: a signature, a slot. The tests fill them in,
+send every request and record the responses in recorded.json (tests/clients/test_shown_answers.py).
 """
 
 from functools import cache
@@ -15,7 +15,7 @@ from jsonrpc.wire import to_camel
 
 RECORDED = Path(__file__).parent / "recorded.json"
 
-# What any chain has; the other words stand for what a reader sends, or has sent.
+# Placeholders that any chain has values for; the others stand for what the reader sends.
 _OF_A_CHAIN = ("signature", "slot", "earlier_slot", "address", "transaction")
 
 _VERSIONS = {"maxSupportedTransactionVersion": 0}
@@ -87,7 +87,7 @@ EXAMPLES: dict[tuple[str, str], list[Any]] = {
 
 
 def filled(template: Any, values: dict[str, Any]) -> Any:
-    """The template with each word in braces replaced; one that has no value stays as it is."""
+    """The template with its placeholders replaced; one without a value is left unchanged."""
     if isinstance(template, str) and template[:1] == "{":
         return values.get(template[1:-1], template)
     if isinstance(template, list):
@@ -99,21 +99,21 @@ def filled(template: Any, values: dict[str, Any]) -> Any:
 
 @cache
 def recorded() -> dict[str, Any]:
-    """`values` that stand for the words in braces, and `answers` by path and method."""
+    """`values` of the placeholders, and `answers` by path and method."""
     found: dict[str, Any] = msgspec.json.decode(RECORDED.read_bytes())
     return found
 
 
 def params_of(path: str, method: str) -> list[Any] | None:
-    """An example's params with the recorded values, which its recorded answer is about."""
+    """An example's params with the values of the recorded response."""
     template = EXAMPLES.get((path, method))
     made: list[Any] | None = filled(template, recorded()["values"])
     return made
 
 
 def request_of(path: str, method: str, values: dict[str, Any]) -> list[Any]:
-    """An example's params to be edited and sent: with these values of this chain, else with the
-    recorded ones; what only the reader has stays in braces.
+    """An example's params to edit and send: with these values of this chain, else with the recorded
+    ones; placeholders for the reader's own values are kept.
     """
     found = recorded()["values"]
     chains = {name: found[name] for name in _OF_A_CHAIN if name in found}
@@ -122,18 +122,18 @@ def request_of(path: str, method: str, values: dict[str, Any]) -> list[Any]:
 
 
 def answer_of(path: str, method: str) -> Any:
-    """What was answered to an example; None where nothing is recorded."""
+    """The recorded response to an example; None if there is none."""
     return recorded()["answers"].get(f"{path} {method}")
 
 
 def pairing(path: str, method: Method) -> list[dict[str, Any]]:
-    """The example as OpenRPC has it."""
+    """The example as an OpenRPC example pairing."""
     params = params_of(path, method.name)
     if params is None:
         return []
     names = method.params.names[: len(params)]
-    told = [
+    named = [
         {"name": to_camel(name), "value": value} for name, value in zip(names, params, strict=True)
     ]
     result = {"name": "result", "value": answer_of(path, method.name)}
-    return [{"name": f"{method.name} on {path}", "params": told, "result": result}]
+    return [{"name": f"{method.name} on {path}", "params": named, "result": result}]

@@ -1,4 +1,4 @@
-"""What a plain GET may be refused with."""
+"""The errors of plain GETs."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from gateway.refusals import (
 from jsonrpc.errors import InternalError, RpcError
 from reference.catalogue import common_errors, http_status
 
-# Before a view is called at all, or when it fails.
+# Raised before a view is called, or when it fails.
 _OF_ANY = (
     *(RequestMalformed, HostRequired, HeadTooLarge, RequestTimedOut, Overloaded),
     *(TooManyConnections, HostUnknown, PathNotServed, NotAllowed, InternalError),
 )
-# Of a call's body and method, which a GET has none of.
+# Errors of a call's body or method, which a GET does not have.
 _OF_CALLS = {
     "parse_error",
     "invalid_request",
@@ -39,7 +39,7 @@ _OF_CALLS = {
 
 
 def errors_of_get(view: Any) -> list[type[RpcError]]:
-    """All that the view may answer in place of a result, its own errors first."""
+    """All errors of the view, its own first."""
     own = list(view.errors)
     if isinstance(view, OpenView) or not view.authentication_classes:
         return own + [kind for kind in _OF_ANY if kind not in own]
@@ -54,5 +54,5 @@ def errors_of_get(view: Any) -> list[type[RpcError]]:
 
 
 def status_of_get(kind: type[RpcError]) -> int:
-    """The HTTP status of a GET that is refused so."""
+    """The HTTP status of the error in a GET."""
     return 500 if kind is InternalError else http_status(kind)

@@ -1,4 +1,4 @@
-"""rpc.discover: a door's own description, at every door."""
+"""rpc.discover: the description of a path, at every path."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from gateway.endpoint import Call
 from gateway.everywhere import everywhere
 from jsonrpc.wire import Encoded, encode
-from reference.doors import doors
+from reference.paths import rpc_paths
 from reference.rpc_documents import document_of
 
 
 @everywhere.add("rpc.discover", result=dict[str, Any])
 def discover(call: Call) -> Encoded:
-    """The methods of this path as an OpenRPC document: what clients and tools are made from. All of
-    them together are at `/openrpc.json`.
+    """The methods of this path as an OpenRPC document, from which clients and tools are generated.
+    The document of all paths is at `/openrpc.json`.
 
     returns: the document
     """
@@ -22,8 +22,8 @@ def discover(call: Call) -> Encoded:
     return Encoded(_document(call.request.path_info, base))
 
 
-# Made once for each way in, not for each call: a batch of a hundred would take seconds.
+# Cached by path and base URL: a batch of a hundred would take seconds.
 @lru_cache(maxsize=64)
 def _document(path: str, base: str) -> bytes:
-    here = next(each for each in doors() if path in (each.path, *each.aliases))
+    here = next(each for each in rpc_paths() if path in (each.path, *each.aliases))
     return encode(document_of(here, base))

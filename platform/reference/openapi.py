@@ -1,4 +1,4 @@
-"""OpenAPI 3.1 of the plain GETs by drf-spectacular, which is told here of our typed views."""
+"""OpenAPI 3.1 of the plain GETs: drf-spectacular with support for our typed views."""
 
 import inspect
 from collections import defaultdict
@@ -23,10 +23,10 @@ from reference.get_errors import errors_of_get, status_of_get
 _ERROR: Schema = {
     "type": "object",
     "title": "Error",
-    "description": "Why there is no answer. Further members say what was required and found.",
+    "description": "Why the request failed. Further members say what was required and found.",
     "properties": {
-        "error": {"type": "string", "description": "the reason, a stable word to act on"},
-        "message": {"type": "string", "description": "the same in a sentence"},
+        "error": {"type": "string", "description": "the reason, a stable identifier"},
+        "message": {"type": "string", "description": "the reason as a sentence"},
     },
     "required": ["error"],
 }
@@ -69,10 +69,10 @@ class TypedSchema(AutoSchema):
         return str(self.view.name)
 
     def get_summary(self) -> str:
-        return self._told.summary
+        return self._described.summary
 
     def get_description(self) -> str:  # type: ignore[override]  # as the parent does
-        return self._told.text
+        return self._described.text
 
     def get_tags(self) -> list[str]:
         return []
@@ -108,7 +108,7 @@ class TypedSchema(AutoSchema):
     _error_schema: Schema = {"$ref": "#/components/schemas/Error"}
 
     @cached_property
-    def _told(self) -> Description:
+    def _described(self) -> Description:
         return described(self.view.get, variables(self.path))
 
     def _parts(self) -> list[OpenApiParameter]:
@@ -120,7 +120,7 @@ class TypedSchema(AutoSchema):
                 self.registry.types.of(hints[name]),
                 OpenApiParameter.PATH,
                 required=True,
-                description=self._told.parts.get(name, ""),
+                description=self._described.parts.get(name, ""),
             )
             for name in names
         ]
@@ -177,14 +177,14 @@ class MetricsTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-unt
 
 
 def document(base: str) -> dict[str, Any]:
-    """The whole document, for who came by this address."""
+    """The whole document, with this base URL as its server."""
     servers = [{"url": base, "description": "this service"}]
     return {**described_gets(), "servers": servers}
 
 
 @cache
 def described_gets() -> dict[str, Any]:
-    """The document without an address: the same for the life of the process."""
+    """The document without servers, made once per process."""
     generator = TypedGenerator()
     made: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
     return made

@@ -1,4 +1,4 @@
-"""What the pages of the doors show: every method and every plain GET, as its own code says it."""
+"""Contents of the reference pages: every method and every plain GET, from its code."""
 
 import json
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from jsonrpc.openrpc import meaning_of
 from jsonrpc.schemas import Schemas
 from reference import openapi, rpc_documents, tables
 from reference.catalogue import http_status
-from reference.doors import Door, Get, doors, gets
 from reference.examples import EXAMPLES, answer_of, request_of
 from reference.get_errors import status_of_get
-from reference.tables import Row, Type, Word
+from reference.paths import Get, RpcPath, gets, rpc_paths
+from reference.tables import Row, Type, TypePart
 
 _LONGEST_ANSWER = 48
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of doors: its name in the address, its title, a lead, and the paths it tells of."""
+    """A reference page: its name in the URL, its title, a lead, and the paths it describes."""
 
     slug: str
     title: str
@@ -32,49 +32,49 @@ PAGES = (
     Page(
         "priority",
         "Land transactions",
-        "Signed transactions that tip: written down before the answer, sent to the next leaders, to"
-        " nodes and to block engines at once until they land or never can, and their fate told.",
+        "Signed transactions with a tip: stored before the response, sent to the next leaders,"
+        " nodes and block engines at once until they land or expire, with their fate reported.",
         ("/priority",),
     ),
     Page(
         "bundle",
         "Land bundles",
-        "Up to four transactions, all or none, one after the other in one block. Clients of a block"
-        " engine work with the base addresses `/bundle` and `/api/v1`.",
+        "Up to four transactions that execute in order in one block, all or none. Clients of a"
+        " block engine work with the base URLs `/bundle` and `/api/v1`.",
         ("/bundle", "/bundle/bundles", "/bundle/transactions"),
     ),
     Page(
         "historical",
         "The ledger",
-        "Blocks, transactions and signatures, from a ledger of finalized blocks. These are the"
-        " standard node's methods, with its words for errors: its clients work as they are.",
+        "Blocks, transactions and signatures, from a ledger of finalized blocks. The methods and"
+        " error texts are the standard node's: its clients work unchanged.",
         ("/historical",),
     ),
     Page(
         "rewind",
         "The past",
-        "What accounts were at any position in the past, from an archive of every account write,"
-        " and what transactions would have done there.",
+        "The state of accounts at any position in the past, from an archive of every account write,"
+        " and simulations of transactions on it.",
         ("/rewind",),
     ),
     Page(
         "node",
         "The node",
-        "Simulating bundles, and everything that the standard node answers: what this service does"
-        " not answer itself is passed on to the node that is followed.",
+        "Bundle simulation, and all methods of the standard node: those that this service does not"
+        " serve itself are passed on to the followed node.",
         ("/",),
     ),
     Page(
         "http",
         "Plain GET",
-        "Tip addresses, fates, health: what a browser or curl can ask without JSON-RPC.",
+        "Tip addresses, fates, health: requests by browser or curl, without JSON-RPC.",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error as a line of a table."""
+    """An error as a table row."""
 
     reason: str
     code: int
@@ -83,15 +83,15 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A method or a GET as its page shows it."""
+class Operation:
+    """A method or a GET as shown on its page."""
 
     name: str
     anchor: str
     path: str
     paragraphs: tuple[str, ...]
     params: tuple[Row, ...]
-    answer: tuple[Word, ...]
+    answer: tuple[TypePart, ...]
     answer_text: str
     fields: tuple[Row, ...]
     errors: tuple[Refused, ...]
@@ -104,18 +104,18 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A door on its page: the methods that are told of, and those that are told of elsewhere."""
+    """A path on its page: the operations described here, and the names of those described above."""
 
     path: str
     aliases: tuple[str, ...]
     hosts: tuple[str, ...]
     needs_key: bool
-    told: tuple[Told, ...]
+    operations: tuple[Operation, ...]
     alike: tuple[str, ...]
 
 
 def page_of(slug: str) -> Page:
-    """The page of that name; KeyError where there is none."""
+    """The page of that name; KeyError if there is none."""
     for each in PAGES:
         if each.slug == slug:
             return each
@@ -124,9 +124,9 @@ def page_of(slug: str) -> Page:
 
 @cache
 def sections(slug: str) -> tuple[list[Section], list[Type]]:
-    """The doors of a page, and the types that they name."""
+    """The paths of a page, and the types that they refer to."""
     page, schemas = page_of(slug), Schemas()
-    found = [each for each in doors() if each.path in page.paths]
+    found = [each for each in rpc_paths() if each.path in page.paths]
     made: list[Section] = []
     for each in found:
         made.append(_section(each, found[0], schemas))
@@ -134,23 +134,23 @@ def sections(slug: str) -> tuple[list[Section], list[Type]]:
 
 
 @cache
-def plain_gets() -> tuple[list[Told], list[Type]]:
-    """Every plain GET, and the types that they name."""
+def plain_gets() -> tuple[list[Operation], list[Type]]:
+    """Every plain GET, and the types that they refer to."""
     made = openapi.described_gets()
     schemas = Schemas()
     schemas.components.update(made["components"]["schemas"])
-    return [_told_get(each, made["paths"][each.path]["get"], schemas) for each in gets()], (
+    return [_get_operation(each, made["paths"][each.path]["get"], schemas) for each in gets()], (
         tables.types(schemas)
     )
 
 
 def request_text(path: str, method: str, values: dict[str, Any]) -> str:
-    """An example's params as JSON, to be edited and sent."""
+    """An example's params as JSON, to edit and send."""
     return json.dumps(request_of(path, method, values), indent=2, ensure_ascii=False)
 
 
 def answer_text(path: str, method: str) -> str:
-    """The answer that was recorded, cut where it is long."""
+    """The recorded response, shortened if it is long."""
     answer = answer_of(path, method)
     if answer is None:
         return ""
@@ -161,29 +161,29 @@ def answer_text(path: str, method: str) -> str:
 
 
 def refused(kind: type[RpcError], status: int | None = None) -> Refused:
-    """The error as a line of a table."""
+    """The error as a table row."""
     found = http_status(kind) if status is None else status
     return Refused(kind.reason, kind.code, found, meaning_of(kind))
 
 
-def _section(door: Door, first: Door, schemas: Schemas) -> Section:
-    told, alike = [], []
-    methods = {method.name: method for method in door.methods}
+def _section(at: RpcPath, first: RpcPath, schemas: Schemas) -> Section:
+    operations, alike = [], []
+    methods = {method.name: method for method in at.methods}
     order = {each: number for number, each in enumerate(EXAMPLES)}
     for each in sorted(
-        rpc_documents.method_objects(door, schemas),
-        key=lambda told: order.get((door.path, told["name"]), len(order)),
+        rpc_documents.method_objects(at, schemas),
+        key=lambda method: order.get((at.path, method["name"]), len(order)),
     ):
         same = first.table.get(each["name"])
-        if door is not first and same and same.function is methods[each["name"]].function:
+        if at is not first and same and same.function is methods[each["name"]].function:
             alike.append(each["name"])
             continue
-        anchor = each["name"] if door is first else f"{each['name']}-at-engine"
-        told.append(
-            Told(
+        anchor = each["name"] if at is first else f"{each['name']}-at-engine"
+        operations.append(
+            Operation(
                 each["name"],
                 anchor,
-                door.path,
+                at.path,
                 tuple(each["description"].split("\n\n")),
                 tuple(tables.param_rows(each["params"], schemas)),
                 tuple(tables.words(each["result"]["schema"])),
@@ -195,18 +195,18 @@ def _section(door: Door, first: Door, schemas: Schemas) -> Section:
                 each["x-limit"],
             )
         )
-    hosts = tuple(sorted(door.terms.hosts))
+    hosts = tuple(sorted(at.terms.hosts))
     return Section(
-        door.path, door.aliases, hosts, door.terms.key_required, tuple(told), tuple(alike)
+        at.path, at.aliases, hosts, at.terms.key_required, tuple(operations), tuple(alike)
     )
 
 
-def _told_get(get: Get, made: dict[str, Any], schemas: Schemas) -> Told:
+def _get_operation(get: Get, made: dict[str, Any], schemas: Schemas) -> Operation:
     view = get.view
     schema = made["responses"]["200"]["content"][view.content_type]["schema"]
     params = [{"required": False, **each} for each in made.get("parameters", ())]
     security = made.get("security", ())
-    return Told(
+    return Operation(
         view.name,
         view.name,
         get.path,

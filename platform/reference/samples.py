@@ -1,4 +1,4 @@
-"""Something of this installation's own chain, so that an example can be sent as it stands."""
+"""Values of this installation's chain, so that examples can be sent unchanged."""
 
 import json
 import logging
@@ -16,13 +16,13 @@ from rewind.services.slots import bounds as archive_bounds
 log = logging.getLogger(__name__)
 
 _KEPT_SECONDS = 60.0
-# So far back from the newest slot is looked for a block with a transaction.
+# How many slots back from the newest one are searched for a block with a transaction.
 _LOOKED_AT = 40
 _found: tuple[float, dict[str, Any]] = (0.0, {})
 
 
 def samples() -> dict[str, Any]:
-    """Values for the words of the examples; empty where ledger and archive have nothing yet."""
+    """Values for the examples' placeholders; empty while ledger or archive are empty."""
     global _found
     now = time.monotonic()
     if not _found[1] or now - _found[0] > _KEPT_SECONDS:
@@ -35,7 +35,7 @@ def samples() -> dict[str, Any]:
 
 
 def forget() -> None:
-    """For tests, whose chains are short-lived."""
+    """Clears the cache, for tests with short-lived chains."""
     global _found
     _found = (0.0, {})
 
@@ -48,14 +48,14 @@ def _look() -> dict[str, Any]:
     newest = min(newest, archived[1])
     first = max(newest - _LOOKED_AT, archived[0], 0)
     for slot in reversed(blocks.slots_between(first, newest)):
-        told = blocks.block(
+        block = blocks.block(
             slot,
             encoding=TransactionEncoding.JSON,
             details=TransactionDetails.SIGNATURES,
             rewards=False,
             max_version=0,
         )
-        signatures = json.loads(bytes(told))["signatures"]
+        signatures = json.loads(bytes(block))["signatures"]
         if signatures:
             return _of(signatures[-1], slot, first)
     return {}

@@ -1,4 +1,4 @@
-"""The guides' snippets, for the reader's own host: one text, which the tests run."""
+"""The guides' snippets with the reader's host; the tests run the same text."""
 
 import re
 from functools import cache
@@ -7,19 +7,19 @@ from django.conf import settings
 
 from reference import guides
 
-# The service's address in the guides.
+# The service's URL in the guides.
 _ADDRESS = "http://127.0.0.1:8000"
 _LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript"}
 
 
 def snippet(guide: str, language: str, number: int, base: str) -> str:
-    """The guide's snippet of that number in the language; empty where there is none."""
+    """The guide's snippet of that number in the language; empty if there is none."""
     found = _of_guide(guide)[language]
     return with_address(found[number], base) if number < len(found) else ""
 
 
 def with_address(text: str, base: str) -> str:
-    """The text with the reader's own address of the service."""
+    """The text with the reader's own host."""
     return text.replace(_ADDRESS, base)
 
 

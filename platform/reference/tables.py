@@ -1,4 +1,4 @@
-"""Schemas as rows of tables: what a reader sees of params and results."""
+"""Schemas as table rows, for params and results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ _PLURALS = {"any value": "any values", "object": "objects", "boolean": "booleans
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A piece of a type's text; `link` is the component that it names."""
+class TypePart:
+    """A part of a type's text; `link` is the component that it refers to."""
 
     text: str
     link: str = ""
@@ -21,18 +21,18 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A field: its name, how deep it stands, its type, whether it must be there, what it means."""
+    """A field: its name, nesting depth, type, whether it is required, and its description."""
 
     name: str
     depth: int
-    words: tuple[Word, ...]
+    words: tuple[TypePart, ...]
     required: bool
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A component, with a table of its own."""
+    """A component with its rows."""
 
     name: str
     text: str
@@ -40,7 +40,7 @@ class Type:
 
 
 def param_rows(params: list[dict[str, Any]], schemas: Schemas) -> list[Row]:
-    """Params in their order, each with its fields below it."""
+    """Params in order, each followed by its fields."""
     rows: list[Row] = []
     for each in params:
         schema = each["schema"]
@@ -51,7 +51,7 @@ def param_rows(params: list[dict[str, Any]], schemas: Schemas) -> list[Row]:
 
 
 def result_rows(schema: Schema, schemas: Schemas) -> list[Row]:
-    """The fields of a result; none where it is a single value."""
+    """The fields of a result; none for a single value."""
     return list(_below(schema, schemas, 0))
 
 
@@ -63,36 +63,36 @@ def types(schemas: Schemas) -> list[Type]:
     ]
 
 
-def words(schema: Schema) -> Iterator[Word]:
-    """The schema's type as a reader says it."""
+def words(schema: Schema) -> Iterator[TypePart]:
+    """The schema's type as readable text."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        yield Word(name, name)
+        yield TypePart(name, name)
     elif "anyOf" in schema:
         for place, member in enumerate(schema["anyOf"]):
             if place:
-                yield Word(" or ")
+                yield TypePart(" or ")
             yield from words(member)
     elif "prefixItems" in schema:
-        yield Word("[")
+        yield TypePart("[")
         for place, member in enumerate(schema["prefixItems"]):
             if place:
-                yield Word(", ")
+                yield TypePart(", ")
             yield from words(member)
-        yield Word("]")
+        yield TypePart("]")
     elif "enum" in schema:
-        yield Word(" | ".join(f'"{value}"' for value in schema["enum"]))
+        yield TypePart(" | ".join(f'"{value}"' for value in schema["enum"]))
     elif schema.get("type") == "array":
-        yield Word("array of ")
+        yield TypePart("array of ")
         several = "anyOf" in schema["items"]
-        yield from ([Word("(")] if several else [])
+        yield from ([TypePart("(")] if several else [])
         yield from words(schema["items"])
-        yield from ([Word(")")] if several else [])
+        yield from ([TypePart(")")] if several else [])
     elif schema.get("type") == "object" and "additionalProperties" in schema:
-        yield Word("object of ")
+        yield TypePart("object of ")
         yield from words(schema["additionalProperties"])
     else:
-        yield Word(_plain(schema))
+        yield TypePart(_plain(schema))
 
 
 def _plain(schema: Schema) -> str:
@@ -109,7 +109,7 @@ def _plain(schema: Schema) -> str:
 
 
 def _below(schema: Schema, schemas: Schemas, depth: int) -> Iterator[Row]:
-    """The fields of the one kind of object that the schema is, or may be."""
+    """The fields of the schema's object, if exactly one of its alternatives is an object."""
     inner = schema
     if "anyOf" in schema:
         objects = [each for each in schema["anyOf"] if "$ref" in each]

@@ -19,5 +19,5 @@ urlpatterns = [
     path("docs/changelog/", views.changelog_page, name="changelog"),
     path("docs/decisions/<slug:slug>/", views.decision_page, name="decision"),
     *(path(f"docs/{slug}/", views.guide_page, {"slug": slug}) for slug in guides.slugs()),
-    path("docs/<slug:slug>/", views.doors_page, name="door"),
+    path("docs/<slug:slug>/", views.endpoint_page, name="endpoint"),
 ]

@@ -23,7 +23,7 @@ from gateway.hosts import QOS_TIERS, RPC_TIERS
 from reference import guides, openapi, pages, rpc_documents, samples, snippets
 from reference.advice import advice
 from reference.catalogue import common_errors, errors
-from reference.doors import doors
+from reference.paths import rpc_paths
 
 _TEXTS = Path(__file__).parent / "texts"
 _READ = (("clients", "sh", 1), ("clients", "python", 1), ("clients", "ts", 0))
@@ -33,7 +33,7 @@ _MADE_FOR_START = {"read": _READ, "land": _LAND, "past": _PAST}
 
 _READS = Quota(rate=5, burst=300)
 
-# An event as it may be.
+# An example event.
 _EVENT = {
     "keyId": 7,
     "name": "trading",
@@ -72,31 +72,33 @@ def changelog_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def doors_page(request: HttpRequest, slug: str) -> HttpResponse:
+def endpoint_page(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         page = pages.page_of(slug)
     except KeyError:
         raise Http404 from None
     if slug == "http":
-        told, types = pages.plain_gets()
-        return _page(request, slug, {"page": page, "told": told, "types": types}, "gets")
+        operations, types = pages.plain_gets()
+        return _page(
+            request, slug, {"page": page, "operations": operations, "types": types}, "gets"
+        )
     sections, types = pages.sections(slug)
     values = samples.samples()
     methods = {
         each.anchor: _example(section.path, each.name, values)
         for section in sections
-        for each in section.told
+        for each in section.operations
     }
     found = {
         "page": page,
         "sections": [
-            (each, [(told, methods[told.anchor]) for told in each.told]) for each in sections
+            (each, [(one, methods[one.anchor]) for one in each.operations]) for each in sections
         ],
         "types": types,
-        "passed_on": rpc_documents.passed_on(doors()) if slug == "node" else [],
+        "passed_on": rpc_documents.passed_on(rpc_paths()) if slug == "node" else [],
         "is_node": slug == "node",
     }
-    return _page(request, slug, found, "door")
+    return _page(request, slug, found, "endpoint")
 
 
 @require_safe
@@ -104,7 +106,7 @@ def errors_page(request: HttpRequest) -> HttpResponse:
     common = {kind.reason for kind in common_errors()}
     rows = [
         {
-            "told": pages.refused(kind),
+            "error": pages.refused(kind),
             "area": kind.__module__.partition(".")[0],
             "is_common": kind.reason in common,
             "advice": advice(kind),
@@ -152,15 +154,15 @@ def console_page(request: HttpRequest) -> HttpResponse:
     values = samples.samples()
     choices = [
         (
-            door.path,
+            at.path,
             [
-                (name, pages.request_text(door.path, name, values))
-                for name in [method.name for method in door.table]
-                + (rpc_documents.passed_on([door]) if door.path == "/" else [])
+                (name, pages.request_text(at.path, name, values))
+                for name in [method.name for method in at.table]
+                + (rpc_documents.passed_on([at]) if at.path == "/" else [])
             ],
         )
-        for door in doors()
-        if door.path.count("/") == 1
+        for at in rpc_paths()
+        if at.path.count("/") == 1
     ]
     return _page(request, "console", {"choices": choices})
 
@@ -175,7 +177,7 @@ def openapi_document(request: HttpRequest) -> HttpResponse:
     return _json(request, _openapi_text)
 
 
-# Made once for each way in: each takes as long as a hundred calls.
+# Cached by base URL: each takes as long as a hundred calls.
 @lru_cache(maxsize=16)
 def _openrpc_text(base: str) -> str:
     return json.dumps(rpc_documents.whole_document(base), ensure_ascii=False)
@@ -187,12 +189,12 @@ def _openapi_text(base: str) -> str:
 
 
 def base_of(request: HttpRequest) -> str:
-    """The address by which the reader came."""
+    """The scheme and host of the request."""
     return f"{request.scheme}://{request.get_host()}"
 
 
 def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
-    """The two-minute start's texts by step, for the reader's own host."""
+    """The snippets of the start page by step, with the reader's host."""
     return {
         step: [
             {
@@ -233,7 +235,7 @@ def _page(
         "section": "docs",
         "current": current,
         "base": base_of(request),
-        "door_pages": pages.PAGES,
+        "endpoint_pages": pages.PAGES,
         "guides": guides.navigation(),
         "portal": _url("portal:overview"),
     }
@@ -251,7 +253,7 @@ def _json(request: HttpRequest, text_for: Callable[[str], str]) -> HttpResponse:
     refused = _too_many(request)
     if refused is not None:
         return refused
-    # Who makes a client of it reads it from a page of another origin.
+    # Client generators read it from pages of other origins.
     headers = {"Access-Control-Allow-Origin": "*"}
     return HttpResponse(
         text_for(base_of(request)), content_type="application/json", headers=headers
@@ -259,7 +261,7 @@ def _json(request: HttpRequest, text_for: Callable[[str], str]) -> HttpResponse:
 
 
 def _too_many(request: HttpRequest) -> HttpResponse | None:
-    """These pages ask for no key and cost more than a call: so many for each address."""
+    """Limits pages by client address: they need no key and cost more than a call."""
     taken = windows.take(request, "docs", client_address(request.META), _READS)
     if taken.allowed:
         return None

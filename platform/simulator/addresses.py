@@ -1,4 +1,4 @@
-"""The addresses that the runtime itself knows."""
+"""Addresses of the runtime's programs and sysvars."""
 
 from solders.pubkey import Pubkey
 
@@ -35,7 +35,7 @@ RECENT_BLOCKHASHES = Pubkey.from_string("SysvarRecentB1ockHashes1111111111111111
 FEES = Pubkey.from_string("SysvarFees111111111111111111111111111111111")
 INSTRUCTIONS = Pubkey.from_string("Sysvar1nstructions1111111111111111111111111")
 
-# What the engine has of its own where its caller has nothing.
+# Accounts that the engine has defaults of.
 BUILTINS = frozenset(
     {SYSTEM, VOTE, COMPUTE_BUDGET, LOADER_1, LOADER_2, LOADER_3, ZK_PROOFS}
     | {SECP256K1, ED25519, SECP256R1}

@@ -1,4 +1,4 @@
-"""What a transaction asks for by its Compute Budget instructions, and what it pays."""
+"""A transaction's limits, from its Compute Budget instructions, and its fee."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ MOST_LOADED_BYTES = 64 * 1024 * 1024
 _LEAST_HEAP = 32 * 1024
 _MOST_HEAP = 256 * 1024
 _MICRO_LAMPORTS = 1_000_000
-# What an instruction that sets no limit is given: those of native code hardly need any.
+# Default units per instruction: builtins need few.
 _UNITS_OF_BUILTIN = 3_000
 _UNITS_OF_PROGRAM = 200_000
 _BUILTINS = frozenset(
@@ -48,8 +48,8 @@ class Budget:
 
 
 def read_budget(parts: Parts, *, builtins_take_less: bool = True) -> Budget:
-    """Refused as the node refuses instructions that it cannot read, repeats and values out of
-    range.
+    """The transaction's budget. Refused, as by the node, for unreadable or repeated instructions
+    and values out of range.
     """
     asked: dict[int, tuple[int, int]] = {}
     signatures = parts.required
@@ -81,7 +81,7 @@ def read_budget(parts: Parts, *, builtins_take_less: bool = True) -> Budget:
 def _read(index: int, data: bytes, asked: dict[int, tuple[int, int]]) -> None:
     kind = data[0] if data else 0
     size = _SIZES.get(kind)
-    # Bytes behind the value are ignored.
+    # Bytes after the value are ignored.
     if size is None or len(data) < 1 + size:
         raise Refused({"InstructionError": [index, "InvalidInstructionData"]})
     if kind in asked:

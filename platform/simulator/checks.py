@@ -1,4 +1,4 @@
-"""What the node checks of a transaction before the VM sees it."""
+"""The node's checks of a transaction before it runs in the VM."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ _LOADERS = frozenset({NATIVE_LOADER, LOADER_1, LOADER_2, LOADER_3})
 
 
 class LoadFailed(Exception):
-    """The transaction pays its fee, and `err` is why it does not run."""
+    """The transaction pays its fee but does not run, because of `err`."""
 
     def __init__(self, err: str) -> None:
         super().__init__(err)
@@ -38,7 +38,7 @@ class LoadFailed(Exception):
 
 
 def check_form(parts: Parts, rules: Rules) -> None:
-    """Refused if too large, malformed, or of too many instructions."""
+    """Refused if too large, malformed, or with too many instructions."""
     transaction = parts.transaction
     if len(bytes(transaction)) > PACKET_SIZE:
         raise Refused("SanitizeFailure")
@@ -51,7 +51,7 @@ def check_form(parts: Parts, rules: Rules) -> None:
 
 
 def check_signatures(parts: Parts) -> None:
-    """Refused unless every signature is that of its key over the message."""
+    """Refused unless every signature of the message is valid."""
     if not all(parts.transaction.verify_with_results()):
         raise Refused("SignatureFailure")
 
@@ -67,8 +67,8 @@ def check_locks(parts: Parts, most: int) -> None:
 def check_age(
     parts: Parts, accounts: list[Account | None], moment: Moment, rules: Rules
 ) -> Nonce | None:
-    """The nonce that the transaction stands on, if it is on one; Refused if its blockhash is
-    neither recent nor a nonce's.
+    """The nonce that the transaction uses, if any; Refused if its blockhash is neither recent nor a
+    nonce's.
     """
     blockhashes = moment.blockhashes
     if blockhashes is not None and parts.blockhash in blockhashes:
@@ -80,7 +80,7 @@ def check_age(
 
 
 def check_payer(account: Account | None, fee: int, rent_minimum: Callable[[int], int]) -> None:
-    """Refused unless the account can pay the fee and keep what it must."""
+    """Refused unless the account can pay the fee and keep its minimum balance."""
     if account is None:
         raise Refused("AccountNotFound")
     size = 0
@@ -94,7 +94,7 @@ def check_payer(account: Account | None, fee: int, rent_minimum: Callable[[int],
     left = lamports - fee
     if left < (rent_minimum(size) if size else 0):
         raise Refused("InsufficientFundsForFee")
-    # Who stands above the rent minimum may not fall below it; who is below it may fall further.
+    # An account above the rent minimum may not fall below it; one below it may fall further.
     minimum = rent_minimum(size)
     if 0 < left < minimum <= lamports:
         raise Refused({"InsufficientFundsForRent": {"account_index": 0}})
@@ -108,7 +108,7 @@ def check_loaded(
     code_size: Callable[[Account], int],
 ) -> int:
     """The bytes that the transaction loads; LoadFailed if they are too many, or if an invoked
-    program is absent or no program.
+    program is absent or not a program.
     """
     size = _TABLE_SIZE * len(parts.lookups)
     keys = parts.keys

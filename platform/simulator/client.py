@@ -1,4 +1,4 @@
-"""Simulation as services call it: accounts in, outcomes out, the engine in processes of its own."""
+"""Simulation for services: accounts in, outcomes out; the engine runs in separate processes."""
 
 import atexit
 import os
@@ -12,8 +12,8 @@ from solders.transaction import VersionedTransaction
 from simulator.errors import AccountsMissing
 from simulator.jobs import make_job
 from simulator.moment import Moment
-from simulator.needs import needed_keys
 from simulator.outcome import Outcome
+from simulator.required_accounts import needed_keys
 from simulator.workers import Workers
 
 _workers: Workers | None = None
@@ -28,13 +28,13 @@ def simulate(
     verify: bool = True,
     timeout_seconds: float = 10.0,
 ) -> list[Outcome]:
-    """What the transactions do one after the other on these accounts; the first failure is the
-    last outcome.
+    """The outcomes of the transactions, executed in order on these accounts; the first failure is
+    the last outcome.
 
-    None stands for an account that is known to be absent. AccountsMissing names those that are
-    needed and not given: load them too and ask again (tables first, then what they list, then
-    code and mints). Sysvars that are not given are the engine's own. EngineFault, or its kind
-    EngineTimeout, where there is no telling.
+    None marks an account that is known to be absent. Raises AccountsMissing with the needed
+    accounts that are not given: load them too and retry (tables first, then their entries, then
+    code and mints). Sysvars that are not given are the engine's own. Raises EngineFault, or its
+    subclass EngineTimeout, if the outcome is unknown.
     """
     needed = needed_keys(transactions, accounts)
     if needed:
@@ -44,7 +44,7 @@ def simulate(
 
 
 def engine_processes() -> Workers:
-    """This process's engine processes; they start as they are first needed."""
+    """This process's engine processes; each starts when it is first needed."""
     global _workers
     with _starting:
         if _workers is None:
@@ -59,7 +59,7 @@ def _close() -> None:
 
 
 def _forget() -> None:
-    # A forked child would read the answers to its parent's questions.
+    # A forked child would read the responses to its parent's jobs.
     global _workers, _starting
     _workers, _starting = None, Lock()
 

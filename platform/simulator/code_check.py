@@ -1,4 +1,4 @@
-"""Whether a program's file can be loaded at all."""
+"""Whether a program's file can be loaded."""
 
 from solders.pubkey import Pubkey
 
@@ -10,7 +10,7 @@ _KEY = Pubkey(bytes([7]) * 32)
 
 
 def load_fault(code: bytes) -> str | None:
-    """Why the engine cannot load the ELF file; None where it can."""
+    """Why the engine cannot load the ELF file; None if it can."""
     try:
         bare_vm(mainnet_features()).add_program_with_loader(_KEY, code, LOADER_2)
     except Exception as fault:  # the wheel does not export its class

@@ -1,4 +1,4 @@
-"""What a transaction costs of a block's room, in the cost model's units."""
+"""A transaction's cost in the units of the block cost model."""
 
 from simulator.addresses import ED25519, SECP256K1, SECP256R1
 from simulator.parts import Parts

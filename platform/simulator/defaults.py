@@ -1,4 +1,4 @@
-"""What a new chain starts with: the programs of the engine, its builtins and sysvars."""
+"""The accounts of a new chain: the engine's programs, builtins and sysvars."""
 
 from functools import lru_cache
 
@@ -64,7 +64,7 @@ def genesis_accounts() -> dict[Pubkey, Account]:
 
 
 def rent_minimum(size: int) -> int:
-    """The lamports that an account of so many bytes must have."""
+    """The minimum balance of an account with this many bytes of data."""
     return _full().minimum_balance_for_rent_exemption(size)
 
 

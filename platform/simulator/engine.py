@@ -1,4 +1,4 @@
-"""Engine: runs transactions as the chain would, on accounts that the caller gives."""
+"""Engine: executes transactions as the chain would, on given accounts."""
 
 import os
 from collections import OrderedDict
@@ -21,20 +21,20 @@ Loader: TypeAlias = Callable[[Pubkey], Account | None]
 
 _MOST_MACHINES = 4
 _MOST_FINGERPRINTS = 32
-# Loaded code takes five to seven times its bytes; a machine with more starts anew.
+# Loaded code takes five to seven times its bytes; a machine with more is replaced.
 _MOST_CODE_BYTES = 48 * 1024 * 1024
 
-# Native code that panics prints its stack at great cost where this is set to anything else.
+# With any other value native code prints a backtrace on panic, which is slow.
 os.environ["RUST_BACKTRACE"] = "0"
 
 
 class Engine:
-    """A VM for each feature set. Not for two threads. Nothing that a transaction writes stays: who
-    wants that applies `Outcome.writes`.
+    """One VM per feature set. Not thread-safe. Writes of a transaction are not kept: callers apply
+    `Outcome.writes`.
 
-    `load` is asked for every account that a transaction needs: its keys, its lookup tables, the
-    code of its programs, the mints of its token accounts, and the sysvars. Where it has no sysvar
-    or builtin, the engine's own stands in.
+    `load` is called for every account that a transaction needs: its keys, its lookup tables, the
+    code of its programs, the mints of its token accounts, and the sysvars. For sysvars and builtins
+    that it does not return, the engine uses its own.
     """
 
     def __init__(self) -> None:
@@ -49,14 +49,14 @@ class Engine:
         moment: Moment,
         verify: bool = True,
     ) -> Outcome:
-        """What the transaction does; EngineFault if that cannot be told."""
+        """The transaction's outcome; EngineFault if it is unknown."""
         features = moment.features or mainnet_features()
         fingerprint = self._fingerprint(features)
         machine = self._machine(features, fingerprint)
         try:
             return run(transaction, machine, load, moment, verify=verify)
         except BaseException:
-            # Whatever broke off in the middle may have left something behind.
+            # An interrupted run may have left state behind.
             self._machines.pop(fingerprint, None)
             raise
 
@@ -68,8 +68,8 @@ class Engine:
         moment: Moment,
         verify: bool = True,
     ) -> list[Outcome]:
-        """What they do one after the other, each on what those before it wrote; the first failure
-        is the last outcome. One that comes twice is processed already.
+        """The outcomes in order, each on the writes of those before; the first failure is the last
+        outcome. A repeated transaction fails as AlreadyProcessed.
         """
         written: dict[Pubkey, Account] = {}
 
@@ -92,7 +92,7 @@ class Engine:
 
     def _machine(self, features: FeatureSet, fingerprint: frozenset[Pubkey]) -> Machine:
         machine = self._machines.get(fingerprint)
-        if machine is None or machine.residents.loaded_bytes() > _MOST_CODE_BYTES:
+        if machine is None or machine.programs.loaded_bytes() > _MOST_CODE_BYTES:
             machine = self._machines[fingerprint] = Machine(features, rules_of(fingerprint))
         self._machines.move_to_end(fingerprint)
         if len(self._machines) > _MOST_MACHINES:
@@ -100,12 +100,12 @@ class Engine:
         return machine
 
     def _fingerprint(self, features: FeatureSet) -> frozenset[Pubkey]:
-        """Which features are on: sets of the same ones share a machine."""
+        """The active features: equal sets share a machine."""
         known = self._fingerprints.get(id(features))
         if known is not None:
             return known[1]
         fingerprint = frozenset(features.active)
-        # The set itself is kept, so that its id stays its own.
+        # Keeping the set prevents its id from being reused.
         self._fingerprints[id(features)] = features, fingerprint
         if len(self._fingerprints) > _MOST_FINGERPRINTS:
             self._fingerprints.popitem(last=False)

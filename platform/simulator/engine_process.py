@@ -1,4 +1,4 @@
-"""An engine process: runs the jobs that come over its socket, one by one, until it is closed."""
+"""An engine process: runs jobs from its socket, one by one, until the socket is closed."""
 
 import os
 import resource
@@ -16,7 +16,15 @@ from chain.units import Slot
 from simulator.addresses import BUILTINS, INSTRUCTIONS, SYSVARS
 from simulator.engine import Engine
 from simulator.errors import AccountsMissing
-from simulator.jobs import Answer, Kept, Parcel, given_blockhashes, packed_outcome, receive, send
+from simulator.jobs import (
+    Answer,
+    Payload,
+    ValueCache,
+    given_blockhashes,
+    packed_outcome,
+    receive,
+    send,
+)
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 from simulator.self_test import self_test
@@ -25,38 +33,36 @@ _PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 
 
 def main(descriptor: int, memory_limit: int) -> None:
-    """Answers the self-test first, then every job in its turn. With more memory than the limit it
-    dies.
-    """
+    """Responds to the self-test first, then to every job. Exits if it exceeds the memory limit."""
     resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
-    # Ctrl-C reaches the whole group of processes: this one ends when its socket does.
+    # Ctrl-C reaches the whole process group: this process ends when its socket is closed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as connection:
-        engine, kept = Engine(), Kept()
+        engine, cache = Engine(), ValueCache()
         try:
             self_test(engine)
             send(connection, Answer([], None, _memory()))
             while True:
-                send(connection, _answer(engine, kept, receive(connection)))
+                send(connection, _answer(engine, cache, receive(connection)))
         except (EOFError, ConnectionError):
             return
         except MemoryError:
-            # Nothing to be told with what is left: whoever waits sees that the process is gone.
+            # Too little memory to respond: the parent detects that the process has ended.
             os._exit(1)
         except Exception as fault:
             send(connection, Answer([], fault, _memory()))
 
 
-def run_job(engine: Engine, kept: Kept, job: Parcel) -> list[Outcome]:
-    """The outcomes of the job's transactions; AccountsMissing if it lacks an account of theirs."""
-    accounts, features = kept.take(job)
-    lacking: dict[Pubkey, None] = {}
+def run_job(engine: Engine, cache: ValueCache, job: Payload) -> list[Outcome]:
+    """The outcomes of the job's transactions; AccountsMissing if accounts are missing."""
+    accounts, features = cache.take(job)
+    missing: dict[Pubkey, None] = {}
 
     def load(key: Pubkey) -> Account | None:
         if key in accounts:
             return accounts[key]
         if key not in BUILTINS and key not in SYSVARS and key != INSTRUCTIONS:
-            lacking[key] = None
+            missing[key] = None
         return None
 
     moment = Moment(
@@ -67,14 +73,14 @@ def run_job(engine: Engine, kept: Kept, job: Parcel) -> list[Outcome]:
     )
     transactions = [VersionedTransaction.from_bytes(wire) for wire in job.transactions]
     outcomes = engine.execute_bundle(transactions, load=load, moment=moment, verify=job.verify)
-    if lacking:
-        raise AccountsMissing(lacking)
+    if missing:
+        raise AccountsMissing(missing)
     return outcomes
 
 
-def _answer(engine: Engine, kept: Kept, job: Parcel) -> Answer:
+def _answer(engine: Engine, cache: ValueCache, job: Payload) -> Answer:
     try:
-        outcomes = run_job(engine, kept, job)
+        outcomes = run_job(engine, cache, job)
         return Answer([packed_outcome(each) for each in outcomes], None, _memory())
     except MemoryError:
         raise

@@ -1,4 +1,4 @@
-"""What goes wrong around a transaction, rather than in it."""
+"""Errors around a transaction, rather than in it."""
 
 from collections.abc import Iterable
 
@@ -6,17 +6,15 @@ from solders.pubkey import Pubkey
 
 
 class EngineFault(Exception):
-    """The engine could not run the transaction; nothing is known of its outcome. The next call
-    works.
-    """
+    """The engine could not run the transaction, and its outcome is unknown. The next call works."""
 
 
 class EngineTimeout(EngineFault):
-    """The engine took longer than it was given."""
+    """The engine exceeded its time limit."""
 
 
 class BadSysvar(EngineFault):
-    """A sysvar account was given whose bytes are not that sysvar's."""
+    """A given sysvar account does not contain that sysvar."""
 
     def __init__(self, pubkey: Pubkey, reason: str) -> None:
         super().__init__(f"{pubkey}: {reason}")
@@ -28,7 +26,7 @@ class BadSysvar(EngineFault):
 
 
 class AccountsMissing(Exception):
-    """The transactions need accounts that were not given: load these too and ask again."""
+    """The transactions need accounts that were not given: load these too and retry."""
 
     def __init__(self, keys: Iterable[Pubkey]) -> None:
         self.keys = tuple(keys)
@@ -39,11 +37,11 @@ class AccountsMissing(Exception):
 
 
 class SelfTestFailed(EngineFault):
-    """This engine does not run transactions the way the service was built for."""
+    """This engine does not run transactions as the service expects."""
 
 
 class Refused(Exception):
-    """Raised by a check: the transaction would never stand in a block, and `err` is why."""
+    """Raised by a check: the transaction could not be in a block, because of `err`."""
 
     def __init__(self, err: str | dict[str, object]) -> None:
         super().__init__(err)

@@ -19,10 +19,10 @@ _STATIC_NONCES = Pubkey.from_string("7VVhpg5oAjAmnmz1zCcSHb2Z9ecZB2FQqpnEwReka9Z
 
 
 class Rules(NamedTuple):
-    """What features say outside the VM: the most accounts a transaction may lock; whether one
-    that cannot be loaded pays, one of more than 64 instructions is malformed, and a nonce account
-    must be named by the message itself; whether an instruction of native code that sets no limit is
-    given fewer units than another.
+    """Rules of features outside the VM. `most_locks`: the maximum of locked accounts;
+    `loading_is_paid`: a transaction that cannot be loaded pays its fee; `fewer_instructions`: more
+    than 64 instructions are malformed; `static_nonces`: a nonce account must be a static key;
+    `builtins_take_less`: builtins get fewer default units than other programs.
     """
 
     most_locks: int
@@ -33,7 +33,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(active: Container[Pubkey]) -> Rules:
-    """The rules that these features make."""
+    """The rules of these active features."""
     return Rules(
         most_locks=128 if _MORE_LOCKS in active else 64,
         loading_is_paid=_LOADING_IS_PAID in active,

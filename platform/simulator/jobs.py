@@ -1,4 +1,4 @@
-"""What passes between a process that asks and an engine process: frames of pickled values."""
+"""The protocol between a client process and an engine process: frames of pickled values."""
 
 import pickle
 import socket
@@ -18,13 +18,13 @@ from simulator.features import feature_set_of
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 
-# lamports, data, owner, executable, rent_epoch: a third of the time that an Account takes.
+# lamports, data, owner, executable, rent_epoch: pickled in a third of an Account's time.
 Packed: TypeAlias = tuple[int, bytes, bytes, bool, int]
-# Feature → the slot that it came in.
+# Feature → its activation slot.
 Features: TypeAlias = dict[bytes, int]
 T = TypeVar("T")
-_TRAVEL_PACKED = {"keys", "loaded_writable", "loaded_readonly", "writes"}
-_OTHERS = [each.name for each in fields(Outcome) if each.name not in _TRAVEL_PACKED]
+_SENT_PACKED = {"keys", "loaded_writable", "loaded_readonly", "writes"}
+_OTHERS = [each.name for each in fields(Outcome) if each.name not in _SENT_PACKED]
 _others = attrgetter(*_OTHERS)
 _LENGTH = struct.Struct("<Q")
 _CHUNK = 1024 * 1024
@@ -32,7 +32,7 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Transactions to run one after the other, with all that they need."""
+    """Transactions to run in order, with everything that they need."""
 
     transactions: tuple[bytes, ...]
     accounts: Mapping[Pubkey, Account | None]
@@ -44,16 +44,16 @@ class Job:
 
 
 class New(NamedTuple, Generic[T]):
-    """A value that the engine's process keeps under a number from now on."""
+    """A value that the engine process caches under the number."""
 
     number: int
     form: T
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """A job as it travels: numbers stand for what is kept already, and `dropped` are those of what
-    is not kept for later jobs.
+class Payload:
+    """A job as it is sent: numbers refer to cached values, and `dropped` are those to remove after
+    this job.
     """
 
     transactions: tuple[bytes, ...]
@@ -67,9 +67,8 @@ class Parcel:
 
 
 class PackedOutcome(NamedTuple):
-    """An outcome as it travels, in half the time that its Pubkeys and Accounts take: `others` are
-    its members that are plain values, `keys` stand one after the other, and the last of them are
-    the loaded ones.
+    """An outcome as it is sent, in half the time of its Pubkeys and Accounts: `others` are its
+    members that are plain values, `keys` are concatenated, the loaded ones last.
     """
 
     others: tuple[Any, ...]
@@ -93,7 +92,7 @@ def make_job(
     moment: Moment,
     verify: bool,
 ) -> Job:
-    """The job. Of the recent blockhashes only those go along that the transactions have."""
+    """The job, with only those recent blockhashes that the transactions have."""
     recent = moment.blockhashes
     asked = {transaction.message.recent_blockhash for transaction in transactions}
     return Job(
@@ -107,52 +106,52 @@ def make_job(
     )
 
 
-class Kept:
-    """What an engine process keeps between jobs, by number."""
+class ValueCache:
+    """The values that an engine process caches between jobs, by number."""
 
     def __init__(self) -> None:
         self._accounts: dict[int, Account] = {}
         self._features: dict[int, FeatureSet] = {}
 
-    def take(self, parcel: Parcel) -> tuple[dict[Pubkey, Account | None], FeatureSet | None]:
-        """The parcel's accounts and features; what it brings is kept, what it drops is not."""
-        accounts = {Pubkey(key): self._account(told) for key, told in parcel.accounts.items()}
-        told = parcel.features
+    def take(self, payload: Payload) -> tuple[dict[Pubkey, Account | None], FeatureSet | None]:
+        """The payload's accounts and features. Caches its new values, and drops those it lists."""
+        accounts = {Pubkey(key): self._account(sent) for key, sent in payload.accounts.items()}
+        sent = payload.features
         features = None
-        if isinstance(told, New):
-            active = {Pubkey(key): slot for key, slot in told.form.items()}
-            features = self._features[told.number] = feature_set_of(active)
-        elif told is not None:
-            features = self._features[told]
-        for number in parcel.dropped:
+        if isinstance(sent, New):
+            active = {Pubkey(key): slot for key, slot in sent.form.items()}
+            features = self._features[sent.number] = feature_set_of(active)
+        elif sent is not None:
+            features = self._features[sent]
+        for number in payload.dropped:
             self._accounts.pop(number, None)
             self._features.pop(number, None)
         return accounts, features
 
-    def _account(self, told: Packed | New[Packed] | int | None) -> Account | None:
-        if isinstance(told, New):
-            account = self._accounts[told.number] = _unpacked(told.form)
+    def _account(self, sent: Packed | New[Packed] | int | None) -> Account | None:
+        if isinstance(sent, New):
+            account = self._accounts[sent.number] = _unpacked(sent.form)
             return account
-        if isinstance(told, int):
-            return self._accounts[told]
-        return None if told is None else _unpacked(told)
+        if isinstance(sent, int):
+            return self._accounts[sent]
+        return None if sent is None else _unpacked(sent)
 
 
-def given_blockhashes(job: Parcel) -> frozenset[Hash] | None:
+def given_blockhashes(job: Payload) -> frozenset[Hash] | None:
     """The job's recent blockhashes."""
     return None if job.blockhashes is None else frozenset(map(Hash, job.blockhashes))
 
 
 def send(connection: socket.socket, value: object) -> None:
-    """Sends one value; within the connection's timeout, whatever its size."""
+    """Sends one value within the connection's timeout."""
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    # At once: the other side would wake up for the length alone.
+    # In one call: the other side would wake up for the length alone.
     connection.sendall(_LENGTH.pack(len(data)) + data)
 
 
 def receive(connection: socket.socket) -> Any:
-    """The next value, after which nothing comes before it is answered; EOFError if the other side
-    is gone.
+    """The next value; nothing follows it until it is answered. EOFError if the other side has
+    closed the connection.
     """
     data = bytearray()
     size = _LENGTH.size
@@ -167,7 +166,7 @@ def receive(connection: socket.socket) -> Any:
 
 
 def packed_outcome(outcome: Outcome) -> PackedOutcome:
-    """The outcome as it travels."""
+    """The outcome as it is sent."""
     return PackedOutcome(
         _others(outcome),
         b"".join(map(bytes, outcome.keys)),
@@ -178,7 +177,7 @@ def packed_outcome(outcome: Outcome) -> PackedOutcome:
 
 
 def unpacked_outcome(form: PackedOutcome) -> Outcome:
-    """The outcome that has travelled."""
+    """The outcome that was sent."""
     others, joined, writable, readonly, writes = form
     keys = [Pubkey(joined[start : start + 32]) for start in range(0, len(joined), 32)]
     middle = len(keys) - readonly
@@ -192,7 +191,7 @@ def unpacked_outcome(form: PackedOutcome) -> Outcome:
 
 
 def packed(account: Account) -> Packed:
-    """The account as it travels."""
+    """The account as it is sent."""
     return (
         account.lamports,
         account.data,

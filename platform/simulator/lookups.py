@@ -15,9 +15,9 @@ _TABLE = 1
 
 
 def load_lookups(parts: Parts, load: Callable[[Pubkey], Account | None], slot: int) -> None:
-    """Puts the loaded keys into the parts; Refused where a table does not give them.
+    """Adds the loaded keys to the parts; Refused if a table does not provide them.
 
-    `load` is asked for each table, and for the slot hashes where one is being deactivated.
+    `load` is called for each table, and for the slot hashes if one is being deactivated.
     """
     writable: list[Pubkey] = []
     readonly: list[Pubkey] = []
@@ -35,7 +35,7 @@ def load_lookups(parts: Parts, load: Callable[[Pubkey], Account | None], slot: i
         if not _usable(int.from_bytes(data[4:12], "little"), load, slot):
             raise Refused("AddressLookupTableNotFound")
         count = (len(data) - _META_SIZE) // 32
-        # What was added in this very slot cannot be used before the next one.
+        # Keys added in this slot cannot be used before the next one.
         if slot <= int.from_bytes(data[12:20], "little"):
             count = min(count, data[20])
         for indexes, keys in ((lookup.writable, writable), (lookup.readonly, readonly)):
@@ -49,14 +49,14 @@ def load_lookups(parts: Parts, load: Callable[[Pubkey], Account | None], slot: i
 
 
 def listed_keys(data: bytes) -> list[Pubkey]:
-    """Every key that a lookup table account lists, usable or not; none if it is no table."""
+    """Every key that a lookup table account lists, usable or not; empty if it is not a table."""
     if len(data) < _META_SIZE or int.from_bytes(data[:4], "little") != _TABLE:
         return []
     return [Pubkey.from_bytes(data[at : at + 32]) for at in range(_META_SIZE, len(data) - 31, 32)]
 
 
 def _usable(deactivated: int, load: Callable[[Pubkey], Account | None], slot: int) -> bool:
-    """A table lives on until its deactivation has left the slot hashes."""
+    """Whether the table is active: until its deactivation slot leaves the slot hashes."""
     if deactivated in (U64_MAX, slot):
         return True
     hashes = load(SLOT_HASHES)

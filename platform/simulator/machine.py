@@ -1,4 +1,4 @@
-"""Machine: one VM of one feature set, and what is in it between two transactions."""
+"""Machine: one VM of one feature set, reused for many transactions."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,7 +14,7 @@ from chain.units import SLOTS_PER_EPOCH
 from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
 from simulator.features import Rules
-from simulator.programs import Residents, not_executable
+from simulator.programs import LoadedPrograms, not_executable
 
 Result = SimulatedTransactionInfo | FailedTransactionMetadata
 Load = Callable[[Pubkey], Account | None]
@@ -37,12 +37,12 @@ _LOG_BYTES = 10_000
 
 
 class Machine:
-    """A pooled VM: programs stay loaded, everything else leaves with the transaction."""
+    """A reused VM: programs stay loaded, all other accounts are removed after a transaction."""
 
     def __init__(self, features: FeatureSet, rules: Rules) -> None:
         self.rules = rules
         self.vm = bare_vm(features)
-        self.residents = Residents(self.vm)
+        self.programs = LoadedPrograms(self.vm)
         own = self.vm.get_program_accounts(addresses.NATIVE_LOADER)
         own += self.vm.get_program_accounts(addresses.SYSVAR_OWNER)
         self._own = dict(own)
@@ -52,11 +52,11 @@ class Machine:
         self.rent_minimum = self.vm.minimum_balance_for_rent_exemption
 
     def own(self, key: Pubkey) -> Account | None:
-        """What stands at the key of a builtin or a sysvar if the caller has nothing there."""
+        """The engine's own account of a builtin or a sysvar, used if the caller has none."""
         return self._sysvars.get(key) or self._own.get(key)
 
     def set_sysvars(self, load: Load, slot: int) -> None:
-        """Sysvars as the caller has them; a clock of the slot where there is none."""
+        """Sets the caller's sysvars, or defaults; a default clock is set to the slot."""
         for key in CACHED_SYSVARS:
             account = load(key)
             if account is None:
@@ -67,38 +67,39 @@ class Machine:
         self, keys: Iterable[Pubkey], accounts: Iterable[Account | None], load: Load, slot: int
     ) -> None:
         """Puts the accounts into the VM, with the code of those that are programs."""
-        vm, residents, own = self.vm, self.residents, self._own
+        vm, programs, own = self.vm, self.programs, self._own
         for key, account in zip(keys, accounts, strict=True):
             if key in own:
                 if key in _NAMED_SYSVARS:
                     self._set_sysvar(self._named_sysvars, key, account or own[key])
             elif account is None:
-                residents.forget(key)
+                programs.forget(key)
                 vm.set_account(key, GONE)
             elif not (
-                account.owner in residents.loaders and residents.hold(key, account, load, slot)
+                account.owner in programs.loaders
+                and programs.ensure_loaded(key, account, load, slot)
             ):
                 self._put(key, account)
 
     def unstage(self) -> None:
-        """Takes out what `stage` put in; programs and their code stay."""
-        vm, residents = self.vm, self.residents
+        """Removes the accounts that `stage` put in; programs and their code stay."""
+        vm, programs = self.vm, self.programs
         for key in self._staged:
-            if not residents.is_code(key):
+            if not programs.is_code(key):
                 vm.set_account(key, GONE)
         self._staged.clear()
 
     def run(self, transaction: VersionedTransaction) -> Result:
-        """The VM's answer; EngineFault if it panics, after which the machine is of no more use."""
+        """The VM's result; EngineFault if it panics, after which the machine must be dropped."""
         try:
             return self.vm.simulate_transaction(transaction)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as panic:  # a panic of native code is no Exception
+        except BaseException as panic:  # a panic of native code is not an Exception
             raise EngineFault(f"the engine panicked: {panic}") from None
 
     def set_limits(self, units: int, heap: int) -> None:
-        """From here on every transaction has these, whatever it asks for."""
+        """Sets the limits of all further transactions, overriding their own."""
         budget = ComputeBudget(False)
         budget.compute_unit_limit = units
         budget.heap_size = heap
@@ -115,16 +116,16 @@ class Machine:
         current[key] = account
 
     def _put(self, key: Pubkey, account: Account) -> None:
-        # The VM takes the flag for a promise of code that it can load.
+        # The VM requires loadable code of accounts with the flag.
         if account.executable and account.owner != addresses.NATIVE_LOADER:
             account = not_executable(account)
-        self.residents.forget(key)
+        self.programs.forget(key)
         self.vm.set_account(key, account)
         self._staged.append(key)
 
 
 def bare_vm(features: FeatureSet) -> LiteSVM:
-    """A VM with builtins and default sysvars, and nothing else. The order is binding."""
+    """A VM with only builtins and default sysvars. The order of the calls matters."""
     vm = LiteSVM.default()
     vm.set_feature_set(features)
     vm.set_builtins()

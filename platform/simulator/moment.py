@@ -1,4 +1,4 @@
-"""Moment: when a transaction runs."""
+"""Moment: the slot and chain state that a transaction runs in."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from chain.units import Slot
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The slot that a transaction runs in, and what the chain says of it.
+    """The slot that a transaction runs in, and its chain state.
 
-    `previous_blockhash` is that of the slot's parent: what a durable nonce advances to.
-    `blockhashes` are those that count as recent; None: the transaction's is not checked.
-    `features` None: every feature that mainnet has.
+    `previous_blockhash` is the parent's blockhash, to which a durable nonce advances.
+    `blockhashes` are the recent ones; None: the transaction's blockhash is not checked.
+    `features` None: every feature of mainnet.
     """
 
     slot: Slot

@@ -1,4 +1,4 @@
-"""Durable nonces: which transaction stands on one, and what it becomes."""
+"""Durable nonces: which transactions use one, and how it advances."""
 
 from hashlib import sha256
 from typing import NamedTuple
@@ -16,25 +16,25 @@ _CURRENT, _INITIALIZED = 1, 1
 
 
 class NonceData(NamedTuple):
-    """An initialized nonce account: who may advance it, and the hash it stands at."""
+    """An initialized nonce account: its authority, and its current hash."""
 
     authority: bytes
     durable: bytes
 
 
 class Nonce(NamedTuple):
-    """The nonce account that a transaction stands on: its index in the keys, and its data once
-    it is advanced.
+    """The nonce account that a transaction uses: its index in the keys, and its data once it is
+    advanced.
     """
 
-    place: int
+    position: int
     advanced: bytes
 
 
 def nonce_data(account: Account) -> NonceData | None:
-    """What an initialized nonce account holds; None for any other account.
+    """The data of an initialized nonce account; None for any other account.
 
-    Legacy nonces (version 0) are none: no transaction can stand on one.
+    Legacy nonces (version 0) do not count: no transaction can use one.
     """
     if not is_nonce(account):
         return None
@@ -45,7 +45,7 @@ def nonce_data(account: Account) -> NonceData | None:
 
 
 def is_nonce(account: Account) -> bool:
-    """Whether the account holds a nonce, of whatever version, as a fee payer may."""
+    """Whether the account is a nonce of any version, as a fee payer may be."""
     data = account.data
     if account.owner != SYSTEM or len(data) != NONCE_SIZE:
         return False
@@ -61,8 +61,8 @@ def next_durable(previous_blockhash: Hash) -> bytes:
 def nonce_of(
     parts: Parts, accounts: list[Account | None], previous_blockhash: Hash, *, static: bool
 ) -> Nonce | None:
-    """The nonce that makes the transaction's blockhash good; None if it stands on none. `static`:
-    its account must be among the message's own keys.
+    """The nonce that makes the transaction's blockhash valid; None if it uses none. `static`: its
+    account must be among the message's own keys.
     """
     if not parts.instructions:
         return None
@@ -79,7 +79,7 @@ def nonce_of(
     if account is None or found is None:
         return None
     durable = next_durable(previous_blockhash)
-    # A nonce that was advanced in this slot already cannot be once more.
+    # A nonce cannot be advanced twice in a slot.
     if found.durable != bytes(parts.blockhash) or found.durable == durable:
         return None
     signers = (parts.keys[each] for each in first.accounts if each < parts.required)

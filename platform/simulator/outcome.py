@@ -1,4 +1,4 @@
-"""Outcome: what running a transaction did, in the chain's own terms."""
+"""Outcome: the result of a transaction, in the chain's terms."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,16 +9,16 @@ from solders.pubkey import Pubkey
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one transaction.
+    """The outcome of one transaction.
 
-    `err` is the TransactionError as the node's JSON has it, None on success. `charged` says
-    whether it would stand in a block (executed, failed in an instruction, or fees-only); what is
-    not charged (a dead blockhash, a payer without funds, …) writes nothing. `fee` in lamports,
-    sizes in bytes. `keys` are the static ones, then the loaded writable, then the loaded
-    read-only; balances stand in their order. `writes` has every account that a node stores for
-    the transaction, in the order of `keys`: on success all its writable accounts, on failure the
-    fee payer (and an advanced nonce); a closed account has 0 lamports. `executed` is False where
-    the VM was never asked; `cost_units` is what it takes of a block's room.
+    `err` is the TransactionError in the node's JSON form, None on success. `charged`: it would be
+    in a block (executed, failed in an instruction, or fees-only); a transaction that is not charged
+    (expired blockhash, a payer without funds, …) writes nothing. `fee` in lamports, sizes in bytes.
+    `keys` are the static ones, then the loaded writable, then the loaded read-only; balances are in
+    the same order. `writes` has every account that a node stores for the transaction, in the order
+    of `keys`: on success all its writable accounts, on failure the fee payer (and an advanced
+    nonce); a closed account has 0 lamports. `executed` is False if the VM did not run;
+    `cost_units` is its cost in the block cost model.
     """
 
     err: Any | None
@@ -41,14 +41,14 @@ class Outcome:
     cost_units: int = 0
 
     def meta(self) -> dict[str, Any]:
-        """The status meta as the standard node's JSON has it."""
+        """The status meta in the standard node's JSON form."""
         answer: dict[str, Any] = {
             "err": self.err,
             "status": {"Ok": None} if self.err is None else {"Err": self.err},
             "fee": self.fee,
             "preBalances": self.pre_balances,
             "postBalances": self.post_balances,
-            # A node has neither of a transaction that never ran.
+            # A node has neither for a transaction that never ran.
             "innerInstructions": self.inner_instructions if self.executed else None,
             "logMessages": self.logs if self.executed else None,
             "preTokenBalances": self.pre_token_balances,
@@ -67,5 +67,5 @@ class Outcome:
 
 
 def refused(err: Any, keys: list[Pubkey]) -> Outcome:
-    """What would never stand in a block, because of `err`."""
+    """The outcome of a transaction that could not be in a block, because of `err`."""
     return Outcome(err=err, charged=False, fee=0, keys=keys, executed=False)

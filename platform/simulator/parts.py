@@ -1,4 +1,4 @@
-"""A transaction taken apart, as the checks and the engine want it."""
+"""A transaction's parts, for the checks and the engine."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -67,7 +67,7 @@ class Parts:
 
 
 def take_apart(transaction: VersionedTransaction) -> Parts:
-    """The parts; Refused for a version that the chain does not take yet."""
+    """The transaction's parts; Refused for a version that the chain does not accept yet."""
     message = transaction.message
     lookups = []
     if isinstance(message, MessageV0):
@@ -97,7 +97,7 @@ def take_apart(transaction: VersionedTransaction) -> Parts:
     )
 
 
-def rebound(parts: Parts, blockhash: Hash) -> VersionedTransaction:
+def with_blockhash(parts: Parts, blockhash: Hash) -> VersionedTransaction:
     """The same transaction with another recent blockhash; its signatures no longer verify.
 
     The VM takes the message's own blockhash for the bank's last one, which is what programs that

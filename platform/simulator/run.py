@@ -1,4 +1,4 @@
-"""One transaction's way: checks, the VM, and what comes of it."""
+"""Executes one transaction: checks, VM, outcome."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +15,6 @@ from solders.transaction_metadata import (
 
 from chain.units import U64_MAX
 from simulator import addresses
-from simulator.aftermath import (
-    exempt,
-    inner_instructions,
-    return_data,
-    with_lamports,
-    writes_of_failure,
-    writes_of_success,
-)
 from simulator.budget import read_budget
 from simulator.checks import (
     LoadFailed,
@@ -34,18 +26,26 @@ from simulator.checks import (
     check_signatures,
 )
 from simulator.costs import cost_units
+from simulator.effects import (
+    exempt,
+    inner_instructions,
+    return_data,
+    with_lamports,
+    writes_of_failure,
+    writes_of_success,
+)
 from simulator.errors import Refused
 from simulator.lookups import load_lookups
 from simulator.machine import Machine
 from simulator.moment import Moment
 from simulator.nonces import Nonce
 from simulator.outcome import Outcome, refused
-from simulator.parts import Parts, rebound, take_apart
+from simulator.parts import Parts, take_apart, with_blockhash
 from simulator.token_balances import TOKEN_PROGRAMS, token_balances
 
 Load = Callable[[Pubkey], Account | None]
 Accounts = list[Account | None]
-# Errors of loading: the VM names some that the checks before it did not.
+# Errors of loading: the VM finds some that the checks before it do not.
 _LOAD_ERRORS = frozenset(
     {
         "ProgramAccountNotFound",
@@ -54,7 +54,7 @@ _LOAD_ERRORS = frozenset(
         "ProgramCacheHitMaxLimit",
     }
 )
-# Errors of a whole transaction that come of running it.
+# Errors of a whole transaction that occur while it runs.
 _RUN_ERRORS = frozenset({"UnbalancedTransaction", "ProgramExecutionTemporarilyRestricted"})
 
 
@@ -73,9 +73,9 @@ def run(
     *,
     verify: bool,
 ) -> Outcome:
-    """What the transaction does on this machine."""
+    """The transaction's outcome on this machine."""
     rules = machine.rules
-    seen = _Seen(machine, load)
+    cached = _AccountCache(machine, load)
     machine.set_sysvars(load, moment.slot)
     parts: Parts | None = None
     try:
@@ -84,42 +84,42 @@ def run(
         if verify:
             check_signatures(parts)
         budget = read_budget(parts, builtins_take_less=rules.builtins_take_less)
-        load_lookups(parts, seen, moment.slot)
+        load_lookups(parts, cached, moment.slot)
         check_locks(parts, rules.most_locks)
-        accounts = [seen(key) for key in parts.keys]
+        accounts = [cached(key) for key in parts.keys]
         nonce = check_age(parts, accounts, moment, rules)
         check_payer(accounts[0], budget.fee, machine.rent_minimum)
     except Refused as refusal:
         return refused(refusal.err, parts.keys if parts is not None else [])
-    passage = _Passage(parts, accounts, budget.fee, nonce, seen, machine)
+    execution = _Execution(parts, accounts, budget.fee, nonce, cached, machine)
     try:
-        size = check_loaded(parts, accounts, budget, seen, machine.residents.code_size)
+        size = check_loaded(parts, accounts, budget, cached, machine.programs.code_size)
     except LoadFailed as failed:
-        return passage.not_loaded(failed.err)
-    machine.stage(parts.keys, passage.as_loaded(), seen, moment.slot)
+        return execution.not_loaded(failed.err)
+    machine.stage(parts.keys, execution.as_loaded(), cached, moment.slot)
     try:
         for lookup in parts.lookups:
-            machine.stage([lookup.table], [seen(lookup.table)], seen, moment.slot)
+            machine.stage([lookup.table], [cached(lookup.table)], cached, moment.slot)
         if not rules.builtins_take_less:
-            # The VM itself knows today's rule alone.
+            # The VM itself only knows the current rule.
             machine.set_limits(budget.units, budget.heap)
-        result = machine.run(rebound(parts, moment.previous_blockhash))
+        result = machine.run(with_blockhash(parts, moment.previous_blockhash))
     finally:
         machine.unstage()
     if not isinstance(result, FailedTransactionMetadata):
-        return passage.success(result, size)
+        return execution.success(result, size)
     err = _failed(result.to_json()).err
     if isinstance(err, str):
         if err in _LOAD_ERRORS:
-            return passage.not_loaded(err)
+            return execution.not_loaded(err)
         if err not in _RUN_ERRORS:
-            # The VM's own checks, where they are stricter than those before it.
+            # The VM's own checks, which may be stricter than those before it.
             return refused(err, parts.keys)
-    return passage.failure(err, result.meta(), size)
+    return execution.failure(err, result.meta(), size)
 
 
-class _Seen:
-    """The caller's accounts, each asked for once; the engine's own where the caller has none."""
+class _AccountCache:
+    """The caller's accounts, each loaded once; the engine's own if the caller has none."""
 
     def __init__(self, machine: Machine, load: Load) -> None:
         self._machine = machine
@@ -137,8 +137,8 @@ class _Seen:
         return account
 
 
-class _Passage:
-    """A transaction that pays, with all that its outcome is told from."""
+class _Execution:
+    """The execution of a transaction that passed the checks; makes its outcome."""
 
     def __init__(
         self,
@@ -146,21 +146,21 @@ class _Passage:
         accounts: Accounts,
         fee: int,
         nonce: Nonce | None,
-        seen: _Seen,
+        cached: _AccountCache,
         machine: Machine,
     ) -> None:
         self._parts = parts
         self._accounts = accounts
         self._fee = fee
         self._nonce = nonce
-        self._seen = seen
+        self._cached = cached
         self._rent_minimum = machine.rent_minimum
         self._loading_is_paid = machine.rules.loading_is_paid
         self._called = {each.program_index for each in parts.instructions}
         self._holds_tokens = any(program in parts.keys for program in TOKEN_PROGRAMS)
 
     def as_loaded(self) -> Accounts:
-        """The accounts as the VM gets them."""
+        """The accounts for the VM."""
         minimum = self._rent_minimum
         is_writable = self._parts.is_writable
         return [
@@ -174,7 +174,7 @@ class _Passage:
         meta = result.meta()
         writes = writes_of_success(self._parts, result, self._accounts, self._called)
         if meta.fee() != self._fee:
-            # The VM took today's fee where an older rule holds.
+            # The VM charged the current fee where an older rule applies.
             payer = self._parts.keys[0]
             writes[payer] = with_lamports(
                 writes[payer], writes[payer].lamports + meta.fee() - self._fee
@@ -185,7 +185,7 @@ class _Passage:
         return self._outcome(err, meta, self._rolled_back(), size)
 
     def not_loaded(self, err: str) -> Outcome:
-        """Does not run, and pays even so; what counts as loaded is what is stored."""
+        """Does not run, but pays; the loaded size is that of the stored accounts."""
         if not self._loading_is_paid:
             return refused(err, self._parts.keys)
         writes = self._rolled_back()
@@ -236,6 +236,6 @@ class _Passage:
 
         def load(key: Pubkey) -> Account | None:
             written = writes.get(key)
-            return written if written is not None else self._seen(key)
+            return written if written is not None else self._cached(key)
 
         return token_balances(self._parts.keys, accounts, self._called, load)

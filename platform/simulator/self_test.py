@@ -1,4 +1,4 @@
-"""A self-test: does this engine run transactions as the service was built for?"""
+"""A self-test: does this engine run transactions as the service expects?"""
 
 from solders.account import Account
 from solders.hash import Hash
@@ -17,15 +17,13 @@ from simulator.features import activation_slots, known_features
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 
-# Of solders 0.29.0, which is pinned: another build must be looked at before it is trusted.
+# Of solders 0.29.0, which is pinned: review another build before trusting it.
 _FEATURES, _KNOWN_FEATURES = 241, 280
 _TRANSFER_UNITS, _TOKEN_TRANSFER_UNITS = 150, 105
 
 
 def self_test(engine: Engine) -> None:
-    """SelfTestFailed unless a transfer and a token transfer do what they did when this was
-    written.
-    """
+    """Raises SelfTestFailed unless a transfer and a token transfer have the known outcomes."""
     features = len(activation_slots()), len(known_features())
     _same("features", features, (_FEATURES, _KNOWN_FEATURES))
     payer, other = Keypair.from_seed(bytes(32)), Pubkey(bytes([1]) * 32)

@@ -1,7 +1,7 @@
-"""What an engine process was sent and keeps: programs and the like travel to it once.
+"""The values cached in an engine process: programs and feature sets are sent to it once.
 
-The asking side alone decides what is kept, so that both sides always agree: a value has a number,
-and a job says of each kept value its number and which numbers are kept no longer.
+Only the sending side decides what is cached, so that both sides always agree: each value has a
+number, and a job refers to cached values by number and lists the numbers to drop.
 """
 
 from collections import OrderedDict
@@ -10,27 +10,27 @@ from typing import NamedTuple, TypeAlias
 from solders.account import Account
 from solders.litesvm import FeatureSet
 
-from simulator.jobs import Features, Job, New, Packed, Parcel, packed
+from simulator.jobs import Features, Job, New, Packed, Payload, packed
 
-# Shorter data cost less to send than to keep.
+# Shorter data is cheaper to send than to cache.
 _SHORTEST = 512
 _MOST_BYTES = 32 * 1024 * 1024
-# What is kept for each feature of a set.
+# The size of each feature of a cached set.
 _FEATURE_BYTES = 64
 
 Value: TypeAlias = Account | FeatureSet
 
 
 class _Kept(NamedTuple):
-    """The value itself is kept here too, so that its id stays its own."""
+    """A cached value; the reference keeps its id from being reused."""
 
     value: Value
     number: int
     size: int
 
 
-class Sent:
-    """Of one engine process, and for one thread at a time."""
+class SentValues:
+    """The values cached in one engine process. Not thread-safe."""
 
     def __init__(self, *, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -38,8 +38,8 @@ class Sent:
         self._size = 0
         self._next = 0
 
-    def parcel(self, job: Job) -> Parcel:
-        """The job as it travels; what it brings counts as sent."""
+    def payload(self, job: Job) -> Payload:
+        """The job's payload; values in it count as sent."""
         accounts = {
             bytes(key): None if account is None else self._account(account)
             for key, account in job.accounts.items()
@@ -50,7 +50,7 @@ class Sent:
             _, oldest = self._kept.popitem(last=False)
             self._size -= oldest.size
             dropped.append(oldest.number)
-        return Parcel(
+        return Payload(
             transactions=job.transactions,
             accounts=accounts,
             features=features,

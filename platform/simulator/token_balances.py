@@ -1,4 +1,4 @@
-"""Token balances before and after a transaction, as the node writes them."""
+"""Token balances before and after a transaction, in the node's form."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -13,7 +13,7 @@ from simulator.addresses import TOKEN, TOKEN_2022, WRAPPED_SOL
 TOKEN_PROGRAMS = {TOKEN: str(TOKEN), TOKEN_2022: str(TOKEN_2022)}
 _ACCOUNT_SIZE, _MINT_SIZE, _MULTISIG_SIZE = 165, 82, 355
 _STATE_AT, _DECIMALS_AT, _INITIALIZED_AT = 108, 44, 45
-# Token-2022 marks what an account is behind the longest plain one.
+# Token-2022 stores the account type after the length of a plain account.
 _MARK_AT, _MINT_MARK, _ACCOUNT_MARK = 165, 1, 2
 _WRAPPED_SOL_DECIMALS = 9
 _NOT_READ = -1
@@ -25,8 +25,8 @@ def token_balances(
     called: set[int],
     load: Callable[[Pubkey], Account | None],
 ) -> list[dict[str, Any]]:
-    """A balance for every token account among them, in their order. `called` are the indexes of
-    the programs of top-level instructions; `load` is asked for mints.
+    """A balance for every token account among the accounts, in order. `called` are the indexes of
+    the programs of top-level instructions; `load` is called for mints.
     """
     balances = []
     decimals: dict[Pubkey, int | None] = {}
@@ -47,7 +47,7 @@ def token_balances(
         if places is None:
             continue
         amount = ui_amount(int.from_bytes(data[64:72], "little"), places)
-        # Zero and none are one in the form that the node stores.
+        # The node stores no difference between zero and null.
         amount["uiAmount"] = amount["uiAmount"] or None
         balances.append(
             {
@@ -76,7 +76,7 @@ def _is_holding(data: bytes, program: Pubkey) -> bool:
     return _is(data, program, _ACCOUNT_SIZE, _ACCOUNT_MARK) and data[_STATE_AT] != 0
 
 
-# The same accounts come again, before and after and in the next transaction.
+# The same accounts recur before, after and in the next transaction.
 @lru_cache(maxsize=4_096)
 def _keys(data: bytes) -> tuple[Pubkey, str, str]:
     mint = Pubkey.from_bytes(data[:32])

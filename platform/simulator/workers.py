@@ -1,4 +1,4 @@
-"""Engine processes: one a core, watched by the clock, replaced when they die or grow old."""
+"""Engine processes: one per core, with time limits, replaced when they die or grow old."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from threading import Condition
 from simulator.errors import EngineFault, EngineTimeout
 from simulator.jobs import Answer, Job, receive, send, unpacked_outcome
 from simulator.outcome import Outcome
-from simulator.sent import Sent
+from simulator.sent import SentValues
 
 _SHELF = Path(__file__).resolve().parent.parent
 _STARTING_SECONDS = 60.0
@@ -20,8 +20,8 @@ _ENDING_SECONDS = 5.0
 
 
 class EngineProcess:
-    """One process and its socket. Started on its own (neither forked nor by multiprocessing), so
-    that threads, daemons and whatever `__main__` is do not matter.
+    """One process and its socket. It is a new interpreter (neither forked nor by multiprocessing),
+    so that threads, daemons and the parent's `__main__` do not matter.
     """
 
     def __init__(self, memory_limit: int) -> None:
@@ -37,7 +37,7 @@ class EngineProcess:
             )
         self._connection = mine
         self._ready = False
-        self._sent = Sent()
+        self._sent = SentValues()
         self.broken = False
         self.jobs = 0
         self.memory = 0
@@ -47,15 +47,15 @@ class EngineProcess:
         return self._process.pid
 
     def run(self, job: Job, deadline: float) -> list[Outcome]:
-        """The job's outcomes or its exception. `broken` says afterwards whether the process itself
-        failed (EngineTimeout, EngineFault) and is of no more use.
+        """Returns the job's outcomes or raises its exception. `broken` is true afterwards if the
+        process itself failed (EngineTimeout, EngineFault) and must be replaced.
         """
         self.broken = True
         try:
             if not self._ready:
                 deadline += self._start(deadline)
             self._wait_until(deadline)
-            send(self._connection, self._sent.parcel(job))
+            send(self._connection, self._sent.payload(job))
             answer = receive(self._connection)
         except TimeoutError:
             raise EngineTimeout("the engine took too long") from None
@@ -69,13 +69,13 @@ class EngineProcess:
         return self._process.poll() is not None
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kills the process."""
         self._connection.close()
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Lets it end by itself, and sees to it that it does."""
+        """Lets the process exit, and kills it if it does not."""
         self._connection.close()
         try:
             self._process.wait(_ENDING_SECONDS)
@@ -83,9 +83,7 @@ class EngineProcess:
             self.kill()
 
     def _start(self, deadline: float) -> float:
-        """The seconds until it is ready, which are not held against the job unless they have no
-        end.
-        """
+        """Waits until the process is ready. Returns the seconds, which extend the deadline."""
         begun = time.monotonic()
         self._wait_until(max(deadline, begun + _STARTING_SECONDS))
         self._outcomes(receive(self._connection))
@@ -93,7 +91,7 @@ class EngineProcess:
         return time.monotonic() - begun
 
     def _wait_until(self, deadline: float) -> None:
-        # Never 0, which would mean not to wait at all.
+        # Never 0, which would mean non-blocking.
         self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
 
     def _outcomes(self, answer: Answer) -> list[Outcome]:
@@ -104,9 +102,8 @@ class EngineProcess:
 
 
 class Workers:
-    """A pool of engine processes, for any number of threads. One with more than `memory_each` is
-    replaced after its job; one that asks for more than `memory_limit` dies of it, and not the
-    machine.
+    """A thread-safe pool of engine processes. A process with more than `memory_each` is replaced
+    after its job; one that allocates more than `memory_limit` dies.
     """
 
     def __init__(
@@ -127,8 +124,8 @@ class Workers:
         self._closed = False
 
     def run(self, job: Job, *, timeout_seconds: float) -> list[Outcome]:
-        """What the job gives, or the exception it ends with. EngineTimeout if no process is free
-        or the job not done in time: its process is killed and another takes its place.
+        """Returns the job's outcomes or raises its exception. EngineTimeout if no process is free
+        or the job does not end in time: its process is killed and replaced.
         """
         deadline = time.monotonic() + timeout_seconds
         process = self._take(deadline)
@@ -138,17 +135,17 @@ class Workers:
             self._give_back(process)
 
     def pids(self) -> list[int]:
-        """The processes that are there now."""
+        """The current processes."""
         with self._changed:
             return [process.pid for process in (*self._idle, *self._busy)]
 
     def busy(self) -> int:
-        """How many are at work."""
+        """The number of busy processes."""
         with self._changed:
             return len(self._busy)
 
     def close(self) -> None:
-        """Ends every process; those at work, when they are done."""
+        """Ends every process; busy ones after their jobs."""
         with self._changed:
             self._closed = True
             idle, self._idle = list(self._idle), deque()
@@ -184,7 +181,7 @@ class Workers:
             if keep:
                 self._idle.append(process)
             elif not self._closed:
-                # At once, so that the next job does not wait for it from its very start.
+                # Started now, so that the next job does not wait for its start.
                 self._idle.appendleft(EngineProcess(self._memory_limit))
             self._changed.notify()
         if process.broken:

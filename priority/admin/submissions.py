@@ -30,7 +30,7 @@ from priority.admin.list_filters import (
 from priority.admin.looking_up import fate_page, found
 from priority.admin.states import StateFilter
 from priority.models import Submission
-from tipping.services.standing import expiry_of
+from tipping.services.expiries import expiry_of
 
 
 @admin.register(Submission)

@@ -137,7 +137,7 @@ class FlatBundle(BundleConfig, frozen=True, kw_only=True):
     encoded_transactions: list[str]
 
 
-@methods.add("simulateBundle", errors=_ERRORS, dear=True)
+@methods.add("simulateBundle", errors=_ERRORS, expensive=True)
 def simulate_bundle(
     call: Call, bundle: FlatBundle, config: BundleConfig | None = None
 ) -> SimulatedBundle | SimulatedTransactions:
@@ -167,9 +167,9 @@ def _united(config: BundleConfig, bundle: FlatBundle) -> BundleConfig:
 def _flat(bundle: FlatBundle) -> SimulatedBundle:
     read = _read(bundle.encoded_transactions, bundle, at="[0]")
     tried, version = _tried(read, bundle, Commitment.PROCESSED)
-    told = bundle.pre_execution_accounts_configs, bundle.post_execution_accounts_configs
-    written = writable_accounts(read.transactions, tried) if None in told else []
-    wishes = [written if configs is None else _wishes(configs) for configs in told]
+    requested = bundle.pre_execution_accounts_configs, bundle.post_execution_accounts_configs
+    written = writable_accounts(read.transactions, tried) if None in requested else []
+    wishes = [written if configs is None else _wishes(configs) for configs in requested]
     pre, post = snapshots(tried, *wishes, is_flat=True, most_bytes=settings.ARCHIVE_ANSWER_BYTES)
     outcomes = tried.outcomes
     returned = [outcome.return_data for outcome in outcomes if outcome.return_data is not None]

@@ -55,7 +55,7 @@ class _Node:
         )
 
 
-methods = MethodTable(elsewhere=_Node())
+methods = MethodTable(fallback=_Node())
 landing_methods = MethodTable()
 bundle_methods = MethodTable()
 # Where clients of a block engine call: these come before those of `/bundle` of the same name.

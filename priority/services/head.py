@@ -24,7 +24,7 @@ from priority.services.passing import NodeCall
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.moment import Moment
-from simulator.needs import native_keys, needed_keys
+from simulator.required_accounts import native_keys, needed_keys
 from simulator.token_balances import held_mint
 from upstream.passage import Passage
 
@@ -89,10 +89,10 @@ def read_head(
     at_least = 0
     api_version: str | None = None
     extra = [_latest(commitment)] if any_blockhash else [_statuses(transactions)]
-    told: Encoded | None = None
+    reply: Encoded | None = None
     for _ in range(_ROUNDS):
-        lacking = _lacking(keys, transactions, also, accounts, known)
-        if not lacking and told is not None:
+        missing = _missing(keys, transactions, also, accounts, known)
+        if not missing and reply is not None:
             break
         left = deadline - time.monotonic()
         if left <= 0:
@@ -100,23 +100,23 @@ def read_head(
         try:
             reading = read_accounts(
                 # Where all is known the node still has to name its slot.
-                lacking or [addresses.CLOCK],
+                missing or [addresses.CLOCK],
                 node=node,
                 seconds=math.ceil(left),
                 commitment=commitment,
                 at_least=at_least,
-                extra=() if told is not None else extra,
+                extra=() if reply is not None else extra,
             )
         except NodeLags:
             continue
         if reading.extra:
-            told = reading.extra[0]
-        slots = {*reading.slots, *_slot_of_latest(told if any_blockhash else None)}
+            reply = reading.extra[0]
+        slots = {*reading.slots, *_slot_of_latest(reply if any_blockhash else None)}
         at_least = max(at_least, *slots)
         if len(slots) > 1 or slot not in (None, *slots):
             # The chain went on: nothing read so far stands beside what is read now, but which keys
             # it takes is known, and the next round asks for all of them at once.
-            accounts, slot, known, told = {}, None, None, None
+            accounts, slot, known, reply = {}, None, None, None
             continue
         (slot,) = slots
         api_version = reading.api_version
@@ -124,7 +124,7 @@ def read_head(
         head_memory.remember(node, commitment, slot, reading.accounts)
     else:
         raise HeadMoved
-    assert slot is not None and told is not None
+    assert slot is not None and reply is not None
     features = features_of(node, epoch=_epoch(accounts), seconds=seconds, commitment=commitment)
     recent = recent_blockhashes(accounts[addresses.RECENT_BLOCKHASHES])
     if not recent:
@@ -139,12 +139,12 @@ def read_head(
             features=features,
         ),
         accounts=accounts,
-        processed=frozenset() if any_blockhash else _processed(told, transactions, slot, recent),
-        last_valid_block_height=_height(told) if any_blockhash else None,
+        processed=frozenset() if any_blockhash else _processed(reply, transactions, slot, recent),
+        last_valid_block_height=_height(reply) if any_blockhash else None,
     )
 
 
-def _lacking(
+def _missing(
     keys: dict[Pubkey, None],
     transactions: Sequence[VersionedTransaction],
     also: Collection[Pubkey],
@@ -157,12 +157,12 @@ def _lacking(
     while True:
         keys.update(dict.fromkeys(_wanted(transactions, accounts)))
         keys.update(dict.fromkeys(mints_of(also, accounts)))
-        lacking = [key for key in keys if key not in accounts]
+        missing = [key for key in keys if key not in accounts]
         if known is None:
-            return lacking
-        found = {key: known.accounts[key] for key in lacking if key in known.accounts}
+            return missing
+        found = {key: known.accounts[key] for key in missing if key in known.accounts}
         if not found:
-            return lacking
+            return missing
         accounts.update(found)
 
 

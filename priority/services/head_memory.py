@@ -1,4 +1,4 @@
-"""The newest slot's accounts, as far as the node told them: a frozen slot changes no more."""
+"""The newest slot's accounts, as far as the node returned them: a frozen slot changes no more."""
 
 import time
 from collections.abc import Mapping
@@ -59,5 +59,5 @@ def remember(
 
 
 def forget() -> None:
-    """Reads everything anew."""
+    """Reads everything again."""
     _known.clear()

@@ -21,7 +21,7 @@ from priority.refusals import (
 from priority.store import accepting
 from priority.submissions import Tip
 from tipping.addresses import live_key
-from tipping.services.standing import standings
+from tipping.services.expiries import expiries_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _expiries(pubkeys: Set[bytes | None]) -> dict[bytes, int]:
         pass  # the database knows them all
     left = [each for each in asked if each not in found]
     try:
-        issued = standings(left) if left else {}
+        issued = expiries_of(left) if left else {}
     except AWAY:
         raise TipAddressesUnread from None
     return found | {pubkey: int(expiry.timestamp()) for pubkey, expiry in issued.items()}

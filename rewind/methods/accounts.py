@@ -121,7 +121,7 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
     return AccountInfo(context=context, value=seen.value)
 
 
-@methods.add("getMultipleAccounts", errors=(*_READS, NoAccounts, TooManyAccounts), dear=True)
+@methods.add("getMultipleAccounts", errors=(*_READS, NoAccounts, TooManyAccounts), expensive=True)
 def get_multiple_accounts(
     call: Call, pubkeys: list[Pubkey], config: AccountConfig
 ) -> MultipleAccounts:
@@ -151,7 +151,7 @@ def get_multiple_accounts(
     )
 
 
-@methods.add("getAccountDiff", errors=_READS, dear=True)
+@methods.add("getAccountDiff", errors=_READS, expensive=True)
 def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountDiff:
     """An account at two positions, in whatever order of time, and what differs from A to B.
 

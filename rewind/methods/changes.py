@@ -55,7 +55,7 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
 
 @methods.add(
     "getAccountChanges",
-    dear=True,
+    expensive=True,
     errors=(
         *POSITIONS,
         EmptyRange,

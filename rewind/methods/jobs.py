@@ -22,7 +22,7 @@ from gateway.transactions import (
     read_transaction,
 )
 from historical.services.recorded import recorded
-from jsonrpc.params import U64, Config, read_noun
+from jsonrpc.params import U64, Config, read_base58
 from rewind.calls import call_job
 from rewind.errors import (
     POSITIONS,
@@ -178,7 +178,7 @@ def get_simulation_job(call: Call, job_id: str) -> Job:
 
 @methods.add(
     "getSimulationJobResults",
-    dear=True,
+    expensive=True,
     errors=(
         JobNotFound,
         ResultsExpired,
@@ -222,7 +222,7 @@ def cancel_simulation_job(call: Call, job_id: str) -> Job:
 def simulate(request: JobRequest, item: Item) -> Simulation:
     """One simulation of a job: what simulateHistoricalTransaction answers."""
     config = msgspec.convert(
-        {**request.config, **item.position}, SimulationConfig, dec_hook=read_noun
+        {**request.config, **item.position}, SimulationConfig, dec_hook=read_base58
     )
     if item.text is not None:
         transaction = read_transaction(

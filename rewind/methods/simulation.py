@@ -125,7 +125,9 @@ SIMULATION_ERRORS = (
 )
 
 
-@methods.add("simulateHistoricalTransaction", errors=SIMULATION_ERRORS, dear=True, takes_large=True)
+@methods.add(
+    "simulateHistoricalTransaction", errors=SIMULATION_ERRORS, expensive=True, takes_large=True
+)
 def simulate_historical_transaction(
     call: Call, transaction: str, config: SimulationConfig
 ) -> Simulation:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chain.epochs import EpochSchedule
 from chain.slot_ranges import SlotRange
-from columns.slot_cells import TALLIED_SLOTS
+from columns.slot_cells import RUN_SLOTS
 from historical.store import blocks as ledger
 from historical.store import coverage as ledger_store
 from rewind.services.epochs import Epochs, epochs
@@ -17,7 +17,7 @@ from rewind.store import slots as archive
 CELLS_OF_EPOCH_IN_LIST = 24
 _CELLS_OF_EPOCH = 432
 # A line of the list needs no finer ends than the runs that are counted, when it has many of them.
-_MANY_SLOTS = 2 * TALLIED_SLOTS * CELLS_OF_EPOCH_IN_LIST
+_MANY_SLOTS = 2 * RUN_SLOTS * CELLS_OF_EPOCH_IN_LIST
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def _told_epochs(
 def epoch_cells(found: Ranges, whole: SlotRange) -> tuple[list[Cell], list[Cell]]:
     """An epoch in some 432 cells, of the archive and of the ledger; on mainnet of 1,000 slots."""
     size = -(-whole.size // _CELLS_OF_EPOCH)
-    if size > TALLIED_SLOTS // 2:
-        size = -(-size // TALLIED_SLOTS) * TALLIED_SLOTS
+    if size > RUN_SLOTS // 2:
+        size = -(-size // RUN_SLOTS) * RUN_SLOTS
     edges = [whole.first, *range(whole.first - whole.first % size + size, whole.last + 1, size)]
     cells = _between([*edges, whole.last + 1])
     return _archive(found.archive, cells), _ledger(found.ledger, cells)
@@ -143,7 +143,7 @@ def _shares(whole: SlotRange, count: int) -> list[SlotRange]:
     """The range in equal parts, or nearly so."""
     edges = [whole.first + whole.size * number // count for number in range(count)]
     if whole.size >= _MANY_SLOTS:
-        edges[1:] = [round(edge / TALLIED_SLOTS) * TALLIED_SLOTS for edge in edges[1:]]
+        edges[1:] = [round(edge / RUN_SLOTS) * RUN_SLOTS for edge in edges[1:]]
     return _between(sorted({*edges, whole.last + 1}))
 
 

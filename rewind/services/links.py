@@ -25,7 +25,7 @@ def follow(
     """Gaps are what they are once the fresh slots, ascending, are archived; raises SlotConflict
     when a link leaves out a slot that is archived.
 
-    From here to the end of the transaction nobody else changes a gap, so that one that is opened
+    From here to the end of the transaction no one else changes a gap, so that one that is opened
     meanwhile cannot miss that these slots are there.
     """
     gap_life.lock()
@@ -33,12 +33,12 @@ def follow(
     around = _Around(fresh)
     for record in fresh:
         _check_links(record, around)
-    told = sorted([*fresh, *without_accounts], key=lambda record: record.slot)
-    if told and gap_life.has_open_gap(Gap, SlotRange(told[0].parent_slot, told[-1].slot)):
+    records = sorted([*fresh, *without_accounts], key=lambda record: record.slot)
+    if records and gap_life.has_open_gap(Gap, SlotRange(records[0].parent_slot, records[-1].slot)):
         for record in fresh:
             here = SlotRange(record.slot, record.slot)
             gap_life.close_range(Gap, here, closed_by=source, now=now)
-        for record in told:
+        for record in records:
             _close_skipped(record, now)
     for record in fresh:
         below = around.below(record.slot)
@@ -102,7 +102,7 @@ def _open_beyond(
     fresh: Sequence[SlotRecord], bounds: tuple[int, int] | None, around: _Around, now: datetime
 ) -> None:
     """What lies between the archive's old ends and its new ones; what lay between the old ends is
-    told already.
+    covered already.
     """
     for record in fresh:
         below, above = around.below(record.slot), around.above(record.slot)

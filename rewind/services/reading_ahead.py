@@ -17,7 +17,7 @@ from rewind.store import ahead
 from rewind.store.placing import Ground
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
-from simulator.needs import key_behind
+from simulator.required_accounts import linked_key
 
 _NATIVE = addresses.BUILTINS | addresses.SYSVARS
 _MOST_BEHIND = 100_000
@@ -33,7 +33,7 @@ def remember(accounts: Mapping[Pubkey, Account | None]) -> None:
         _behind.clear()
     for key, account in accounts.items():
         if account is not None and key not in _behind:
-            behind = key_behind(account)
+            behind = linked_key(account)
             if behind is not None:
                 _behind[key] = behind
 

@@ -10,8 +10,8 @@ from solders.transaction import VersionedTransaction
 from rewind.services.past import Past
 from rewind.services.reading_ahead import remember
 from simulator.client import simulate
-from simulator.needs import mint_keys, native_keys, needed_keys
 from simulator.outcome import Outcome
+from simulator.required_accounts import mint_keys, native_keys, needed_keys
 
 Accounts = dict[Pubkey, Account | None]
 

@@ -38,8 +38,8 @@ from rewind.services.replay import (
 )
 from rewind.services.running import Accounts, run_on
 from simulator.errors import BadSysvar, EngineFault, EngineTimeout
-from simulator.needs import read_keys
 from simulator.outcome import Outcome
+from simulator.required_accounts import read_keys
 
 Inapplicable = Literal["another_position", "overrides"]
 # Why a run that is as the record says is not proved all the same.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from rewind.store import partitions
-from rewind.store.slots import TALLIED_SLOTS
+from rewind.store.slots import RUN_SLOTS
 
 # A partition is read through for its writes when it is no larger: some tenths of a second.
 _SCANNED_BYTES = 64 * 1_048_576
@@ -98,7 +98,7 @@ def writes_of_slots(first: int, last: int) -> dict[int, int] | None:
 
 
 _TRUTH = f"""
-    SELECT slot / {TALLIED_SLOTS} AS run, count(*) AS slots,
+    SELECT slot / {RUN_SLOTS} AS run, count(*) AS slots,
         count(*) FILTER (WHERE granularity > 0) AS coarse_slots, sum(changes)::bigint AS changes
     FROM rewind_archivedslot WHERE slot BETWEEN %(first)s AND %(last)s GROUP BY 1
 """
@@ -111,10 +111,10 @@ def wrong_tallies(first: int, last: int) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM rewind_slottally"
-            f" WHERE run BETWEEN %(first)s / {TALLIED_SLOTS} AND %(last)s / {TALLIED_SLOTS})"
+            f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
             " AS tally USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
             " IS DISTINCT FROM (tally.slots::bigint, tally.coarse_slots::bigint, tally.changes)"
-            f" AND run > coalesce((SELECT first_kept_slot / {TALLIED_SLOTS}"
+            f" AND run > coalesce((SELECT first_kept_slot / {RUN_SLOTS}"
             " FROM rewind_archivestate WHERE first_kept_slot > 0), -1) ORDER BY run",
             _whole_runs(first, last),
         )
@@ -137,12 +137,12 @@ def recount(runs: Sequence[int]) -> None:
                 "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
                 " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
                 f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
-                {**_whole_runs(run * TALLIED_SLOTS, run * TALLIED_SLOTS), "run": run},
+                {**_whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
             )
 
 
 def _whole_runs(first: int, last: int) -> dict[str, int]:
     return {
-        "first": first // TALLIED_SLOTS * TALLIED_SLOTS,
-        "last": last // TALLIED_SLOTS * TALLIED_SLOTS + TALLIED_SLOTS - 1,
+        "first": first // RUN_SLOTS * RUN_SLOTS,
+        "last": last // RUN_SLOTS * RUN_SLOTS + RUN_SLOTS - 1,
     }

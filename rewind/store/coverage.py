@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from rewind.store.slots import TALLIED_SLOTS
+from rewind.store.slots import RUN_SLOTS
 
 
 class Summary(NamedTuple):
@@ -45,11 +45,11 @@ WITH ends AS (
         least(latest, %(last)s) AS last
     FROM ends WHERE earliest <= latest
 ), runs AS (
-    SELECT *, (first + {TALLIED_SLOTS - 1}) / {TALLIED_SLOTS} AS lower,
-        (last + 1) / {TALLIED_SLOTS} AS upper FROM asked
+    SELECT *, (first + {RUN_SLOTS - 1}) / {RUN_SLOTS} AS lower,
+        (last + 1) / {RUN_SLOTS} AS upper FROM asked
 ), edges AS (
-    SELECT *, CASE WHEN lower < upper THEN lower * {TALLIED_SLOTS} - 1 ELSE last END AS head,
-        CASE WHEN lower < upper THEN upper * {TALLIED_SLOTS} ELSE last + 1 END AS tail FROM runs
+    SELECT *, CASE WHEN lower < upper THEN lower * {RUN_SLOTS} - 1 ELSE last END AS head,
+        CASE WHEN lower < upper THEN upper * {RUN_SLOTS} ELSE last + 1 END AS tail FROM runs
 )
 SELECT earliest, latest, first, last, inside.slots + head_slots.slots + tail_slots.slots,
     inside.coarse + head_slots.coarse + tail_slots.coarse, gaps.slots

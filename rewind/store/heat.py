@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from columns.slot_cells import TALLIED_SLOTS, Lacking, Tallied, counts_of, gaps_of
+from columns.slot_cells import RUN_SLOTS, CountedTable, GapSlots, counts_of, gaps_of
 
-_ARCHIVED = Tallied(
+_ARCHIVED = CountedTable(
     rows="rewind_archivedslot",
-    tally="rewind_slottally",
+    runs="rewind_slottally",
     row_counts=("count(*)", "count(*) FILTER (WHERE granularity > 0)"),
-    tally_counts=("sum(slots)", "sum(coarse_slots)"),
+    run_counts=("sum(slots)", "sum(coarse_slots)"),
 )
 
 
@@ -20,7 +20,7 @@ class CellCounts(NamedTuple):
 
     archived: int
     coarse: int
-    lacking: Lacking
+    lacking: GapSlots
 
 
 def count_cells(
@@ -39,10 +39,10 @@ def count_cells(
 
 _TOLD_BELOW = f"""
 SELECT greatest(
-    (SELECT run * {TALLIED_SLOTS} + {TALLIED_SLOTS - 1} FROM rewind_slottally
-        WHERE run <= (%(slot)s - 1) / {TALLIED_SLOTS} AND slots > 0 ORDER BY run DESC LIMIT 1),
-    (SELECT run * {TALLIED_SLOTS} + {TALLIED_SLOTS - 1} FROM historical_blocktally
-        WHERE run <= (%(slot)s - 1) / {TALLIED_SLOTS} ORDER BY run DESC LIMIT 1),
+    (SELECT run * {RUN_SLOTS} + {RUN_SLOTS - 1} FROM rewind_slottally
+        WHERE run <= (%(slot)s - 1) / {RUN_SLOTS} AND slots > 0 ORDER BY run DESC LIMIT 1),
+    (SELECT run * {RUN_SLOTS} + {RUN_SLOTS - 1} FROM historical_blocktally
+        WHERE run <= (%(slot)s - 1) / {RUN_SLOTS} ORDER BY run DESC LIMIT 1),
     (SELECT to_slot FROM rewind_gap WHERE closed_at IS NULL AND from_slot < %(slot)s
         ORDER BY from_slot DESC LIMIT 1),
     (SELECT to_slot FROM historical_gap WHERE closed_at IS NULL AND from_slot < %(slot)s

@@ -16,7 +16,7 @@ _SLOT_LOCK, _WINDOW_LOCK = 7_305, 7_306
 # Locks are few and large: their table in PostgreSQL is small.
 _SLOT_LOCKS = 256
 _LONGEST_WAIT_MS = 1_000
-TALLIED_SLOTS = 1_000
+RUN_SLOTS = 1_000
 
 
 class Stored(NamedTuple):
@@ -41,7 +41,7 @@ class Tallies:
         self._added: dict[int, tuple[int, int, int]] = {}
 
     def add(self, slot: int, *, slots: int, coarse_slots: int, changes: int) -> None:
-        run = slot // TALLIED_SLOTS
+        run = slot // RUN_SLOTS
         known = self._added.get(run, (0, 0, 0))
         self._added[run] = (known[0] + slots, known[1] + coarse_slots, known[2] + changes)
 
@@ -149,7 +149,7 @@ def archived_between(first: int, last: int) -> list[int]:
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
-    told = [
+    values = [
         (
             row.slot,
             row.parent_slot,
@@ -166,7 +166,7 @@ def insert_slots(rows: list[ArchivedSlot]) -> None:
             "INSERT INTO rewind_archivedslot (slot, parent_slot, recorded_at, changes, granularity,"
             " blockhash, source) SELECT * FROM unnest(%s::bigint[], %s::bigint[],"
             " %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[])",
-            list(map(list, zip(*told, strict=True))),
+            list(map(list, zip(*values, strict=True))),
         )
 
 
@@ -197,4 +197,4 @@ def forget_below(slot: int) -> None:
     """No slot below it is archived any more."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
-        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // TALLIED_SLOTS])
+        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])

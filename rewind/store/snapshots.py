@@ -58,7 +58,7 @@ class Staging:
         with suppress(DatabaseError) if kind else nullcontext(), connection.cursor() as cursor:
             if not connection.needs_rollback:
                 cursor.execute(f"DROP TABLE IF EXISTS {self._table}")
-        self._lock.let_go()
+        self._lock.release()
 
     def fill(self, rows: Iterable[Staged]) -> None:
         """The rows are in the table. Once."""
@@ -147,7 +147,7 @@ def _drop_left_behind() -> None:
             lock = HeldLock(_IMPORTS, int(table.removeprefix(_PREFIX)))
             if lock.take():
                 cursor.execute(f"DROP TABLE IF EXISTS {table}")
-                lock.let_go()
+                lock.release()
 
 
 def _packed(rows: Iterable[Staged]) -> Iterator[tuple[bytes, bytes]]:

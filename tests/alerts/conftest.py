@@ -1,4 +1,4 @@
-"""Receivers on this machine: of webhooks and of mails."""
+"""Local receivers of webhooks and mails."""
 
 import logging
 import socket
@@ -17,7 +17,7 @@ from django.utils import timezone
 
 
 class Receiver:
-    """A web server that keeps what is posted to it, and answers as it is told."""
+    """A web server that records what is posted to it, and gives set responses."""
 
     def __init__(self) -> None:
         self.status, self.headers, self.text = 204, {}, b""  # type: ignore[var-annotated]
@@ -81,7 +81,7 @@ def receiver(receivers: Callable[[], Receiver]) -> Receiver:
 
 
 class MailServer:
-    """An SMTP server that keeps what it takes; `refusal` is what it answers instead."""
+    """An SMTP server that records mails; `refusal` is its response instead of accepting."""
 
     def __init__(self) -> None:
         self.got: list[tuple[list[str], Message]] = []
@@ -97,8 +97,8 @@ class MailServer:
 
 @pytest.fixture
 def mail_server(settings: Any) -> Iterator[MailServer]:
-    """A real SMTP server, which the service is set to."""
-    logging.getLogger("mail.log").setLevel(logging.WARNING)  # it tells of every line
+    """A real SMTP server that the service uses."""
+    logging.getLogger("mail.log").setLevel(logging.WARNING)  # it logs every line
     server = MailServer()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -148,7 +148,7 @@ def ada(db: None) -> Any:
 
 @pytest.fixture
 def hook(ada: Any, receiver: Receiver) -> Any:
-    """Ada's webhook, which leads to the receiver and gets every kind."""
+    """Ada's webhook to the receiver, for every kind."""
     from alerts.services import webhooks
 
     return webhooks.create(ada.pk, name="Ada's hook", url=receiver.url)
@@ -157,10 +157,10 @@ def hook(ada: Any, receiver: Receiver) -> Any:
 @pytest.fixture
 def happen(clock: Clock) -> Callable[..., Any]:
     """`happen(ada, "key.revoked", about="…")`: an event as the service writes it."""
-    from alerts.services.events import tell
+    from alerts.services.events import publish
 
     def write(customer: Any, kind: str = "key.revoked", about: str = "key A", **data: Any) -> Any:
-        return tell(
+        return publish(
             kind,
             about=about,
             text=f"{about} was revoked.",
@@ -175,18 +175,18 @@ def happen(clock: Clock) -> Callable[..., Any]:
 @pytest.fixture
 def work(clock: Clock, settings: Any) -> Callable[[], None]:
     """`work()`: what the worker's tasks do at the clock's moment, in this thread."""
-    from alerts.services import delivering, mailing, spreading
+    from alerts.services import delivering, mailing, routing
 
     def once() -> None:
-        spreading.spread(now=clock.now, staff_mail=settings.STAFF_MAIL)
+        routing.route_events(now=clock.now, staff_mail=settings.STAFF_MAIL)
         turns = [
             turn
             for failing in (False, True)
             for turn in delivering.claim(now=clock.now, most=10, failing=failing)
         ]
         for turn in turns:
-            delivering.serve(turn, clock=clock)
+            delivering.deliver(turn, clock=clock)
         for mail in mailing.claim(now=clock.now, most=10):
-            mailing.serve(mail, clock=clock)
+            mailing.deliver(mail, clock=clock)
 
     return once

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from alerts.models import Delivery, Event, Try, Webhook
+from alerts.models import Attempt, Delivery, Event, Webhook
 from alerts.services import webhooks
 from staff.models import AuditEntry
 
@@ -95,7 +95,7 @@ def test_a_webhook_is_added_tested_and_its_log_read(
         ({"kinds": ["alarm.opened"]}, "kinds", "No events of customers: alarm.opened"),
     ],
 )
-def test_a_bad_webhook_is_refused_beside_its_field(
+def test_a_bad_webhook_is_refused_at_its_field(
     admin_client: Any, ada: Any, given: Any, field: str, said: str
 ) -> None:
     good = {"customer": ada.pk, "name": "a", "url": "http://receiver:9000/", "kinds": []}
@@ -107,7 +107,7 @@ def test_a_bad_webhook_is_refused_beside_its_field(
     assert admin_client.post(f"{HOOKS}add/", good).status_code == 302
 
 
-def test_the_eleventh_webhook_is_refused_in_words(admin_client: Any, ada: Any) -> None:
+def test_the_eleventh_webhook_is_refused_with_a_message(admin_client: Any, ada: Any) -> None:
     for number in range(10):
         webhooks.create(ada.pk, name=f"hook {number}", url="https://hooks.example.com/")
     given = {"customer": ada.pk, "name": "one more", "url": "https://hooks.example.com/"}
@@ -116,7 +116,7 @@ def test_the_eleventh_webhook_is_refused_in_words(admin_client: Any, ada: Any) -
     assert Webhook.objects.count() == 10
 
 
-def test_an_edit_is_kept_and_written_down_without_the_path(admin_client: Any, hook: Any) -> None:
+def test_an_edit_is_saved_and_audited_without_the_path(admin_client: Any, hook: Any) -> None:
     given = {"name": "New", "url": "https://hooks.example.com/hush", "kinds": ["key.expired"]}
     admin_client.post(f"{HOOKS}{hook.pk}/change/", given)
     hook.refresh_from_db()
@@ -213,7 +213,7 @@ def test_a_viewer_sees_all_but_secrets_and_changes_nothing(
     assert not AuditEntry.objects.filter(verb__in=["sent again", "showed the secret of"]).exists()
 
 
-def test_orders_are_posts_with_a_token_and_of_what_exists(
+def test_actions_are_posts_with_a_token_on_existing_objects(
     admin_client: Any, admin_user: Any, hook: Any
 ) -> None:
     from django.test import Client
@@ -230,7 +230,7 @@ def test_orders_are_posts_with_a_token_and_of_what_exists(
     assert hook.is_enabled
 
 
-def test_deleting_a_webhook_says_what_goes_with_it(
+def test_deleting_a_webhook_lists_what_is_deleted_with_it(
     admin_client: Any, ada: Any, hook: Any, happen: Any, work: Any
 ) -> None:
     happen(ada)
@@ -244,7 +244,7 @@ def test_deleting_a_webhook_says_what_goes_with_it(
 
 @pytest.fixture
 def many(ada: Any, hook: Any, clock: Any) -> None:
-    """Some hundred events of Ada's and of the staff, with deliveries and tries."""
+    """Some hundred events of Ada's and of the staff, with deliveries and attempts."""
     events = Event.objects.bulk_create(
         Event(
             kind="key.revoked" if number % 2 else "alarm.opened",
@@ -259,7 +259,9 @@ def many(ada: Any, hook: Any, clock: Any) -> None:
     made = [Delivery(event=event, webhook=hook, due_at=clock.now, tries=1) for event in events]
     mails = [Delivery(event=each, mail_to="ada@example.com", due_at=clock.now) for each in events]
     deliveries = Delivery.objects.bulk_create(made + mails)
-    Try.objects.bulk_create(Try(delivery=each, at=clock.now, status=204) for each in deliveries)
+    Attempt.objects.bulk_create(
+        Attempt(delivery=each, at=clock.now, status=204) for each in deliveries
+    )
 
 
 def test_lists_cost_the_same_however_many_rows_there_are(

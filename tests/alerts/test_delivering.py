@@ -1,4 +1,4 @@
-"""Events on their way to webhooks: signed, once to each, again after failures, never in the way."""
+"""Delivery of events to webhooks: signed, once to each, retried after failures, isolated."""
 
 import base64
 import json
@@ -10,9 +10,9 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
-from alerts.models import Delivery, Event, Try, Webhook
-from alerts.schedule import DELAYS, JITTER, next_try
-from alerts.services import delivering, spreading, webhooks
+from alerts.models import Attempt, Delivery, Event, Webhook
+from alerts.schedule import DELAYS, JITTER, next_attempt_at
+from alerts.services import delivering, routing, webhooks
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +39,7 @@ def test_an_event_arrives_signed_in_the_standard_form(
         Verifier(webhooks.secret_of(hook)).verify(body + b" ", headers)
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
-    row = Try.objects.get()
+    row = Attempt.objects.get()
     assert (row.status, row.problem) == (204, "")
 
 
@@ -52,7 +52,7 @@ def test_a_secret_is_long_and_stored_unreadable(hook: Any) -> None:
     assert secret.encode() not in bytes(hook.sealed_secret)
 
 
-def test_a_rotated_secret_signs_beside_the_new_one_for_its_overlap(
+def test_both_secrets_sign_during_the_overlap(
     ada: Any, hook: Any, receiver: Any, happen: Any, work: Any, clock: Any
 ) -> None:
     old = webhooks.secret_of(hook)
@@ -71,14 +71,14 @@ def test_a_rotated_secret_signs_beside_the_new_one_for_its_overlap(
         Verifier(old).verify(body, headers)
 
 
-def test_a_secret_sealed_under_another_key_is_a_problem_in_words(
+def test_a_secret_encrypted_under_another_key_is_a_described_problem(
     ada: Any, hook: Any, receiver: Any, happen: Any, work: Any, settings: Any
 ) -> None:
     before = settings.SECRET_KEY
     settings.SECRET_KEY = "another one"
     happen(ada)
     work()
-    assert "SECRET_KEY was changed: rotate it" in Try.objects.get().problem
+    assert "SECRET_KEY was changed: rotate it" in Attempt.objects.get().problem
     assert receiver.got == []
     settings.SECRET_KEY_FALLBACKS = [before]
     assert webhooks.secret_of(hook).startswith("whsec_")
@@ -131,7 +131,7 @@ def test_failures_are_tried_again_at_growing_intervals_and_then_given_up(
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.tries) == ("failed", len(DELAYS) + 1)
     assert len(set(_ids(receiver))) == 1
-    row = Try.objects.last()
+    row = Attempt.objects.last()
     assert row is not None
     assert (row.status, row.answer, row.problem) == (503, "not now", "answered 503, not 2xx")
     webhook = Webhook.objects.get()
@@ -164,7 +164,7 @@ def test_failures_are_tried_again_at_growing_intervals_and_then_given_up(
     ],
 )
 def test_retry_after_is_respected_within_bounds(clock: Any, asked: str, seconds: int) -> None:
-    again = next_try(1, now=clock.now, retry_after=asked)
+    again = next_attempt_at(1, now=clock.now, retry_after=asked)
     assert again is not None
     assert abs((again - clock.now).total_seconds() - seconds) <= seconds * JITTER
 
@@ -215,7 +215,7 @@ def test_a_webhook_that_fails_for_three_days_is_switched_off(
     work()
     hook.refresh_from_db()
     assert not hook.is_enabled
-    assert "nothing but fail for 3 days; last: answered 500" in hook.disabled_reason
+    assert "all deliveries failed for 3 days; last: answered 500" in hook.disabled_reason
     assert Event.objects.filter(kind="webhook.disabled", customer=ada).count() == 1
 
     receiver.status = 200
@@ -225,15 +225,15 @@ def test_a_webhook_that_fails_for_three_days_is_switched_off(
     assert "test" in [json.loads(body)["type"] for _path, _headers, body in receiver.got]
 
 
-def test_a_worker_killed_before_it_noted_leaves_the_delivery_to_the_next(
+def test_a_worker_killed_before_it_recorded_leaves_the_delivery_to_the_next(
     ada: Any, hook: Any, receiver: Any, happen: Any, work: Any, clock: Any
 ) -> None:
     happen(ada)
-    spreading.spread(now=clock.now, staff_mail=[])
+    routing.route_events(now=clock.now, staff_mail=[])
     (turn,) = delivering.claim(now=clock.now, most=5, failing=False)
     moments = iter([clock.now])  # the clock's second reading is never reached alive
     with pytest.raises(StopIteration):
-        delivering.serve(turn, clock=lambda: next(moments))
+        delivering.deliver(turn, clock=lambda: next(moments))
     assert len(receiver.got) == 1
     work()
     assert len(receiver.got) == 1, "the dead worker's turn has not ended yet"
@@ -244,20 +244,20 @@ def test_a_worker_killed_before_it_noted_leaves_the_delivery_to_the_next(
     assert Delivery.objects.get().state == "delivered"
 
 
-def test_what_a_worker_notes_too_late_changes_nothing(
+def test_a_late_record_of_a_worker_changes_nothing(
     ada: Any, hook: Any, receiver: Any, happen: Any, clock: Any
 ) -> None:
     from alerts.posting import Answer
-    from alerts.services import tries
+    from alerts.services import attempts
 
     happen(ada)
-    spreading.spread(now=clock.now, staff_mail=[])
+    routing.route_events(now=clock.now, staff_mail=[])
     late = Delivery.objects.get()
     (turn,) = delivering.claim(now=clock.now, most=5, failing=False)
-    assert delivering.serve(turn, clock=clock) == 1
-    assert not tries.note(late, Answer(None, "too late", "", 1), now=clock.now)
+    assert delivering.deliver(turn, clock=clock) == 1
+    assert not attempts.record(late, Answer(None, "too late", "", 1), now=clock.now)
     assert Delivery.objects.get().state == "delivered"
-    assert Try.objects.count() == 1
+    assert Attempt.objects.count() == 1
 
 
 def test_events_come_in_order_and_a_failure_lets_the_later_ones_wait_a_round(
@@ -266,8 +266,8 @@ def test_events_come_in_order_and_a_failure_lets_the_later_ones_wait_a_round(
     for number in range(5):
         happen(ada, about=f"key {number}")
     work()
-    told = [json.loads(body)["data"]["about"] for _path, _headers, body in receiver.got]
-    assert told == [f"key {number}" for number in range(5)]
+    order = [json.loads(body)["data"]["about"] for _path, _headers, body in receiver.got]
+    assert order == [f"key {number}" for number in range(5)]
     receiver.status = 500
     happen(ada, about="key 5")
     happen(ada, about="key 6")
@@ -277,7 +277,7 @@ def test_events_come_in_order_and_a_failure_lets_the_later_ones_wait_a_round(
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_workers_one_delivers(ada: Any, receiver: Any, happen: Any, clock: Any) -> None:
-    """Eight threads spread, claim and serve at once, ten events to three webhooks."""
+    """Eight threads route, claim and deliver at once, ten events to three webhooks."""
     from django.db import connection
 
     for number in range(3):
@@ -290,15 +290,15 @@ def test_of_two_workers_one_delivers(ada: Any, receiver: Any, happen: Any, clock
     def worker() -> None:
         try:
             begin.wait(20)
-            spreading.spread(now=clock.now, staff_mail=[])
+            routing.route_events(now=clock.now, staff_mail=[])
             for turn in delivering.claim(now=clock.now, most=5, failing=False):
-                delivering.serve(turn, clock=clock)
+                delivering.deliver(turn, clock=clock)
         except BaseException as problem:
             problems.append(problem)
         finally:
             connection.close()
 
-    for _ in range(2):  # a claim may have come before the spreading
+    for _ in range(2):  # a claim may have come before the routing
         threads = [threading.Thread(target=worker) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -308,13 +308,13 @@ def test_of_two_workers_one_delivers(ada: Any, receiver: Any, happen: Any, clock
     assert not problems
     for number in range(3):
         mine = [body for path, _headers, body in receiver.got if path.endswith(f"/{number}")]
-        told = [json.loads(body)["data"]["about"] for body in mine]
-        assert told == [f"key {number}" for number in range(10)]
+        order = [json.loads(body)["data"]["about"] for body in mine]
+        assert order == [f"key {number}" for number in range(10)]
     assert Delivery.objects.filter(state="delivered").count() == 30
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_slow_receiver_delays_nobody(ada: Any, receivers: Any, happen: Any) -> None:
+def test_a_slow_receiver_delays_no_other(ada: Any, receivers: Any, happen: Any) -> None:
     from alerts import tasks
 
     slow, quick = receivers(), receivers()
@@ -322,23 +322,23 @@ def test_a_slow_receiver_delays_nobody(ada: Any, receivers: Any, happen: Any) ->
     webhooks.create(ada.pk, name="slow", url=slow.url)
     webhooks.create(ada.pk, name="quick", url=quick.url)
     happen(ada)
-    tasks.tell_people()
+    tasks.deliver_events()
     assert slow.was_asked.wait(10)
     happen(ada)
     happen(ada)
-    tasks.tell_people()
+    tasks.deliver_events()
     assert quick.was_asked.wait(10)
     deadline = threading.Event()
     for _ in range(100):
         if len(quick.got) == 3:
             break
-        tasks.tell_people()
+        tasks.deliver_events()
         deadline.wait(0.1)
     assert len(quick.got) == 3
     assert len(slow.got) == 1, "one request at a time"
     slow.may_answer.set()
-    assert tasks._well.wait(20)
-    tasks.tell_people()
-    assert tasks._well.wait(20)
+    assert tasks._working.wait(20)
+    tasks.deliver_events()
+    assert tasks._working.wait(20)
     assert len(slow.got) == 3
     assert Delivery.objects.filter(state="delivered").count() == 6

@@ -1,4 +1,4 @@
-"""What customers are told of their keys: once each, by name, never with a secret."""
+"""Events about keys: published once each, with the key's name, never with a secret."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from access.models import ApiKey, KeyDay
 from access.services import keys
 from alerts.kinds import COMMON_FIELDS, KINDS
 from alerts.models import Event
-from alerts.services.watching_keys import watch_keys
+from alerts.services.key_notices import publish_notices
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ def key(issue: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _told() -> list[str]:
+def _published() -> list[str]:
     return list(Event.objects.order_by("pk").values_list("kind", flat=True))
 
 
@@ -44,16 +44,16 @@ def _is_as_documented(event: Event, secret: str) -> None:
     assert secret[8:-4] not in shown
 
 
-def test_an_expiry_is_told_seven_days_and_one_day_before_and_when_it_comes(key: Any) -> None:
+def test_an_expiry_is_announced_seven_days_and_one_day_before_and_when_it_comes(key: Any) -> None:
     issued = key(days=7, hours=1)
-    assert watch_keys(now=NOW) == 0
-    assert watch_keys(now=NOW + timedelta(hours=2)) == 1
-    assert watch_keys(now=NOW + timedelta(days=2)) == 0
-    assert watch_keys(now=NOW + timedelta(days=6, hours=1)) == 1
-    assert watch_keys(now=NOW + timedelta(days=7)) == 0
-    assert watch_keys(now=NOW + timedelta(days=7, hours=1)) == 1
-    assert watch_keys(now=NOW + timedelta(days=7, hours=2)) == 0
-    assert _told() == ["key.expiring", "key.expiring", "key.expired"]
+    assert publish_notices(now=NOW) == 0
+    assert publish_notices(now=NOW + timedelta(hours=2)) == 1
+    assert publish_notices(now=NOW + timedelta(days=2)) == 0
+    assert publish_notices(now=NOW + timedelta(days=6, hours=1)) == 1
+    assert publish_notices(now=NOW + timedelta(days=7)) == 0
+    assert publish_notices(now=NOW + timedelta(days=7, hours=1)) == 1
+    assert publish_notices(now=NOW + timedelta(days=7, hours=2)) == 0
+    assert _published() == ["key.expiring", "key.expiring", "key.expired"]
     first, second, _third = Event.objects.order_by("pk")
     assert (first.data["daysLeft"], second.data["daysLeft"]) == (7, 1)
     assert first.data["expiresAt"] == "2026-11-28T13:00:00Z"
@@ -63,14 +63,14 @@ def test_an_expiry_is_told_seven_days_and_one_day_before_and_when_it_comes(key: 
         _is_as_documented(event, issued.secret)
 
 
-def test_a_new_expiry_is_told_anew(key: Any) -> None:
+def test_a_new_expiry_is_announced_again(key: Any) -> None:
     issued = key(hours=12)
-    assert watch_keys(now=NOW) == 1
+    assert publish_notices(now=NOW) == 1
     ApiKey.objects.filter(pk=issued.key.pk).update(expires_at=NOW + timedelta(hours=20))
-    assert watch_keys(now=NOW) == 1
+    assert publish_notices(now=NOW) == 1
 
 
-def test_nobody_is_told_of_what_they_just_chose_or_of_what_is_long_over(
+def test_no_notice_of_an_expiry_just_chosen_or_long_past(
     key: Any, issue: Callable[..., Any]
 ) -> None:
     short = issue(expires_at=NOW + timedelta(hours=3))
@@ -82,7 +82,7 @@ def test_nobody_is_told_of_what_they_just_chose_or_of_what_is_long_over(
     successor = keys.rotate_key(rotated.key.pk, overlap=timedelta(hours=24), now=NOW).key
     ApiKey.objects.filter(pk=successor.pk).update(created_at=NOW)
     Event.objects.all().delete()
-    assert watch_keys(now=NOW + timedelta(minutes=1)) == 0
+    assert publish_notices(now=NOW + timedelta(minutes=1)) == 0
 
 
 def test_a_key_rotated_long_ago_still_warns_a_day_before_it_ends(key: Any) -> None:
@@ -90,18 +90,18 @@ def test_a_key_rotated_long_ago_still_warns_a_day_before_it_ends(key: Any) -> No
     new = keys.rotate_key(old.key.pk, overlap=timedelta(days=14), now=NOW).key
     ApiKey.objects.filter(pk=new.pk).update(created_at=NOW)
     Event.objects.all().delete()
-    assert watch_keys(now=NOW + timedelta(days=13, hours=1)) == 1
+    assert publish_notices(now=NOW + timedelta(days=13, hours=1)) == 1
     assert f"Its successor {new} works already" in Event.objects.get().text
 
 
-def test_what_is_done_to_a_key_is_told_in_its_transaction(key: Any) -> None:
+def test_a_change_of_a_key_is_published_in_its_transaction(key: Any) -> None:
     issued = key()
     keys.suspend_key(issued.key.pk, now=NOW)
     keys.suspend_key(issued.key.pk, now=NOW)
     keys.resume_key(issued.key.pk, now=NOW)
     successor = keys.rotate_key(issued.key.pk, overlap=timedelta(hours=24), now=NOW)
     keys.revoke_key(issued.key.pk, now=NOW)
-    assert _told() == ["key.suspended", "key.resumed", "key.rotated", "key.revoked"]
+    assert _published() == ["key.suspended", "key.resumed", "key.rotated", "key.revoked"]
     rotated = Event.objects.get(kind="key.rotated")
     assert rotated.data["successorId"] == successor.key.pk
     assert rotated.data["expiresAt"] == "2026-11-22T12:00:00Z"
@@ -116,19 +116,19 @@ def _used(key: ApiKey, calls: int) -> None:
     KeyDay.objects.update_or_create(key=key, day=NOW.date(), defaults=sums)
 
 
-def test_a_month_of_calls_is_told_at_80_percent_and_when_it_is_used(key: Any) -> None:
+def test_monthly_calls_are_announced_at_80_and_100_percent(key: Any) -> None:
     issued = key()
     ApiKey.objects.filter(pk=issued.key.pk).update(calls_per_month=1_000)
     _used(issued.key, 799)
-    assert watch_keys(now=NOW) == 0
+    assert publish_notices(now=NOW) == 0
     _used(issued.key, 800)
-    assert watch_keys(now=NOW) == 1
-    assert watch_keys(now=NOW) == 0
+    assert publish_notices(now=NOW) == 1
+    assert publish_notices(now=NOW) == 0
     _used(issued.key, 1_000)
-    assert watch_keys(now=NOW) == 1
+    assert publish_notices(now=NOW) == 1
     _used(issued.key, 1_001)
-    assert watch_keys(now=NOW) == 0
-    assert _told() == ["quota.warning", "quota.reached"]
+    assert publish_notices(now=NOW) == 0
+    assert _published() == ["quota.warning", "quota.reached"]
     warning, reached = Event.objects.order_by("pk")
     assert warning.data["used"] == 800
     assert reached.data["limit"] == 1_000
@@ -138,13 +138,13 @@ def test_a_month_of_calls_is_told_at_80_percent_and_when_it_is_used(key: Any) ->
         _is_as_documented(event, issued.secret)
     # A limit that is raised is a new one.
     ApiKey.objects.filter(pk=issued.key.pk).update(calls_per_month=1_200)
-    assert watch_keys(now=NOW) == 1
-    assert _told()[-1] == "quota.warning"
+    assert publish_notices(now=NOW) == 1
+    assert _published()[-1] == "quota.warning"
 
 
 def test_many_keys_cost_no_query_each(key: Any, django_assert_max_num_queries: Any) -> None:
     for _ in range(30):
         key(days=3)
-    assert watch_keys(now=NOW) == 30
+    assert publish_notices(now=NOW) == 30
     with django_assert_max_num_queries(6):
-        assert watch_keys(now=NOW) == 0
+        assert publish_notices(now=NOW) == 0

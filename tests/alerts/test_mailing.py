@@ -1,11 +1,11 @@
-"""Mails: one line that says it all, a link to act, and no storm."""
+"""Mails: a clear subject, a link to act, and at most one a minute."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from alerts.models import Delivery, Try
+from alerts.models import Attempt, Delivery
 from alerts.schedule import DELAYS, JITTER
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ def test_a_refused_mail_is_sent_again_later(
     work()
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.tries) == ("waiting", 1)
-    row = Try.objects.get()
+    row = Attempt.objects.get()
     assert (row.status, row.problem) == (None, "the mail server answered 451")
     assert row.answer == "come back later"
     wait = delivery.due_at - clock.now
@@ -103,17 +103,17 @@ def test_a_refused_mail_is_sent_again_later(
     assert (delivery.state, delivery.tries) == ("delivered", 2)
 
 
-def test_a_server_that_is_away_is_told_in_words(
+def test_an_unreachable_mail_server_is_described(
     ada_by_mail: Any, mail_server: Any, happen: Any, work: Any, settings: Any
 ) -> None:
     import socket
 
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # and does not listen
-        settings.EMAIL_PORT = nobody.getsockname()[1]
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # and does not listen
+        settings.EMAIL_PORT = closed.getsockname()[1]
         happen(ada_by_mail)
         work()
-    assert Try.objects.get().problem == "the mail could not be sent: Connection refused"
+    assert Attempt.objects.get().problem == "the mail could not be sent: Connection refused"
 
 
 def test_a_line_break_in_a_name_begins_no_header(
@@ -130,10 +130,10 @@ def test_a_line_break_in_a_name_begins_no_header(
 def test_a_worker_killed_while_it_mailed_leaves_the_mail_to_the_next(
     ada_by_mail: Any, mail_server: Any, happen: Any, work: Any, clock: Any
 ) -> None:
-    from alerts.services import mailing, spreading
+    from alerts.services import mailing, routing
 
     happen(ada_by_mail)
-    spreading.spread(now=clock.now, staff_mail=[])
+    routing.route_events(now=clock.now, staff_mail=[])
     assert len(mailing.claim(now=clock.now, most=5)) == 1
     work()
     assert mail_server.got == []

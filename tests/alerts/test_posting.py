@@ -1,4 +1,4 @@
-"""One POST: what is answered, or why nothing was, in plain words and in time."""
+"""One POST: its response, or a description of the problem, in time."""
 
 import socket
 import ssl
@@ -68,16 +68,16 @@ def test_a_redirect_is_not_followed(receiver: Any, receivers: Any) -> None:
     assert other.got == []
 
 
-def test_nobody_listening_is_told_as_refused(receivers: Any) -> None:
+def test_a_closed_port_is_described_as_refused(receivers: Any) -> None:
     gone = receivers()
     gone.stop()
     gone.stop = lambda: None
     assert _post(gone.url).problem == f"connection refused by 127.0.0.1 port {gone.port}"
 
 
-def test_a_name_that_nobody_has_is_told() -> None:
-    problem = _post("http://nobody.invalid/").problem
-    assert problem == "the name nobody.invalid was not found"
+def test_an_unknown_name_is_described() -> None:
+    problem = _post("http://unknown.invalid/").problem
+    assert problem == "the name unknown.invalid was not found"
 
 
 def test_silence_ends_in_time(receiver: Any) -> None:
@@ -118,7 +118,7 @@ def test_a_head_that_does_not_end_is_given_up(speaker: Any, endless: bytes) -> N
     assert answer.problem
 
 
-def test_what_is_not_http_is_told(speaker: Any) -> None:
+def test_a_response_that_is_not_http_is_described(speaker: Any) -> None:
     def mumble(connection: socket.socket) -> None:
         connection.recv(10_000)
         connection.sendall(b"220 mail.example ESMTP\r\n")
@@ -127,7 +127,7 @@ def test_what_is_not_http_is_told(speaker: Any) -> None:
     assert problem.endswith("is not HTTP")
 
 
-def test_a_connection_that_is_closed_is_told(speaker: Any) -> None:
+def test_a_closed_connection_is_described(speaker: Any) -> None:
     port = speaker(lambda connection: connection.recv(10_000))
     problem = _post(f"http://127.0.0.1:{port}/").problem
     assert problem.endswith("closed the connection without an answer")
@@ -162,7 +162,7 @@ def secure_port(tmp_path: Path, speaker: Any) -> int:
     return int(speaker(serve))
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(secure_port: int) -> None:
+def test_a_self_signed_certificate_is_refused(secure_port: int) -> None:
     problem = _post(f"https://localhost:{secure_port}/").problem
     assert problem.startswith(f"TLS: the certificate of localhost port {secure_port}")
 

@@ -1,4 +1,4 @@
-"""Webhooks as their owners keep them, and what is forgotten."""
+"""Managing webhooks, and retention of events."""
 
 import threading
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from alerts.errors import BadAddress, NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
-from alerts.models import Delivery, Event, Mailbox, Try, Webhook
-from alerts.services import forgetting, webhooks
+from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
+from alerts.services import retention, webhooks
 
 pytestmark = pytest.mark.django_db
 
@@ -20,11 +20,11 @@ URL = "https://hooks.example.com/tidemark"
         ({"name": " "}, NameMissing, "name of 1 to 100"),
         ({"name": "x" * 101}, NameMissing, "name of 1 to 100"),
         ({"url": "hooks.example.com"}, BadAddress, "begin with https"),
-        ({"kinds": ["key.lost"]}, UnknownKind, "No such event here: 'key.lost'"),
-        ({"kinds": ["alarm.opened"]}, UnknownKind, "No such event here: 'alarm.opened'"),
+        ({"kinds": ["key.lost"]}, UnknownKind, "Unknown event: 'key.lost'"),
+        ({"kinds": ["alarm.opened"]}, UnknownKind, "Unknown event: 'alarm.opened'"),
     ],
 )
-def test_bad_orders_are_refused_in_words(ada: Any, order: Any, refusal: Any, said: str) -> None:
+def test_bad_webhooks_are_refused(ada: Any, order: Any, refusal: Any, said: str) -> None:
     with pytest.raises(refusal, match=said):
         webhooks.create(ada.pk, **{"name": "a", "url": URL, **order})
     webhook = webhooks.create(ada.pk, name="a", url=URL)
@@ -42,7 +42,7 @@ def test_the_staff_chooses_among_its_own_events() -> None:
         webhooks.create(None, name="a", url=URL, kinds=["key.revoked"])
 
 
-def test_inside_is_no_address_where_the_installation_does_not_say_so(
+def test_private_addresses_are_refused_unless_the_installation_allows_them(
     ada: Any, settings: Any
 ) -> None:
     settings.WEBHOOKS_PRIVATE = False
@@ -105,7 +105,7 @@ def test_a_webhook_that_is_off_gets_nothing_until_it_is_on(
     assert len(receiver.got) == 2
 
 
-def test_the_newest_deliveries_come_with_their_tries_in_a_few_queries(
+def test_the_newest_deliveries_come_with_their_attempts_in_a_few_queries(
     ada: Any, hook: Any, happen: Any, work: Any, django_assert_num_queries: Any
 ) -> None:
     for number in range(5):
@@ -113,8 +113,8 @@ def test_the_newest_deliveries_come_with_their_tries_in_a_few_queries(
     work()
     with django_assert_num_queries(2):
         newest = webhooks.deliveries_of(hook, limit=3)
-        told = [(each.event.about, [row.status for row in each.log.all()]) for each in newest]
-    assert told == [("key 4", [204]), ("key 3", [204]), ("key 2", [204])]
+        found = [(each.event.about, [row.status for row in each.log.all()]) for each in newest]
+    assert found == [("key 4", [204]), ("key 3", [204]), ("key 2", [204])]
 
 
 def test_a_deleted_webhook_takes_its_deliveries_along(
@@ -128,7 +128,7 @@ def test_a_deleted_webhook_takes_its_deliveries_along(
     assert Event.objects.count() == 1
 
 
-def test_what_was_told_is_forgotten_after_a_month(
+def test_events_are_deleted_after_a_month(
     ada: Any, hook: Any, happen: Any, work: Any, clock: Any
 ) -> None:
     ada.email = "ada@example.com"
@@ -138,11 +138,11 @@ def test_what_was_told_is_forgotten_after_a_month(
     assert Delivery.objects.count() == 2
     clock.move(days=34)
     happen(ada)
-    assert forgetting.forget(now=clock.now) == 0
+    assert retention.delete_old_events(now=clock.now) == 0
     clock.move(days=1, seconds=1)
-    assert forgetting.forget(now=clock.now) == 1
+    assert retention.delete_old_events(now=clock.now) == 1
     assert Event.objects.count() == 1
     assert not Delivery.objects.exists()
-    assert not Try.objects.exists()
+    assert not Attempt.objects.exists()
     assert not Mailbox.objects.exists()
-    assert forgetting.KEPT.days > 31, "a month's quota is told once a month"
+    assert retention.KEPT.days > 31, "a monthly quota event is published once a month"

@@ -97,14 +97,14 @@ def _operations(now: datetime) -> None:
 
 def _alerts(customer: Any, now: datetime) -> int:
     """A webhook of the customer and one of the staff's, with deliveries in every state."""
-    from alerts.models import Delivery, Event, Try
+    from alerts.models import Attempt, Delivery, Event
     from alerts.services import events, webhooks
 
     url = "https://alerts.northern-lights.example/" + "a" * 80
     webhook = webhooks.create(customer.pk, name="pager of the night shift", url=url)
     webhooks.create(None, name="the operators' pager", url=url)
     for number, state in enumerate(("waiting", "delivered", "failed")):
-        event = events.tell(
+        event = events.publish(
             "key.expiring",
             about="wallet back end (tmk_1234…cafe)",
             text="The key wallet back end (tmk_1234…cafe) expires in 7 days.",
@@ -117,7 +117,7 @@ def _alerts(customer: Any, now: datetime) -> int:
             event=event, webhook=webhook, state=state, tries=1 + number, due_at=now
         )
         for _ in range(1 + number):
-            Try.objects.create(
+            Attempt.objects.create(
                 delivery=delivery,
                 at=now,
                 status=None if number == 2 else (500, 204)[number],

@@ -36,11 +36,11 @@ _OWN = {
 def test_every_page_without_data(watched: Callable[[], Watched]) -> None:
     from access.models import Customer
     from portal.services import members
-    from reference.doors import doors
+    from reference.paths import rpc_paths
 
     visitor = watched()
     slugs = dict(re.findall(r'href="(/docs/([a-z-]+)/)"', _text(visitor, "/docs/")))
-    assert len(slugs) > len(list(doors()))
+    assert len(slugs) > len(list(rpc_paths()))
     outside = {**OUTSIDE, **{f"docs-{slug}": path for path, slug in slugs.items()}}
     wrong = look_at_all(visitor, outside.items(), "empty")
     wrong += look(visitor, "sign-in", "/admin/login/", "empty")

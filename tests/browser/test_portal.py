@@ -108,7 +108,7 @@ def test_a_customer_looks_after_themselves(
     page.click("button:text-is('Send a test')")
     page.wait_for_selector("td >> text=waiting")
     for turn in delivering.claim(now=timezone.now(), most=4, failing=False):  # as the worker does
-        delivering.serve(turn, clock=timezone.now)
+        delivering.deliver(turn, clock=timezone.now)
     page.reload()
     assert "HTTP 204" in page.inner_text("td >> text=HTTP")
     (_path, headers, _body) = receiver.got[0]

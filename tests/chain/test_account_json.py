@@ -87,8 +87,8 @@ def test_what_is_not_parsed_is_written_in_base64() -> None:
 
 def test_a_sysvar_is_parsed_where_its_pubkey_is_told() -> None:
     rent = account((6_960).to_bytes(8, "little") + bytes(9), SYSVAR)
-    told = account_json(rent, AccountEncoding.JSON_PARSED, load=nothing, pubkey=RENT)
-    assert told["data"] == {
+    parsed = account_json(rent, AccountEncoding.JSON_PARSED, load=nothing, pubkey=RENT)
+    assert parsed["data"] == {
         "program": "sysvar",
         "parsed": {"info": {"lamportsPerByte": "6960"}, "type": "rent"},
         "space": 17,

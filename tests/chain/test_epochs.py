@@ -1,4 +1,4 @@
-"""Epochs, held against Solana's own arithmetic."""
+"""Epochs, compared with Solana's own arithmetic."""
 
 import pytest
 from solders.epoch_schedule import EpochSchedule as TheirSchedule

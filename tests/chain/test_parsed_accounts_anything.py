@@ -1,4 +1,4 @@
-"""parse_account on any bytes at all, and on megabytes made to be slow."""
+"""parse_account on any bytes, and on megabytes made to be slow."""
 
 import json
 import struct

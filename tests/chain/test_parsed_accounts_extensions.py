@@ -312,7 +312,7 @@ E18 = 10**18
         (100, mint_data(2, multiplier(5.0, 0, 5.0), interest(0, 0, 0)), 9, (1.0, "1")),
         (100, mint_data(2, entry(25, b"")), 9, (1.0, "1")),
         (100, mint_data(2), None, (1.0, "1")),
-        # Without a clock nobody can tell; nor where the times are too far apart.
+        # Unknown without a clock, and where the times are too far apart.
         (100, mint_data(2, multiplier(5.0, 0, 5.0)), None, (None, "")),
         (100, mint_data(2, interest(1, -(2**63), 1)), 2**63 - 1, (None, "")),
     ],

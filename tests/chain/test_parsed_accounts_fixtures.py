@@ -1,4 +1,4 @@
-"""Real accounts, where they lie, in jsonParsed."""
+"""Real accounts in jsonParsed, if the fixtures are present."""
 
 import json
 from itertools import pairwise
@@ -35,7 +35,7 @@ def kit(fixtures: Path) -> dict[Pubkey, Account]:
 
 
 def shown(accounts: dict[Pubkey, Account], address: str) -> Any:
-    """What the account's data is shown as."""
+    """The account's parsed data."""
     key = Pubkey.from_string(address)
     found = account_json(accounts[key], AccountEncoding.JSON_PARSED, load=accounts.get, pubkey=key)[
         "data"

@@ -27,7 +27,7 @@ A58, B58, C58, D58 = (str(Pubkey(each)) for each in (A, B, C, D))
 
 
 def parsed(owner: str, data: bytes, pubkey: str | None = D58) -> Any:
-    """What the account is parsed to, whatever mint may be asked for."""
+    """The parsed account, without mints."""
     found = parse_account(pubkey, owner, data, lambda mint: None)
     if found is None:
         return None
@@ -146,7 +146,7 @@ def test_an_old_vote_account_is_shown_as_one_of_the_fourth_version(
     assert list(parsed(VOTE, data)["info"]) == sorted(expected["info"])
     assert parsed(VOTE, data.ljust(3762, b"\0")) == expected
     assert parsed(VOTE, data[:-1]) is None
-    # It collects its own rewards: which account that is, the data does not tell.
+    # It collects its own rewards: the data does not contain which account that is.
     assert parsed(VOTE, data, pubkey=None) is None
 
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a transaction, parsing it ends in an answer and never in an error."""
+"""Parsing any transaction returns a result and never fails."""
 
 import json
 import struct

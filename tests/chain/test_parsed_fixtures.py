@@ -18,7 +18,7 @@ from chain.parsed.instructions import parse_instruction
 FIXTURES = Path(__file__).resolve().parents[3] / "shared" / "fixtures"
 
 pytestmark = pytest.mark.skipif(
-    not FIXTURES.is_dir(), reason="the fixtures of real chain data are not beside this checkout"
+    not FIXTURES.is_dir(), reason="the fixtures of real chain data are not next to this checkout"
 )
 
 TOKENS = {

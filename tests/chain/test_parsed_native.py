@@ -181,7 +181,7 @@ CREATED = {
     "tokenProgram": K[5],
 }
 ASSOCIATED_TOKEN_VECTORS: list[Vector] = [
-    # The deprecated form: no data, and a rent sysvar that nobody reads.
+    # The deprecated form: no data, and an unused rent sysvar.
     (b"", [*K[:6], RENT], 6, "create", CREATED),
     (b"\0", K[:6], 6, "create", CREATED),
     (b"\1", K[:6], 6, "createIdempotent", CREATED),

@@ -39,7 +39,7 @@ def chains(draw):
 
 
 @given(chains())
-def test_links_prove_what_is_true_and_leave_open_what_is_not_told(chain):
+def test_links_prove_what_is_true_and_leave_the_rest_open(chain):
     made, have, (first, last) = chain
     parents = dict(zip(made, [0, *made], strict=False))
     blocks = [(slot, parents[slot]) for slot in sorted(have) if slot >= first]
@@ -50,7 +50,7 @@ def test_links_prove_what_is_true_and_leave_open_what_is_not_told(chain):
     assert len(skipped) + len(missing) + len(unknown) == len(window - have)
     assert not skipped & set(made)
     assert missing <= {0, *made} - have
-    # All that can be known is told: every slot that a block's link speaks of.
+    # Everything that parent links prove is classified.
     linked = {slot for block, parent in blocks for slot in range(parent + 1, block)}
     assert skipped == linked & window
     assert missing == {parent for _, parent in blocks} & (window - have)

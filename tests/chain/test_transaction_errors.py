@@ -53,7 +53,7 @@ def in_order(kind: type) -> list[str]:
     return sorted(found, key=found.__getitem__)
 
 
-def told(data: bytes) -> object:
+def json_of(data: bytes) -> object:
     """An error's name; of one with a value, as `{name: …}`."""
     for tail in (b"", b"\0", u32(0), b"\0" + u32(0)):
         try:
@@ -67,12 +67,12 @@ def test_the_tables_are_in_the_order_that_solders_knows() -> None:
     # These two stand elsewhere in solders' lists, which are of its own making.
     moved = {"ResanitizationNeeded", "BorshIoError"}
     known = [name for name in in_order(TransactionErrorFieldless) if name not in moved]
-    plain = [name for number in range(39) if isinstance(name := told(u32(number)), str)]
+    plain = [name for number in range(39) if isinstance(name := json_of(u32(number)), str)]
     assert [name for name in plain if name not in moved] == known
     assert len(known) == 34
     errors = []
     for number in range(55):
-        answer = told(u32(8) + b"\0" + u32(number))
+        answer = json_of(u32(8) + b"\0" + u32(number))
         assert isinstance(answer, dict)
         errors.append(answer["InstructionError"][1])
     plain = [name for name in errors if isinstance(name, str) and name not in moved]

@@ -1,4 +1,4 @@
-"""Wire transactions taken apart and put together."""
+"""Wire transactions decoded and encoded."""
 
 import pytest
 from hypothesis import given, settings
@@ -212,10 +212,10 @@ def test_json_of_version_1_is_read_with_its_settings() -> None:
         ],
         "transactionConfig": {"priorityFee": None, "computeUnitLimit": 6},
     }
-    told = {"signatures": [b58encode(facts.signatures[0])], "message": message}
-    assert wire_from_json(told, 1) == facts
+    message_json = {"signatures": [b58encode(facts.signatures[0])], "message": message}
+    assert wire_from_json(message_json, 1) == facts
     with pytest.raises(BadTransaction) as caught:
         wire_from_json(
-            {**told, "message": {**message, "transactionConfig": {"heapSize": 2**32}}}, 1
+            {**message_json, "message": {**message, "transactionConfig": {"heapSize": 2**32}}}, 1
         )
     assert caught.value.place == "message.transactionConfig.heapSize"

@@ -1,4 +1,4 @@
-"""Solana's nouns through PostgreSQL: what goes in comes out, and only what fits goes in."""
+"""Solana's types in PostgreSQL columns: values round-trip, and values out of range are refused."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -47,9 +47,7 @@ def table(model: Any, db: None) -> Iterator[Any]:
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_keys_come_back_as_the_nouns_they_were_and_are_found_by_them(
-    table: Any, key: bytes, signature: bytes
-) -> None:
+def test_keys_round_trip_and_are_found_by_value(table: Any, key: bytes, signature: bytes) -> None:
     pubkey, blockhash, signed = Pubkey(key), Hash(key), Signature(signature)
     table.objects.all().delete()
     table.objects.create(key=pubkey, blockhash=blockhash, signature=signed)

@@ -1,4 +1,4 @@
-"""Numbers that move with commits: what is remembered under one is never older than the database."""
+"""Generation numbers: a value cached under one is never older than the database."""
 
 import multiprocessing
 import os
@@ -11,15 +11,15 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from columns import generations
+from columns.generation_cache import GenerationCache
 from columns.generations import Change, Generation
-from columns.remembered import Remembered
 from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 THINGS = Generation(40)
 OTHERS = Generation(41)
 
-# Makes the commit, and dies before it has told of it: where the words say, by its own hand.
+# Kills itself before or after the commit, by its argument, before the number is moved.
 _DIES = """
 import os, signal, sys
 import django
@@ -95,7 +95,7 @@ def test_without_shared_memory_there_is_no_number(transactional_db, settings):
     assert THINGS.read() is None
 
 
-def test_a_commit_that_cannot_be_told_of_is_not_made(transactional_db, settings, tmp_path):
+def test_a_commit_that_cannot_move_the_number_is_not_made(transactional_db, settings, tmp_path):
     THINGS.read()
     in_the_way = tmp_path / f"generations-{connection.settings_dict['NAME']}.commits"
     in_the_way.mkdir()
@@ -188,8 +188,8 @@ def test_no_count_is_lost_between_processes(transactional_db, tmp_path):
     assert THINGS.read() == before + 1_200
 
 
-def test_what_is_remembered_is_forgotten_with_the_next_commit(transactional_db):
-    values = Remembered[str, int](THINGS, 10)
+def test_cached_values_are_dropped_with_the_next_commit(transactional_db):
+    values = GenerationCache[str, int](THINGS, 10)
     asked = []
 
     def read(value: int | None) -> int | None:
@@ -209,8 +209,8 @@ def test_what_is_remembered_is_forgotten_with_the_next_commit(transactional_db):
     assert values.get("a", lambda: read(7)) == 5
 
 
-def test_what_was_read_while_something_was_committed_is_not_remembered(transactional_db):
-    values = Remembered[str, int](THINGS, 10)
+def test_a_value_read_during_a_commit_is_not_cached(transactional_db):
+    values = GenerationCache[str, int](THINGS, 10)
 
     def read_slowly() -> int:
         move(THINGS)
@@ -220,8 +220,8 @@ def test_what_was_read_while_something_was_committed_is_not_remembered(transacti
     assert values.get("a", lambda: 2) == 2
 
 
-def test_no_more_is_remembered_than_twice_the_capacity(transactional_db):
-    values = Remembered[int, int](THINGS, 50)
+def test_the_cache_holds_at_most_twice_the_capacity(transactional_db):
+    values = GenerationCache[int, int](THINGS, 50)
     for number in range(1_000):
         values.get(number, lambda number=number: number)
         assert values.get(0, lambda: -1) == 0  # asked for again and again, it stays

@@ -1,4 +1,4 @@
-"""Statements of calls on an event loop, against a real server that fails, forgets and goes away."""
+"""Statements of calls on an event loop, with a real server that fails, restarts and hangs."""
 
 import asyncio
 import contextlib
@@ -74,7 +74,7 @@ def test_all_kinds_of_parameters_and_columns(loop):
     assert loop.run(read) == [read()] == [(7, b"\0\xff", True, True, None, "ß", [1, 2])]
 
 
-def test_one_that_fails_lets_those_beside_it_be(loop):
+def test_a_failing_statement_does_not_affect_others(loop):
     def fails() -> Any:
         return fetch_one("SELECT 1 / $1", 0)
 
@@ -127,7 +127,7 @@ def test_more_texts_than_are_kept_prepared(loop):
     assert len(names) <= raw_queries.MOST_PREPARED
 
 
-def test_a_lost_connection_fails_what_waits_and_is_made_anew(loop):
+def test_a_lost_connection_fails_waiting_statements_and_is_replaced(loop):
     def pid() -> Any:
         return fetch_one("SELECT pg_backend_pid()::bigint")
 

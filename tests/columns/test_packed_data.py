@@ -1,4 +1,4 @@
-"""Account data in the table: smaller where it pays, and never taken for something else."""
+"""Account data in the table: compressed where it pays, and always returned unchanged."""
 
 import zstandard
 from hypothesis import given
@@ -20,7 +20,7 @@ def test_what_is_packed_comes_back(data):
 
 
 def test_an_account_that_holds_a_zstd_frame_is_still_what_it_was():
-    data = zstandard.compress(b"somebody's own frame")
+    data = zstandard.compress(b"a frame of its own")
     assert unpack(pack(data)) == data
     assert unpack(pack(MAGIC)) == MAGIC
 

@@ -1,4 +1,4 @@
-"""Prepared statements, when a pooler or a restart gives another server process between two."""
+"""Prepared statements when a pooler or a restart switches the server process."""
 
 import io
 import os
@@ -109,7 +109,7 @@ def test_no_two_processes_name_a_statement_alike(by_name):
     assert not ours & theirs
 
 
-def test_queries_sent_together_give_what_each_gives_alone(transactional_db):
+def test_queries_sent_together_return_the_same_as_alone(transactional_db):
     queries = [("SELECT $1", 4), ("SELECT $1, 'a'", 5), ("SELECT 1 WHERE false",), ("SELECT $1", 6)]
     for _ in range(2):
         assert fetch_together(queries) == [fetch_all(*query) for query in queries]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from access.redis_client import client
 from alerts.models import Event
-from alerts.tasks import tell_people
+from alerts.tasks import deliver_events
 from config.celery_app import app
 from config.clock import Clock
 from config.questions import QUESTIONS, Questioner
@@ -99,10 +99,10 @@ def test_a_clock_sends_each_task_at_its_time(tmp_path: Path) -> None:
 
 
 def test_a_task_finds_a_connection_after_its_database_was_restarted() -> None:
-    tell_people.apply().get()
+    deliver_events.apply().get()
     before = connection.connection
-    tell_people.apply().get()
+    deliver_events.apply().get()
     assert connection.connection is before, "it is kept from task to task"
     end_session()
-    tell_people.apply().get()
+    deliver_events.apply().get()
     assert connection.connection is not before

@@ -41,7 +41,7 @@ def large(settings: Any) -> Any:
 
     found = Large()
 
-    @table.add("fill", dear=True)
+    @table.add("fill", expensive=True)
     def fill(call: Call, kib: int) -> str:
         found.runs += 1
         return "x" * (kib * KIB)

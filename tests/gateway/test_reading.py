@@ -32,7 +32,7 @@ def reader(settings: Any) -> Any:
 
     class Worded(Refusal):
         reason = "worded"
-        words = {"error": "these words alone"}
+        response_body = {"error": "these words alone"}
 
     class Read(ReadView):
         name = "read"

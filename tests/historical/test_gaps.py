@@ -78,6 +78,6 @@ def test_what_nothing_proves_stays_open(db):
 @pytest.mark.parametrize("known", [UNKNOWN, MISSING])
 def test_only_open_slots_are_told_to_be_missing(db, known):
     opened(5, 9, known)
-    gap_life.tell_missing(Gap, SlotRange(FIRST + 8, FIRST + 20), now=NOW)
+    gap_life.mark_missing(Gap, SlotRange(FIRST + 8, FIRST + 20), now=NOW)
     rest = [(5, 7, UNKNOWN), (8, 9, MISSING)] if known == UNKNOWN else [(5, 9, MISSING)]
     assert told() == rest

@@ -1,4 +1,4 @@
-"""A small table of methods, and the way from a body to its answer without HTTP."""
+"""A small table of methods, called by a body without HTTP."""
 
 import json
 from enum import Enum
@@ -105,7 +105,7 @@ def request(method: str, *params: Any, id: Any = 1) -> dict[str, Any]:  # noqa: 
 
 
 def answer_bytes(raw: bytes, max_batch: int = 100) -> bytes:
-    """What a caller gets for a body."""
+    """The response to a body."""
     try:
         requests = dispatch.read(raw, max_batch=max_batch)
     except RpcError as error:

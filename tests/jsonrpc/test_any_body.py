@@ -1,4 +1,4 @@
-"""Whatever bytes come in, valid JSON-RPC goes out, and no exception but our own on the way."""
+"""Any bytes get a valid JSON-RPC response, without an unexpected exception."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every method of the ledger, through the public door, with params that nobody would send."""
+"""Every method of the ledger, through the public endpoint, with random params."""
 
 import json
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ SIGNATURE = first_signatures(made_block())[0]
 
 @pytest.fixture
 def one_block(db: None, tmp_path: Path) -> None:
-    """A ledger of the made block, so that calls come as far as its rows."""
+    """A ledger with the made block, so that calls reach its rows."""
     from ingest.services.imports import import_file
 
     file = tmp_path / f"{MADE}.json"

@@ -19,7 +19,7 @@ class Place(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where. A second sentence.
 
     slot: the slot, which is
-        told of in two lines
+        described in two lines
     from_end: counted from the end
     """
 
@@ -61,7 +61,7 @@ methods = MethodTable()
 class Strange(InvalidParams):
     """The place is strange.
 
-    More of it is nobody's business.
+    More text.
     """
 
     reason = "strange"
@@ -78,20 +78,20 @@ def get_answer(call: Any, place: NamedPlace, most: U64 = 3) -> Answer:
 
 
 def test_a_docstring_is_a_text_and_a_line_for_each_part() -> None:
-    told = described(Place, ["slot", "from_end"])
-    assert (told.summary, told.text) == ("Where", "Where. A second sentence.")
-    assert told.parts == {
-        "slot": "the slot, which is told of in two lines",
+    docs = described(Place, ["slot", "from_end"])
+    assert (docs.summary, docs.text) == ("Where", "Where. A second sentence.")
+    assert docs.parts == {
+        "slot": "the slot, which is described in two lines",
         "from_end": "counted from the end",
     }
     assert described(Answer, ["pair"]).parts == {"pair": "text and number"}
     assert described(lambda: None, []).text == ""
 
 
-def test_fields_that_are_inherited_are_told_of_where_they_come_from() -> None:
-    told = described_fields(NamedPlace, ["slot", "from_end", "name"])
-    assert told.text == "A place that has a name."
-    assert told.parts.keys() == {"slot", "from_end", "name"}
+def test_inherited_fields_are_described_in_their_classes() -> None:
+    docs = described_fields(NamedPlace, ["slot", "from_end", "name"])
+    assert docs.text == "A place that has a name."
+    assert docs.parts.keys() == {"slot", "from_end", "name"}
 
     class Undescribed(Place, frozen=True, kw_only=True):
         pass
@@ -99,7 +99,7 @@ def test_fields_that_are_inherited_are_told_of_where_they_come_from() -> None:
     assert described_fields(Undescribed, ["slot"]).text == ""
 
 
-def test_what_is_read_may_lack_what_has_a_default_and_null_is_no_word_of_its_own() -> None:
+def test_params_with_a_default_are_optional_and_null_is_left_out() -> None:
     schemas = Schemas()
     assert schemas.of(Place) == {"$ref": "#/components/schemas/Place"}
     assert schemas.components["Place"] == {
@@ -111,7 +111,7 @@ def test_what_is_read_may_lack_what_has_a_default_and_null_is_no_word_of_its_own
                 "type": "integer",
                 "minimum": 0,
                 "maximum": 2**64 - 1,
-                "description": "the slot, which is told of in two lines",
+                "description": "the slot, which is described in two lines",
             },
             "fromEnd": {"type": "boolean", "description": "counted from the end"},
         },
@@ -120,12 +120,12 @@ def test_what_is_read_may_lack_what_has_a_default_and_null_is_no_word_of_its_own
     }
 
 
-def test_what_is_answered_lacks_only_what_may_be_unset() -> None:
+def test_results_require_all_but_unset_members() -> None:
     schemas = Schemas()
     schemas.of(Answer)
-    told = schemas.components["Answer"]
-    assert told["required"] == ["firstWord", "pair", "inner", "raw"]
-    fields = told["properties"]
+    docs = schemas.components["Answer"]
+    assert docs["required"] == ["firstWord", "pair", "inner", "raw"]
+    fields = docs["properties"]
     assert fields["firstWord"]["enum"] == ["a", "b"]
     assert fields["pair"]["prefixItems"] == [{"type": "string"}, {"type": "integer"}]
     reference = {"$ref": "#/components/schemas/Answer"}
@@ -149,7 +149,7 @@ def test_two_classes_of_one_name_are_two_components() -> None:
     assert len(references) == 3 and len(schemas.components) == 3
 
 
-def test_limits_of_numbers_and_texts_are_told() -> None:
+def test_limits_of_numbers_and_texts_are_described() -> None:
     schemas = Schemas()
     assert schemas.of(Annotated[int, Meta(ge=0, le=9)]) == {
         "type": "integer",
@@ -162,20 +162,20 @@ def test_limits_of_numbers_and_texts_are_told() -> None:
         schemas.of(object())
 
 
-def test_a_method_is_told_of_with_its_params_its_answer_and_its_errors() -> None:
+def test_a_method_is_described_with_its_params_result_and_errors() -> None:
     schemas = Schemas()
     method = methods.get("getAnswer")
     assert method is not None
-    told = method_object(method, schemas)
-    assert told["summary"] == "What stands at a place"
-    assert told["description"] == "What stands at a place. It is read at once."
-    assert [(each["name"], each["required"]) for each in told["params"]] == [
+    docs = method_object(method, schemas)
+    assert docs["summary"] == "What stands at a place"
+    assert docs["description"] == "What stands at a place. It is read at once."
+    assert [(each["name"], each["required"]) for each in docs["params"]] == [
         ("place", True),
         ("most", False),
     ]
-    assert told["params"][1]["description"] == "how much"
-    assert told["result"]["schema"] == {"$ref": "#/components/schemas/Answer"}
-    assert told["errors"] == [
+    assert docs["params"][1]["description"] == "how much"
+    assert docs["result"]["schema"] == {"$ref": "#/components/schemas/Answer"}
+    assert docs["errors"] == [
         {"code": -32602, "message": "The place is strange.", "data": {"reasons": ["strange"]}}
     ]
 

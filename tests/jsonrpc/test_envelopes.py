@@ -185,7 +185,7 @@ def test_deep_nesting_is_an_answer_and_not_a_crash(form: str, depth: int) -> Non
         assert error["code"] in (-32700, -32600, -32602)
 
 
-def test_the_observer_hears_of_every_call_once() -> None:
+def test_the_observer_is_called_once_for_every_call() -> None:
     heard: list[tuple[str, int | None]] = []
 
     def observe(method: str, error: RpcError | None) -> None:

@@ -1,4 +1,4 @@
-"""Annotations as readers: what a caller is told about every kind of wrong param."""
+"""Params readers: the error for every kind of wrong param."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def refusal(method: str, *params: Any) -> dict[str, Any]:
         ("range", [{"to_slot": 5}], "missing field `toSlot`", "[0]"),
     ],
 )
-def test_a_wrong_param_is_named_in_the_standard_nodes_words(
+def test_a_wrong_param_gets_the_standard_nodes_error(
     method: str, params: list[Any], message: str, place: str
 ) -> None:
     error = refusal(method, *params)
@@ -141,7 +141,7 @@ def test_a_limit_outside_its_range_is_refused() -> None:
         assert error["data"]["at"] == "[1].limit"
 
 
-def test_a_position_may_be_a_word_or_a_config() -> None:
+def test_a_position_may_be_a_string_or_a_config() -> None:
     assert answer(request("name", "a", "asc"))["result"] == "a"
     assert answer(request("name", "a", {"limit": 5}))["result"] == "a"
     refusal("name", "a", "sideways")
@@ -153,7 +153,7 @@ def test_integers_are_exact_to_the_last_digit() -> None:
     assert answer(request("add", 18446744073709551615, 0))["result"] == 18446744073709551615
 
 
-def test_an_annotation_that_nobody_can_read_is_an_error_at_import() -> None:
+def test_an_unreadable_annotation_is_an_error_at_import() -> None:
     table = MethodTable()
     with pytest.raises(TypeError):
 
@@ -161,7 +161,7 @@ def test_an_annotation_that_nobody_can_read_is_an_error_at_import() -> None:
         def bad(call: Any, one: list[int] | set[int]) -> None: ...
 
 
-def test_what_is_read_is_the_noun_itself() -> None:
+def test_keys_are_read_as_solders_types() -> None:
     table = MethodTable()
 
     @table.add("read")

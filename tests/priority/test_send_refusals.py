@@ -239,8 +239,9 @@ def issued_address(settings: Any) -> Pubkey:
     TtlClass.objects.create(ttl_seconds=60, window_seconds=30, batch_size=16, is_default=True)
     batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=now)
     batches.rotate_due(now=now)
-    order = fetching.ordered(ttl=None, count=1, max_count=1, edge=settings.EDGE_NAME, now=now)
-    (pubkey,) = fetching.fetch(order, edge=settings.EDGE_NAME, key_id=None, now=now).pubkeys
+    edge = settings.EDGE_NAME
+    request = fetching.check_request(ttl=None, count=1, max_count=1, edge=edge, now=now)
+    (pubkey,) = fetching.fetch(request, edge=edge, key_id=None, now=now).pubkeys
     return Pubkey(pubkey)
 
 

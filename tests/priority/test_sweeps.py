@@ -14,17 +14,24 @@ from priority import tasks
 from priority.models import Submission
 from priority.services import sweeps
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
-from tests.tipping.purses import SEED, TREASURY, Purses, addresses, expired_batch, purses
+from tests.tipping.balance_chain import (
+    SEED,
+    TREASURY,
+    BalanceChain,
+    addresses,
+    balance_chain,
+    expired_batch,
+)
 from tipping.models import TipSweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_remembered")]
 
 
 @pytest.fixture
-def chain(settings: Any) -> Iterator[Purses]:
+def chain(settings: Any) -> Iterator[BalanceChain]:
     settings.TIP_SECRET_SEED, settings.TREASURY_ADDRESS = SEED, TREASURY
     settings.TIP_SWEEP_AFTER_SECONDS = 20
-    with purses() as made:
+    with balance_chain() as made:
         settings.UPSTREAM_RPC_URL = made.url
         for pubkey in addresses(expired_batch(made, issued=3)):
             made.tip(pubkey, 1_000_000)
@@ -51,7 +58,7 @@ def taken_up(state: str, **fields: Any) -> Submission:
     )
 
 
-def test_the_clock_plans_and_queues_a_sweep_once(chain: Purses) -> None:
+def test_the_clock_plans_and_queues_a_sweep_once(chain: BalanceChain) -> None:
     for _ in range(3):
         tasks.sweep_tips()
     assert queued() == [bytes(TipSweep.objects.get().wire)]
@@ -61,7 +68,7 @@ def test_the_clock_plans_and_queues_a_sweep_once(chain: Purses) -> None:
     assert queued() == [bytes(TipSweep.objects.get().wire)]
 
 
-def test_what_a_lander_took_up_is_not_queued_again(chain: Purses) -> None:
+def test_what_a_lander_took_up_is_not_queued_again(chain: BalanceChain) -> None:
     tasks.sweep_tips()
     taken_up("sent", sent_at=timezone.now(), settled_at=None)
     client().flushdb()
@@ -69,7 +76,7 @@ def test_what_a_lander_took_up_is_not_queued_again(chain: Purses) -> None:
     assert queued() == []
 
 
-def test_a_fate_that_nobody_told_of_is_found(chain: Purses) -> None:
+def test_a_fate_that_nobody_told_of_is_found(chain: BalanceChain) -> None:
     tasks.sweep_tips()
     taken_up("expired", reason="not_landed")
     tasks.sweep_tips()
@@ -86,7 +93,7 @@ def test_a_fate_that_nobody_told_of_is_found(chain: Purses) -> None:
 
 
 def test_while_the_node_is_away_nothing_is_planned(
-    chain: Purses, settings: Any, caplog: pytest.LogCaptureFixture
+    chain: BalanceChain, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.UPSTREAM_RPC_URL = "http://127.0.0.1:1"
     tasks.sweep_tips()
@@ -95,7 +102,7 @@ def test_while_the_node_is_away_nothing_is_planned(
 
 
 def test_while_redis_is_away_planned_sweeps_wait(
-    chain: Purses, settings: Any, caplog: pytest.LogCaptureFixture
+    chain: BalanceChain, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     there, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/valkey.sock"
     forget_redis()
@@ -114,7 +121,7 @@ def forget_redis() -> None:
 
 
 def test_nothing_due_costs_next_to_nothing(
-    chain: Purses, settings: Any, django_assert_max_num_queries: Any
+    chain: BalanceChain, settings: Any, django_assert_max_num_queries: Any
 ) -> None:
     settings.TIP_SWEEP_AFTER_SECONDS = int(timedelta(days=1).total_seconds())
     with django_assert_max_num_queries(2):

@@ -16,15 +16,15 @@ from solders.transaction import Transaction
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
 from tests.ingest.following import wait
-from tests.tipping.purses import SEED, TREASURY, Purses, purses
+from tests.tipping.balance_chain import SEED, TREASURY, BalanceChain, balance_chain
 
 TO = Keypair().pubkey()
 
 
 @pytest.fixture
-def chain(settings: Any, nothing_remembered: None) -> Iterator[Purses]:
+def chain(settings: Any, nothing_remembered: None) -> Iterator[BalanceChain]:
     settings.TIP_SECRET_SEED, settings.TREASURY_ADDRESS = SEED, TREASURY
-    with purses() as made:
+    with balance_chain() as made:
         settings.UPSTREAM_RPC_URL = made.url
         yield made
 
@@ -36,7 +36,7 @@ def treasury(*arguments: str) -> str:
 
 
 @pytest.mark.django_db
-def test_it_shows_what_the_chain_and_the_ledger_say(chain: Purses) -> None:
+def test_it_shows_what_the_chain_and_the_ledger_say(chain: BalanceChain) -> None:
     chain.tip(TREASURY, 5_000_000)
     assert treasury().splitlines() == [
         f"{TREASURY}, made from TIP_SECRET_SEED",
@@ -48,7 +48,7 @@ def test_it_shows_what_the_chain_and_the_ledger_say(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
-def test_what_it_cannot_pay_is_refused_and_not_sent(chain: Purses, settings: Any) -> None:
+def test_what_it_cannot_pay_is_refused_and_not_sent(chain: BalanceChain, settings: Any) -> None:
     chain.tip(TREASURY, 5_000_000)
     for arguments, told in (
         ((str(TO), "5000000"), "1 to 4,995,000 lamports can be paid"),
@@ -79,7 +79,7 @@ def test_without_a_node_it_says_so(settings: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_it_sends_lands_once(chain: Purses, settings: Any) -> None:
+def test_what_it_sends_lands_once(chain: BalanceChain, settings: Any) -> None:
     chain.tip(TREASURY, 5_000_000)
 
     def land() -> None:

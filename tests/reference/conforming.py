@@ -1,4 +1,4 @@
-"""Whether a value is what a schema of ours says: unknown fields and missing ones are faults."""
+"""Checks values against our schemas: unknown and missing fields are faults."""
 
 import re
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ _TYPES = {
 
 
 class Conforming:
-    """Looks at values, and remembers of which component which fields were there."""
+    """Checks values, and records which fields of each component occurred."""
 
     def __init__(self, components: dict[str, Schema]) -> None:
         self.components = components
         self.seen: dict[str, set[str]] = {}
 
     def faults(self, value: Any, schema: Schema, at: str = "$") -> list[str]:
-        """What is wrong, each with its place; nothing where all is right."""
+        """The faults, each with its path."""
         return list(self._faults(value, schema, at))
 
     def never_seen(self) -> set[str]:
-        """`Component.field` of components that were met, in which that field never was."""
+        """`Component.field` of fields that never occurred in their components."""
         return {
             f"{name}.{field}"
             for name, fields in self.seen.items()

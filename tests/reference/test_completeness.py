@@ -1,5 +1,5 @@
-"""The reference is whole: every method, param, field, error and plain GET of the code is in the
-documents and on a page, and says what it means.
+"""The reference is complete: every method, param, field, error and plain GET of the code is in the
+documents and on a page, with a description.
 """
 
 import json
@@ -16,9 +16,9 @@ from gateway.paths import endpoints
 from jsonrpc.schemas import Schemas
 from reference import openapi, pages, rpc_documents
 from reference.catalogue import common_errors, errors
-from reference.doors import EVERYWHERE, doors, gets
 from reference.examples import EXAMPLES
 from reference.get_errors import errors_of_get
+from reference.paths import COMMON_METHODS, gets, rpc_paths
 
 BASE = "http://tidemark.example"
 HOST = "localhost"
@@ -71,18 +71,22 @@ def to_snake(name: str) -> str:
     return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
 
 
-def told_methods(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def documented_methods(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for method in document["methods"]:
         yield method
         yield from method.get("x-also", [])
 
 
 def test_every_method_of_every_path_is_in_the_document(rpc_document: dict[str, Any]) -> None:
-    told = {(path, each["name"]) for each in told_methods(rpc_document) for path in each["x-paths"]}
+    documented = {
+        (path, each["name"])
+        for each in documented_methods(rpc_document)
+        for path in each["x-paths"]
+    }
     there = {
         (path, method.name) for path, view in endpoints() for method in getattr(view, "methods", ())
     }
-    assert told == there and len(there) > 50
+    assert documented == there and len(there) > 50
     names = [each["name"] for each in rpc_document["methods"]]
     assert len(names) == len(set(names))
     names = rpc_document["x-passed-on"]["methods"]
@@ -92,12 +96,12 @@ def test_every_method_of_every_path_is_in_the_document(rpc_document: dict[str, A
 
 def source_of(name: str) -> str:
     """The function of the method, with its file."""
-    function = next(found.function for door in doors() if (found := door.table.get(name)))
+    function = next(found.function for at in rpc_paths() if (found := at.table.get(name)))
     return f"{function.__name__}() of {function.__module__}"
 
 
 def test_every_method_and_param_says_what_it_means(rpc_document: dict[str, Any]) -> None:
-    for each in told_methods(rpc_document):
+    for each in documented_methods(rpc_document):
         where = source_of(each["name"])
         assert each["summary"] and each["description"], (
             f"{where} has no docstring: say what the method returns"
@@ -111,15 +115,15 @@ def test_every_method_and_param_says_what_it_means(rpc_document: dict[str, Any])
         assert is_described, f"add a line `returns: …` to the docstring of {where}"
 
 
-def test_every_param_of_the_code_is_told(rpc_document: dict[str, Any]) -> None:
-    told = {
+def test_every_param_of_the_code_is_documented(rpc_document: dict[str, Any]) -> None:
+    documented = {
         (path, each["name"]): each
-        for each in told_methods(rpc_document)
+        for each in documented_methods(rpc_document)
         for path in each["x-paths"]
     }
-    for door in doors():
-        for method in door.methods:
-            params = told[door.path, method.name]["params"]
+    for at in rpc_paths():
+        for method in at.methods:
+            params = documented[at.path, method.name]["params"]
             assert len(params) == len(method.params.names)
             assert sum(each["required"] for each in params) == method.params.required
 
@@ -129,41 +133,43 @@ def test_every_field_says_what_it_means(which: str, request: pytest.FixtureReque
     document = request.getfixturevalue(which)
     for name, schema in document["components"]["schemas"].items():
         assert schema.get("description"), f"{name} has no docstring"
-        for field, told in schema["properties"].items():
+        for field, documented in schema["properties"].items():
             line = f"add a line `{to_snake(field)}: …` to the docstring of {name}"
-            assert told.get("description"), line
+            assert documented.get("description"), line
         assert set(schema.get("required", [])) <= schema["properties"].keys()
 
 
-def test_no_docstring_tells_of_a_field_that_is_not_there() -> None:
+def test_no_docstring_describes_a_field_that_does_not_exist() -> None:
     """A field that was renamed would leave its line in the text above the others."""
     schemas = Schemas()
-    for door in doors():
-        rpc_documents.method_objects(door, schemas)
+    for at in rpc_paths():
+        rpc_documents.method_objects(at, schemas)
     schemas.components.update(openapi.document(BASE)["components"]["schemas"])
     texts = {name: each.get("description", "") for name, each in schemas.components.items()}
-    texts |= {m.name: m.function.__doc__ or "" for door in doors() for m in door.methods}
+    texts |= {m.name: m.function.__doc__ or "" for at in rpc_paths() for m in at.methods}
     for name, text in texts.items():
         known = ["returns"]
-        for door in doors():
-            found = door.table.get(name)
+        for at in rpc_paths():
+            found = at.table.get(name)
             known += [] if found is None else found.params.names
         lines = re.findall(r"^ *([a-z_]+): \S", text, re.MULTILINE)
         left = sorted(set(lines) - set(known))
         assert not left, f"the docstring of {name} describes {left}, which it does not have"
 
 
-def test_every_error_is_told_of_where_it_can_come(rpc_document: dict[str, Any]) -> None:
-    told = {reason for each in rpc_document["x-common-errors"] for reason in _reasons(each)}
-    told |= {reason for each in rpc_document["x-passed-on"]["errors"] for reason in _reasons(each)}
-    for method in told_methods(rpc_document):
+def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, Any]) -> None:
+    documented = {reason for each in rpc_document["x-common-errors"] for reason in _reasons(each)}
+    documented |= {
+        reason for each in rpc_document["x-passed-on"]["errors"] for reason in _reasons(each)
+    }
+    for method in documented_methods(rpc_document):
         codes = [each["code"] for each in method["errors"]]
         assert len(codes) == len(set(codes)), "one entry a code"
-        told |= {reason for each in method["errors"] for reason in _reasons(each)}
-    told |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
-    never = sorted({kind.reason for kind in errors()} - told)
+        documented |= {reason for each in method["errors"] for reason in _reasons(each)}
+    documented |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
+    never = sorted({kind.reason for kind in errors()} - documented)
     assert not never, f"no method declares {never}: add the class to `errors=` of @methods.add"
-    assert {kind.reason for kind in errors()} == told
+    assert {kind.reason for kind in errors()} == documented
 
 
 def _reasons(error: dict[str, Any]) -> list[str]:
@@ -172,7 +178,7 @@ def _reasons(error: dict[str, Any]) -> list[str]:
 
 
 def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> None:
-    told = set(get_document["paths"])
+    documented = set(get_document["paths"])
     there = set()
     for path, view in endpoints():
         is_page = not issubclass(getattr(view, "cls", object), TypedGet)
@@ -181,7 +187,7 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
         if is_page and path in ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json"):
             continue
         there.add(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path))
-    assert told == there
+    assert documented == there
     for path, item in get_document["paths"].items():
         operation = item["get"]
         assert operation["summary"] and operation["description"], path
@@ -193,21 +199,21 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
 
 
 def test_every_method_has_an_example() -> None:
-    for door in doors():
-        for method in door.methods:
-            if method.name in EVERYWHERE and door.path != "/":
+    for at in rpc_paths():
+        for method in at.methods:
+            if method.name in COMMON_METHODS and at.path != "/":
                 continue
             if not method.params.required:
                 continue  # the example is a call without params
             alike = [
                 other
-                for other in doors()
+                for other in rpc_paths()
                 if (found := other.table.get(method.name))
                 and found.function is method.function
                 and (other.path, method.name) in EXAMPLES
             ]
             assert alike, (
-                f"{method.name} on {door.path} has no example: add its params to EXAMPLES in"
+                f"{method.name} on {at.path} has no example: add its params to EXAMPLES in"
                 " platform/reference/examples.py, then record the response with RECORD_EXAMPLES=1"
                 " .venv/bin/pytest tests/clients/test_shown_answers.py"
             )
@@ -225,30 +231,32 @@ def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
             assert all(alias in words.text for alias in section.aliases)
             assert all(name in words.text for name in section.alike)
             shown |= {(section.path, name) for name in section.alike}
-            for told in section.told:
-                assert told.anchor in words.ids
-                shown.add((section.path, told.name))
-                parts = {row.name for row in (*told.params, *told.fields)}
-                assert all(name in words.text for name in parts), told.name
-                assert all(error.reason in words.text for error in told.errors), told.name
+            for documented in section.operations:
+                assert documented.anchor in words.ids
+                shown.add((section.path, documented.name))
+                parts = {row.name for row in (*documented.params, *documented.fields)}
+                assert all(name in words.text for name in parts), documented.name
+                assert all(error.reason in words.text for error in documented.errors), (
+                    documented.name
+                )
         fields = {row.name for kind in types for row in kind.rows}
         assert all(name in words.text for name in fields)
         links = {href[1:] for href in words.hrefs if href.startswith("#")}
         assert links <= words.ids, links - words.ids
     there = {
-        (door.path, method.name)
-        for door in doors()
-        for method in door.methods
-        if method.name not in EVERYWHERE or door.path == "/"
+        (at.path, method.name)
+        for at in rpc_paths()
+        for method in at.methods
+        if method.name not in COMMON_METHODS or at.path == "/"
     }
     assert there == shown
 
 
 def test_every_plain_get_is_on_the_page(page: Any) -> None:
     words = page("/docs/http/")
-    told, types = pages.plain_gets()
-    assert {each.path for each in told} == {each.path for each in gets()}
-    for each in told:
+    documented, types = pages.plain_gets()
+    assert {each.path for each in documented} == {each.path for each in gets()}
+    for each in documented:
         assert each.anchor in words.ids and each.path in words.text
         assert all(row.name in words.text for row in (*each.params, *each.fields))
     assert all(row.name in words.text for kind in types for row in kind.rows)
@@ -275,13 +283,13 @@ def test_documents_are_served_for_the_readers_host(client: Any) -> None:
 def test_each_path_describes_itself(rpc: Any) -> None:
     for path in ("/", "/priority", "/bundle", "/historical", "/rewind", "/api/v1/bundles"):
         document = rpc(path, "rpc.discover")["result"]
-        table = next(door.table for door in doors() if path in (door.path, *door.aliases))
+        table = next(at.table for at in rpc_paths() if path in (at.path, *at.aliases))
         names = [each["name"] for each in document["methods"]]
         assert names == [method.name for method in table]
         assert document["servers"][0]["url"] == f"http://{HOST}"
 
 
-def test_a_method_asked_for_at_the_wrong_path_is_told_the_right_one(rpc: Any) -> None:
+def test_a_method_asked_for_at_the_wrong_path_gets_the_right_one(rpc: Any) -> None:
     def data(path: str, method: str) -> dict[str, Any]:
         found: dict[str, Any] = rpc(path, method)["error"]["data"]
         return found

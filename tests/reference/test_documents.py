@@ -1,4 +1,4 @@
-"""The documents are what OpenRPC 1.3 and OpenAPI 3.1 say that they are."""
+"""The documents are valid OpenRPC 1.3 and OpenAPI 3.1."""
 
 import io
 import json
@@ -15,14 +15,14 @@ from msgspec import UNSET, UnsetType
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from reference import openapi, rpc_documents
-from reference.doors import doors, gets
+from reference.paths import gets, rpc_paths
 from tests.reference.conforming import Conforming
 
 BASE = "http://tidemark.example"
 
 
 class Known(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """An object of a document: what it has beside `x-…` is told here."""
+    """An object of a document: its members except `x-…`."""
 
 
 class Info(Known):
@@ -162,7 +162,7 @@ def check_schemas(schemas: list[dict[str, Any]], components: dict[str, Any]) -> 
 @pytest.fixture(scope="module")
 def every_rpc_document() -> list[dict[str, Any]]:
     return [rpc_documents.whole_document(BASE)] + [
-        rpc_documents.document_of(door, BASE) for door in doors()
+        rpc_documents.document_of(at, BASE) for at in rpc_paths()
     ]
 
 
@@ -186,9 +186,9 @@ def test_examples_are_what_the_params_take(every_rpc_document: list[dict[str, An
     conforming = Conforming(document["components"]["schemas"])
     count = 0
     for method in document["methods"]:
-        for told in [method, *method.get("x-also", [])]:
-            params = {each["name"]: each for each in told["params"]}
-            for example in told["examples"]:
+        for documented in [method, *method.get("x-also", [])]:
+            params = {each["name"]: each for each in documented["params"]}
+            for example in documented["examples"]:
                 count += 1
                 given = {each["name"]: each["value"] for each in example["params"]}
                 assert given.keys() <= params.keys()
@@ -227,7 +227,7 @@ def test_validators_and_the_generator_itself_find_nothing_wrong() -> None:
     assert not GENERATOR_STATS
 
 
-# What each parameter of a query refuses, and the word of the refusal.
+# What each parameter of a query refuses, and the error text.
 REFUSED = {
     ("/priority/fates", "limit"): ("0", "bad_query"),
     ("/priority/fates", "before"): ("no signature", "bad_query"),
@@ -245,8 +245,8 @@ def test_what_is_declared_of_a_query_is_what_is_read(client: Any, api_key: str) 
     for (path, name), (value, word) in REFUSED.items():
         answer = client.get(f"{path}?{name}={quote(value)}", headers={"Authorization": api_key})
         assert (answer.status_code, answer.json()["error"]) == (400, word), (path, name)
-        told = openapi.document(BASE)["paths"][path]["get"]["responses"]
-        assert "400" in told
+        documented = openapi.document(BASE)["paths"][path]["get"]["responses"]
+        assert "400" in documented
 
 
 def test_a_batch_of_descriptions_is_made_once(client: Any, api_key: str) -> None:

@@ -1,4 +1,4 @@
-"""What schemathesis makes of `/openapi.json` is answered as it says, with a key and without."""
+"""Requests made by schemathesis from `/openapi.json` get documented responses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,16 +42,16 @@ def service() -> Iterator[str]:
     """The service's address; callers without a key have no limits, or they would get nothing."""
     from access.models import Tier
     from tipping.models import TtlClass
-    from tipping.services import batches, rungs
+    from tipping.services import batches, edge_classes
 
-    rungs.forget()
+    edge_classes.forget()
     TtlClass.objects.all().delete()
     TtlClass.objects.create(ttl_seconds=600, window_seconds=600, batch_size=512, is_default=True)
     batches.prepare_batches(seed=service_settings.TIP_SECRET_SEED, now=timezone.now())
     Tier.objects.update_or_create(name=ANONYMOUS, defaults={"rank": 0, "requests_per_second": None})
     with serving(service_worker()) as port:
         yield f"http://127.0.0.1:{port}"
-    rungs.forget()
+    edge_classes.forget()
 
 
 def get(url: str, key: str = "") -> requests.Response:
@@ -133,6 +133,6 @@ def test_the_stream_is_described_and_refuses_as_it_says(service: str, api_key: s
     assert responses["200"]["content"].keys() == {"text/event-stream"}
     for query, key in (("signature=x", api_key), ("last_event_id=x", api_key), ("", "")):
         answer = get(f"{service}{STREAM}?{query}", key)
-        told = responses[str(answer.status_code)]
+        documented = responses[str(answer.status_code)]
         assert answer.status_code in (400, 401)
-        assert answer.headers["Content-Type"] in told["content"]
+        assert answer.headers["Content-Type"] in documented["content"]

@@ -1,4 +1,4 @@
-"""The pages beside the operations: limits, webhooks, the console, the start."""
+"""The other pages: limits, webhooks, the console, the start."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ import reference
 from access.models import Tier
 from alerts.kinds import KINDS, Audience
 from reference import guides, samples
-from reference.doors import doors
+from reference.paths import rpc_paths
 
 HOST = "localhost"
 PAGES = (
@@ -83,7 +83,7 @@ def test_the_number_of_queries_does_not_grow(
             client.get(f"/docs/{path}", HTTP_HOST=HOST)
 
 
-def test_webhooks_are_told_of_with_every_kind_and_member(text: Any) -> None:
+def test_webhooks_are_documented_with_every_kind_and_member(text: Any) -> None:
     page = text("webhooks/")
     for kind in KINDS.values():
         if kind.audience is Audience.CUSTOMER:
@@ -124,10 +124,10 @@ def test_the_snippet_that_verifies_a_webhook_does(text: Any) -> None:
 
 def test_the_console_offers_every_method(text: Any) -> None:
     page = text("console/")
-    for door in doors():
-        if door.path.count("/") == 1:
-            for method in door.methods:
-                assert f'value="{door.path} {method.name}"' in page
+    for at in rpc_paths():
+        if at.path.count("/") == 1:
+            for method in at.methods:
+                assert f'value="{at.path} {method.name}"' in page
     for name in settings.PROXY_METHODS:
         assert f'value="/ {name}"' in page
 

@@ -1,4 +1,4 @@
-"""Programs made by hand: an ELF file around a few instructions, so that no binary is needed."""
+"""Handmade programs: an ELF file of a few instructions, so that no binary is needed."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Random bundles on a random, changing world: what engine processes say of them, and a new VM."""
+"""Random bundles on a random, changing world, run by engine processes and by a new VM."""
 
 from collections import Counter
 
@@ -12,8 +12,8 @@ from simulator import client
 from simulator.engine import Engine
 from simulator.errors import AccountsMissing
 from simulator.machine import CACHED_SYSVARS
-from simulator.needs import native_keys, needed_keys
 from simulator.outcome import Outcome
+from simulator.required_accounts import native_keys, needed_keys
 from tests.patience import PATIENCE_SECONDS as PATIENCE
 from tests.simulator.test_nonces import advance
 from tests.simulator.test_pooled import DURABLE, MINTS, NONCES, PEOPLE, STRANGERS, Chance
@@ -71,7 +71,7 @@ class BundleChance(Chance):
         return v0(instructions, [payer], tables)
 
     def refill(self) -> None:
-        """What bundles have used up is there again."""
+        """Restores the balances that bundles have used up."""
         accounts = self.world.accounts
         for person in PEOPLE:
             accounts[person.pubkey()] = plain(10 * SOL)
@@ -95,8 +95,8 @@ def _close(account: Pubkey, to: Pubkey, owner: Keypair, program: Pubkey) -> Inst
 
 
 def compare(rounds: int, seed: int) -> Counter[str]:
-    """How often each kind of outcome came; every one the same from engine processes that have run
-    many others, and from a VM made for the bundle alone.
+    """The count of each kind of outcome. Checks that engine processes that have run many bundles
+    and a new VM have the same outcomes.
     """
     chance = BundleChance(seed)
     kinds: Counter[str] = Counter()
@@ -124,11 +124,11 @@ def compare(rounds: int, seed: int) -> Counter[str]:
 
 
 def in_a_process(world: World, bundle: list[VersionedTransaction]) -> list[Outcome]:
-    """The outcomes from one of the engine processes, which is given no more than it asks for."""
+    """The outcomes from one of the engine processes, which is given only the accounts it needs."""
     given: dict[Pubkey, Account | None] = {}
     while True:
-        while lacking := needed_keys(bundle, given):
-            given.update({key: world.accounts.get(key) for key in lacking})
+        while needed := needed_keys(bundle, given):
+            given.update({key: world.accounts.get(key) for key in needed})
         natives = native_keys(bundle, given).union(CACHED_SYSVARS)
         given.update({key: world.accounts.get(key) for key in natives})
         try:

@@ -1,4 +1,4 @@
-"""Whatever accounts and transactions hold, there is an outcome."""
+"""Any accounts and transactions have an outcome."""
 
 import msgspec
 from hypothesis import given, settings
@@ -9,8 +9,8 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from simulator import addresses
-from simulator.needs import needed_keys
 from simulator.outcome import Outcome
+from simulator.required_accounts import needed_keys
 from tests.simulator import elf
 from tests.simulator.test_lookups import lookup_table
 from tests.simulator.test_nonces import advance, state

@@ -1,4 +1,4 @@
-"""What never stands in a block, and why, in the node's words."""
+"""Transactions that could not be in a block, with the node's errors."""
 
 from collections.abc import Callable
 from typing import Any

@@ -49,11 +49,11 @@ def test_a_program_of_our_own_runs() -> None:
     assert deployed(elf.LOGS).look(CALL).logs[1].startswith("Program log: ")
 
 
-def test_a_custom_error_is_told() -> None:
+def test_a_custom_error_is_returned() -> None:
     assert deployed(elf.fails_with(7)).look(CALL).err == {"InstructionError": [0, {"Custom": 7}]}
 
 
-def test_what_a_program_returns_is_told() -> None:
+def test_return_data_is_returned() -> None:
     outcome = deployed(elf.RETURNS_DATA).look(CALL)
     assert outcome.return_data == {"programId": str(PROGRAM), "data": ["AQAAAA==", "base64"]}
     assert outcome.meta()["returnData"] == outcome.return_data
@@ -200,7 +200,7 @@ def test_an_error_of_the_loader_is_the_callers_own() -> None:
 
 @pytest.mark.parametrize("key", [addresses.SLOT_HISTORY, addresses.FEES])
 def test_a_program_reads_a_sysvar_as_the_caller_has_it(key: Pubkey) -> None:
-    """Those that the VM does not look at by itself; each time anew."""
+    """Those that the VM does not look at by itself; read each time."""
     world = World()
     data = bytes(world.accounts[key].data)
     # In a program's input the data of the only account begins at 96.
@@ -216,8 +216,8 @@ def test_a_program_reads_a_sysvar_as_the_caller_has_it(key: Pubkey) -> None:
             del world.accounts[key]
         outcome = world.look(transaction)
         assert outcome.err is None
-        told = "" if outcome.return_data is None else outcome.return_data["data"][0]
-        assert b64decode(told).ljust(8, b"\0") == changed[-8:]
+        returned = "" if outcome.return_data is None else outcome.return_data["data"][0]
+        assert b64decode(returned).ljust(8, b"\0") == changed[-8:]
 
 
 def test_rules_follow_the_slot() -> None:

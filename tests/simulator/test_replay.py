@@ -71,7 +71,7 @@ def replay(engine: Engine, slot: Slot, previous: Hash, record: TransactionRecord
 def accounts_before(
     transaction: VersionedTransaction, meta: dict[str, Any]
 ) -> dict[Pubkey, Account]:
-    """What the metadata tells of the accounts: wallets, and the lookup tables."""
+    """Accounts derived from the metadata: wallets, and the lookup tables."""
     message = transaction.message
     loaded = meta.get("loadedAddresses") or {"writable": [], "readonly": []}
     writable, readonly = (

@@ -22,7 +22,7 @@ def test_this_engine_passes() -> None:
     [{"units_consumed": 151}, {"err": "AccountNotFound"}, {"post_balances": [0, 0, 1]}],
     ids=str,
 )
-def test_an_engine_of_another_mind_does_not(difference: dict[str, Any]) -> None:
+def test_another_engine_does_not(difference: dict[str, Any]) -> None:
     class Another(Engine):
         def execute(self, *arguments: Any, **options: Any) -> Outcome:
             return replace(super().execute(*arguments, **options), **difference)

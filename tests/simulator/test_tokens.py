@@ -1,4 +1,4 @@
-"""Token transfers and accounts, and the token balances that a node writes of them."""
+"""Token transfers and accounts, and their token balances."""
 
 from typing import Any
 
@@ -153,7 +153,7 @@ def test_without_a_token_program_there_are_no_token_balances() -> None:
     assert outcome.pre_token_balances == []
 
 
-def test_wrapped_sol_needs_no_mint_to_be_told() -> None:
+def test_wrapped_sol_needs_no_mint() -> None:
     world = World()
     wrapped = token_address(BOB.pubkey(), addresses.WRAPPED_SOL)
     account = token_account(addresses.WRAPPED_SOL, BOB.pubkey(), 7)

@@ -75,7 +75,7 @@ def test_nothing_stays_in_the_engine() -> None:
     world = World()
     first = world.look(pay(TARGET, SOL))
     assert world.look(pay(TARGET, SOL)) == first
-    # Alice's account is asked for anew: what an earlier call was given is forgotten.
+    # Alice's account is loaded again: accounts of an earlier call are not kept.
     del world.accounts[ALICE.pubkey()]
     assert world.look(pay(TARGET, SOL)).err == "AccountNotFound"
 

@@ -1,4 +1,4 @@
-"""Engine processes: the same answers from another process, whatever happens to it."""
+"""Engine processes: the same outcomes from another process, whatever happens to it."""
 
 import os
 import pickle
@@ -18,9 +18,9 @@ from chain.units import Slot
 from simulator import addresses, client
 from simulator.errors import AccountsMissing, BadSysvar, EngineFault, EngineTimeout
 from simulator.features import feature_set_at
-from simulator.jobs import Job, Kept, New, make_job
+from simulator.jobs import Job, New, ValueCache, make_job
 from simulator.moment import Moment
-from simulator.sent import Sent
+from simulator.sent import SentValues
 from simulator.workers import Workers
 from tests.patience import PATIENCE_SECONDS as PATIENCE
 from tests.simulator import elf
@@ -98,7 +98,7 @@ def test_a_moment_travels_whole(workers: Workers) -> None:
     assert err(Moment(slot, previous, None, early)) is None
 
 
-def test_a_fault_of_the_job_is_told_and_the_process_goes_on(workers: Workers) -> None:
+def test_a_fault_of_the_job_is_raised_and_the_process_goes_on(workers: Workers) -> None:
     world = World()
     assert workers.run(job_of(world, pay(BOB.pubkey(), 1)), timeout_seconds=PATIENCE)
     pids = workers.pids()
@@ -146,12 +146,12 @@ def test_a_process_that_dies_at_work_is_a_fault(workers: Workers) -> None:
     assert workers.run(job, timeout_seconds=PATIENCE)
 
 
-def test_a_process_that_died_at_rest_troubles_nobody(workers: Workers) -> None:
+def test_a_process_that_died_while_idle_is_replaced(workers: Workers) -> None:
     job = job_of(World(), pay(BOB.pubkey(), 1))
     workers.run(job, timeout_seconds=PATIENCE)
     (pid,) = workers.pids()
     os.kill(pid, signal.SIGKILL)
-    # Dead once its parent could wait for it, which is what the pool looks at.
+    # Dead once its parent could wait for it, which the pool checks.
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert workers.run(job, timeout_seconds=PATIENCE)
     assert workers.pids() != [pid]
@@ -267,7 +267,7 @@ def test_what_a_process_keeps_is_what_comes_with_each_job(workers: Workers) -> N
         for account, expected in ((succeeding, None), (failing, failed)):
             world.accounts[code] = account
             assert err() == expected
-            # Made anew, so that nothing but its bytes is the same.
+            # Made again, so that only its bytes are the same.
             world.accounts[code] = Account.from_bytes(bytes(account))
             assert err() == expected
     world.accounts[code] = succeeding
@@ -284,14 +284,14 @@ def test_what_is_too_much_to_keep_is_sent_again() -> None:
     world.deploy(PROGRAM, elf.SUCCEEDS)
     code = Pubkey.from_bytes(world.accounts[PROGRAM].data[4:36])
     size = len(world.accounts[code].data)
-    sent, kept = Sent(most_bytes=3 * size), Kept()
+    sent, kept = SentValues(most_bytes=3 * size), ValueCache()
     accounts = [replaced(world.accounts[code], lamports=number) for number in range(9)]
     seen = []
     for number in (0, 1, 2, 0, 3, 4, 0, 1, 8, 0, 8):
         job = make_job([], {code: accounts[number]}, world.moment, True)
-        parcel = sent.parcel(job)
-        seen.append(isinstance(parcel.accounts[bytes(code)], New))
-        found, features = kept.take(pickle.loads(pickle.dumps(parcel)))
+        payload = sent.payload(job)
+        seen.append(isinstance(payload.accounts[bytes(code)], New))
+        found, features = kept.take(pickle.loads(pickle.dumps(payload)))
         assert found == {code: accounts[number]}
         assert features is None
     assert seen == [True, True, True, False, True, True, False, True, True, False, False]

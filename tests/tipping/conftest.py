@@ -1,4 +1,4 @@
-"""Tipping is tested by processes that remember nothing, on ladders of small batches."""
+"""Fixtures of tipping: cleared caches, and TTL classes with small batches."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -9,31 +9,31 @@ import pytest
 SEED = bytes(range(32))
 
 
-def somebody_waits() -> bool:
-    """Some connection waits for a lock: ours, or that of a test beside this one."""
+def a_lock_is_awaited() -> bool:
+    """Whether a connection waits for a lock, of this test or of a parallel one."""
     from django.db import connection
 
     with connection.cursor() as cursor:
-        # Not pg_stat_activity, which stands still within a transaction.
+        # Not pg_stat_activity, which does not change within a transaction.
         cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
         return bool(cursor.fetchone()[0])
 
 
 @pytest.fixture(autouse=True)
 def forgetful(nothing_remembered: None) -> Iterator[None]:
-    """Every test of this folder begins with a process that remembers nothing."""
+    """Clears the process's caches before each test."""
     from tipping import calls
-    from tipping.services import rungs
+    from tipping.services import edge_classes
 
-    rungs.forget()
+    edge_classes.forget()
     calls.forget()
     yield
-    rungs.forget()
+    edge_classes.forget()
 
 
 @pytest.fixture
-def ladder(db: None) -> Callable[..., Any]:
-    """`ladder(600, 7200)`: these classes alone, with windows of a minute and batches of 32
+def ttl_classes(db: None) -> Callable[..., Any]:
+    """`ttl_classes(600, 7200)`: these classes alone, with windows of a minute and batches of 32
     addresses; the first is the default.
     """
     from tipping.models import TtlClass
@@ -51,12 +51,12 @@ def ladder(db: None) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def opened(ladder: Callable[..., Any]) -> Callable[..., Any]:
-    """The same ladder with a batch of each class open since `now`, and another one prepared."""
+def opened(ttl_classes: Callable[..., Any]) -> Callable[..., Any]:
+    """The same classes with a batch of each class open since `now`, and another one prepared."""
     from tipping.services import batches
 
     def make(*ttls: int, now: datetime, **options: Any) -> list[Any]:
-        made = ladder(*ttls, **options)
+        made = ttl_classes(*ttls, **options)
         batches.prepare_batches(seed=SEED, now=now)
         batches.rotate_due(now=now)
         return list(made)

@@ -34,14 +34,14 @@ def order(client: Any, path: str, action: str, *pks: int) -> str:
 
 
 def give(client: Any, pk: int, name: str) -> str:
-    """The order's confirmation given; the page that it leads to."""
+    """The page after confirming the action."""
     asked = text_of(client, f"{CLASSES}order/{pk}/{name}/")
     assert 'method="post"' in asked
     content: bytes = client.post(f"{CLASSES}order/{pk}/{name}/", follow=True).content
     return content.decode()
 
 
-def test_a_class_goes_with_its_prepared_batches_but_not_with_opened_ones(
+def test_a_class_is_deleted_with_prepared_batches_but_not_with_opened_ones(
     admin_client: Any,
 ) -> None:
     ttl_class = TtlClass.objects.get(ttl_seconds=900)
@@ -50,7 +50,7 @@ def test_a_class_goes_with_its_prepared_batches_but_not_with_opened_ones(
     give(admin_client, ttl_class.pk, "rotate")
     path = f"{CLASSES}{ttl_class.pk}/delete/"
     text = admin_client.post(path, {"post": "yes"}, follow=True).content.decode()
-    assert "Addresses of the class of 900 s were issued: it cannot go." in text
+    assert "The class of 900 s has issued addresses: it cannot be deleted." in text
     assert TtlClass.objects.filter(pk=ttl_class.pk).exists()
     other = TtlClass.objects.get(ttl_seconds=86_400)
     TtlClass.objects.filter(pk=other.pk).update(batch_size=16)
@@ -60,13 +60,13 @@ def test_a_class_goes_with_its_prepared_batches_but_not_with_opened_ones(
     assert not TtlClass.objects.filter(pk=other.pk).exists()
 
 
-def test_batches_tell_what_was_issued_and_swept(
+def test_batches_show_what_was_issued_and_swept(
     admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
     with django_assert_max_num_queries(15):
         text = text_of(admin_client, BATCHES)
-    for told in ("9 of 24", "0 of 24", ">waiting<", "wait for a richer one", ">prepared<"):
-        assert told in text
+    for shown in ("9 of 24", "0 of 24", ">waiting<", "wait for a richer one", ">prepared<"):
+        assert shown in text
     page = text_of(admin_client, f"{BATCHES}{ids['batch']}/change/")
     assert "1 sweep with 9 of its addresses" in page
     number = str(TipBatch.objects.get(pk=ids["batch"]).number)
@@ -87,7 +87,7 @@ def test_a_batch_is_swept_on_order_and_only_once_it_is_closed(
     assert TipBatch.objects.filter(swept_at=None, balances_read_at=None).count() == 4
 
 
-def test_an_address_is_found_with_whom_it_went_to_and_what_it_received(
+def test_an_address_shows_its_holder_and_its_tips(
     admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
     with django_assert_max_num_queries(12):
@@ -99,15 +99,15 @@ def test_an_address_is_found_with_whom_it_went_to_and_what_it_received(
     assert "Nothing found" in text_of(admin_client, ADDRESSES, q="nobody")
     assert "Nothing found" in text_of(admin_client, ADDRESSES, batch="999999999")
     page = text_of(admin_client, f"{ADDRESSES}{ids['address']}/change/")
-    for told in (ids["address"], "What it received and paid", "+", ">failed<", "edge-1"):
-        assert told in page
+    for shown in (ids["address"], "What it received and paid", "+", ">failed<", "edge-1"):
+        assert shown in page
 
 
-def test_the_ledger_tells_sums_by_day_and_class(admin_client: Any, ids: dict[str, Any]) -> None:
+def test_the_ledger_shows_sums_by_day_and_class(admin_client: Any, ids: dict[str, Any]) -> None:
     tip_days.count_days()
     text = text_of(admin_client, ENTRIES)
-    for told in ("Tips by day", "Class 900 s", "Class 3,600 s", "(static)", "-1,000,000"):
-        assert told in text
+    for shown in ("Tips by day", "Class 900 s", "Class 3,600 s", "(static)", "-1,000,000"):
+        assert shown in text
     assert "What it received" not in text
     assert ids["address"][:8] in text_of(admin_client, ENTRIES, q=ids["address"])
     assert text_of(admin_client, ENTRIES, kind="sweep").count(">sweep<") >= 1
@@ -127,16 +127,16 @@ def test_sweeps_are_listed_with_their_addresses(admin_client: Any, ids: dict[str
     assert page.count(f'href="{ADDRESSES}') == 10  # nine of them, and the sidebar's
 
 
-def test_home_tells_which_classes_are_dry_and_what_came_today(
+def test_home_shows_classes_without_addresses_and_todays_tips(
     admin_client: Any, ids: dict[str, Any]
 ) -> None:
     TipBatch.objects.filter(pk=ids["batch"]).update(expires_at=timezone.now() - timedelta(hours=1))
     home = text_of(admin_client, "/admin/")
-    for told in ("2 of 4 classes", "Class of 86,400 s", "Expired batches not swept", "Treasury"):
-        assert told in home
+    for shown in ("2 of 4 classes", "Class of 86,400 s", "Expired batches not swept", "Treasury"):
+        assert shown in home
 
 
-def test_who_may_only_look_can_give_no_orders(
+def test_read_only_staff_cannot_run_actions(
     client: Any, django_user_model: Any, ids: dict[str, Any]
 ) -> None:
     from django.contrib.auth.models import Permission

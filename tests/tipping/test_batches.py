@@ -1,4 +1,4 @@
-"""A batch's way: prepared, open for its window, closed; and nobody's address twice."""
+"""A batch's life cycle: prepared, open for its window, closed; no address is issued twice."""
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +10,11 @@ from django.db import connection, connections
 from solders.pubkey import Pubkey
 
 from chain.derived_keys import derived_keypair
-from tests.tipping.conftest import SEED, somebody_waits
+from tests.tipping.conftest import SEED, a_lock_is_awaited
 from tipping.errors import ClassHasBatches
 from tipping.models import Edge, TipAddress, TipBatch, TipEpoch, TtlClass
 from tipping.services import batches
-from tipping.services import ladder as classes
+from tipping.services import ttl_classes as classes
 from tipping.store import addresses
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -39,8 +39,8 @@ def issue_all_but(count, ttl_class, edge="e"):
     return batch
 
 
-def test_two_batches_wait_for_each_class_and_no_more(ladder):
-    first, second = ladder(600, 7200)
+def test_two_batches_wait_for_each_class_and_no_more(ttl_classes):
+    first, second = ttl_classes(600, 7200)
     assert batches.prepare_batches(seed=SEED, now=NOW) == 4
     assert batches.prepare_batches(seed=SEED, now=NOW) == 0
     assert states(first) == states(second) == ["prepared", "prepared"]
@@ -48,8 +48,8 @@ def test_two_batches_wait_for_each_class_and_no_more(ladder):
     assert numbers == [START, START + 1, START + 2, START + 3]
 
 
-def test_the_keys_come_from_the_seed_and_the_batchs_place(ladder):
-    (ttl_class,) = ladder(600, size=16)
+def test_the_keys_come_from_the_seed_and_the_batchs_place(ttl_classes):
+    (ttl_class,) = ttl_classes(600, size=16)
     batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=1)
     for address in TipAddress.objects.order_by("position"):
         epoch = TipEpoch.objects.get().word
@@ -58,8 +58,8 @@ def test_the_keys_come_from_the_seed_and_the_batchs_place(ladder):
     assert TipAddress.objects.count() == 16
 
 
-def test_a_restored_copy_derives_none_of_the_addresses_that_its_original_does(ladder):
-    (ttl_class,) = ladder(600, size=16)
+def test_a_restored_copy_derives_none_of_the_addresses_that_its_original_does(ttl_classes):
+    (ttl_class,) = ttl_classes(600, size=16)
     begun = batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=1)
     in_the_backup = list(TipEpoch.objects.values("pk", "word", "began_at"))
 
@@ -79,14 +79,14 @@ def test_a_restored_copy_derives_none_of_the_addresses_that_its_original_does(la
     TipEpoch.objects.bulk_create(TipEpoch(**each) for each in in_the_backup)
     call_command("renew_tip_batches", verbosity=0)
     batches.prepare(ttl_class.pk, seed=SEED, now=NOW, keep=1)
-    made_anew = {bytes(pubkey) for pubkey in TipAddress.objects.values_list("pubkey", flat=True)}
-    assert len(original) == len(made_anew) == 16
+    derived = {bytes(pubkey) for pubkey in TipAddress.objects.values_list("pubkey", flat=True)}
+    assert len(original) == len(derived) == 16
     assert TipBatch.objects.latest("number").number == START
-    assert not original & made_anew
+    assert not original & derived
 
 
-def test_a_number_is_never_used_again(ladder):
-    ladder(600, size=16)
+def test_a_number_is_never_used_again(ttl_classes):
+    ttl_classes(600, size=16)
     batches.prepare_batches(seed=SEED, now=NOW)
     batches.rotate_due(now=NOW)
     # A clock that was set back, and a database that lost its newest batches.
@@ -111,14 +111,14 @@ def test_a_window_ends_and_the_next_batch_opens(opened):
     assert TipBatch.objects.get(state="open").expires_at == later(720)
 
 
-def test_a_batch_that_ran_dry_makes_room_for_the_next(opened):
+def test_a_used_up_batch_is_followed_by_the_next(opened):
     (ttl_class,) = opened(600, now=NOW)
     issue_all_but(0, ttl_class)
     assert batches.rotate_due(now=later(1)) == 1
     assert states(ttl_class) == ["closed", "open"]
 
 
-def test_what_one_edge_has_left_gives_way_when_another_has_nothing(opened):
+def test_a_batch_rotates_when_one_edge_has_no_addresses_left(opened):
     (ttl_class,) = opened(600, now=NOW)
     batch = issue_all_but(1, ttl_class)
     here, there = (addresses.edge_id_of(name, now=NOW) for name in ("e", "f"))
@@ -128,7 +128,7 @@ def test_what_one_edge_has_left_gives_way_when_another_has_nothing(opened):
     assert batches.rotate(ttl_class.pk, now=later(1), edge_id=here)
 
 
-def test_a_last_batch_stays_while_anybody_has_some_of_it(opened):
+def test_a_last_batch_stays_open_while_an_edge_has_addresses(opened):
     (ttl_class,) = opened(600, now=NOW)
     TipBatch.objects.filter(state="prepared").update(ttl_seconds=1)
     batch = issue_all_but(1, ttl_class)
@@ -139,7 +139,7 @@ def test_a_last_batch_stays_while_anybody_has_some_of_it(opened):
     assert states(ttl_class)[0] == "open"
 
 
-def test_a_class_without_a_batch_is_told_once(opened, caplog):
+def test_a_class_without_a_batch_is_logged_once(opened, caplog):
     (ttl_class,) = opened(600, now=NOW)
     with caplog.at_level(logging.INFO, "tipping"):
         assert batches.rotate_due(now=later(60)) == 1
@@ -167,14 +167,14 @@ def test_the_overview_counts_what_is_left(opened):
     assert (state.issued, state.left) == (29, 3) and state.is_nearly_dry
 
 
-def test_staff_may_rotate_early_but_not_into_nothing(opened):
+def test_staff_may_rotate_early_if_a_batch_is_prepared(opened):
     (ttl_class,) = opened(600, now=NOW)
     assert batches.rotate(ttl_class.pk, now=later(1), force=True)
     assert not batches.rotate(ttl_class.pk, now=later(2), force=True)
     assert states(ttl_class) == ["closed", "open"]
 
 
-def test_what_nobody_got_goes_with_its_batch_and_the_rest_stays(opened):
+def test_unissued_addresses_are_deleted_with_their_batch(opened):
     (ttl_class,) = opened(600, now=NOW)
     batch = issue_all_but(20, ttl_class)
     batches.rotate_due(now=later(60))
@@ -206,25 +206,25 @@ def test_a_class_of_another_size_gets_batches_of_it(opened):
     assert list(sizes) == [("open", 32), ("prepared", 48), ("prepared", 48)]
 
 
-def test_a_class_goes_until_its_addresses_were_to_be_had(ladder):
-    _, spare = ladder(600, 7200)
+def test_a_class_can_be_deleted_until_its_first_batch_opens(ttl_classes):
+    _, spare = ttl_classes(600, 7200)
     batches.prepare_batches(seed=SEED, now=NOW)
     classes.delete_ttl_class(spare)
     assert TtlClass.objects.count() == 1 and TipAddress.objects.count() == 64
-    (again,) = ladder_of(7200)
+    (again,) = class_of(7200)
     batches.prepare_batches(seed=SEED, now=NOW)
     batches.rotate_due(now=NOW)
     with pytest.raises(ClassHasBatches, match="7200 s"):
         classes.delete_ttl_class(again)
 
 
-def ladder_of(ttl):
+def class_of(ttl):
     return [TtlClass.objects.create(ttl_seconds=ttl, window_seconds=60, batch_size=16)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_racing_rotations_open_one_batch(ladder):
-    (ttl_class,) = ladder(600, size=16)
+def test_racing_rotations_open_one_batch(ttl_classes):
+    (ttl_class,) = ttl_classes(600, size=16)
     for now in (NOW, later(60), later(120)):
         batches.prepare(ttl_class.pk, seed=SEED, now=now, keep=2)
 
@@ -242,8 +242,8 @@ def test_racing_rotations_open_one_batch(ladder):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_racing_preparations_make_two_batches_of_each_class(ladder):
-    made = ladder(600, 7200, size=16)
+def test_racing_preparations_make_two_batches_of_each_class(ttl_classes):
+    made = ttl_classes(600, 7200, size=16)
 
     def prepare(_):
         try:
@@ -279,7 +279,7 @@ def test_an_address_that_was_issued_while_its_batch_closed_is_kept(opened):
                 connections.close_all()
 
         closing = pool.submit(close)
-        while not somebody_waits():
+        while not a_lock_is_awaited():
             assert not closing.done(), closing.result()
         cursor.execute("COMMIT")
         assert closing.result() == 15

@@ -32,7 +32,7 @@ def ids(issue: Callable[..., Any], settings: Any) -> dict[str, Any]:
     return found
 
 
-def test_the_desk_tells_how_every_class_stands(
+def test_the_desk_shows_the_state_of_every_class(
     admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
     with django_assert_max_num_queries(40):
@@ -51,14 +51,14 @@ def test_the_desk_tells_how_every_class_stands(
     assert 'class="tm-rotation"' in text
 
 
-def test_a_class_that_runs_dry_before_it_rotates_says_when(
+def test_a_class_that_is_used_up_before_it_rotates_shows_when(
     admin_client: Any, ids: dict[str, Any]
 ) -> None:
     TipAddress.objects.filter(batch__state="open", position__lt=23).update(
         issued_at=timezone.now(), edge=Edge.objects.get()
     )
-    rungs = desk.tip_desk(treasury=STATIC, static=[STATIC], now=timezone.now()).rungs
-    found = {rung.state.ttl_class.ttl_seconds: rung for rung in rungs}
+    classes = desk.tip_desk(treasury=STATIC, static=[STATIC], now=timezone.now()).classes
+    found = {each.state.ttl_class.ttl_seconds: each for each in classes}
     assert found[900].per_minute == pytest.approx(2.3)
     assert found[900].dry_at is not None
     assert found[900].dry_at - timezone.now() < timedelta(seconds=27)
@@ -104,7 +104,7 @@ def test_what_expired_is_swept_by_class(admin_client: Any, ids: dict[str, Any]) 
     assert AuditEntry.objects.get(subject="900 s").verb == "ordered sweeps of"
 
 
-def test_orders_are_given_by_post_with_a_token_alone(ids: dict[str, Any], admin_user: Any) -> None:
+def test_actions_need_a_post_with_a_token(ids: dict[str, Any], admin_user: Any) -> None:
     from django.test import Client
 
     strict = Client(enforce_csrf_checks=True)
@@ -124,8 +124,8 @@ def test_the_treasury_by_ledger_and_by_chain(
     text = text_of(admin_client, CLASSES)
     assert f"{held:,}" in text
     assert "not known" in text
-    told = {"address": str(STATIC), "lamports": held + 5, "slot": 7, "at": 1.0}
-    redis_client().set(treasury_reading._KEY, json.dumps(told))
+    reading = {"address": str(STATIC), "lamports": held + 5, "slot": 7, "at": 1.0}
+    redis_client().set(treasury_reading._KEY, json.dumps(reading))
     text = text_of(admin_client, CLASSES)
     assert ">+5<" in text
     assert "The chain has more" in text
@@ -166,7 +166,7 @@ def test_sums_by_day_are_those_of_the_ledger_also_when_counted_again(ids: dict[s
     assert found.sums[0].static >= 77
 
 
-def test_an_empty_ladder_says_what_to_do(admin_client: Any) -> None:
+def test_without_classes_the_desk_says_what_to_do(admin_client: Any) -> None:
     TtlClass.objects.all().delete()
     text = text_of(admin_client, CLASSES)
     assert "no classes" in text and "/admin/tipping/ttlclass/add/" in text

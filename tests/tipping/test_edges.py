@@ -46,7 +46,7 @@ class EdgeServer:
             link.close()
 
     def kill(self):
-        """Whatever it is at, it gets no further."""
+        """Kills the server at once."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
@@ -84,10 +84,10 @@ def edge(name) -> Iterator[EdgeServer]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_edges_issue_to_nobody_twice_and_know_each_others_addresses(ladder, tier):
+def test_two_edges_issue_no_address_twice_and_know_each_others_addresses(ttl_classes, tier):
     tier("anonymous", 0, requests_per_second=None, tip_fetches_per_second=None)
-    # Less than is fetched: they run dry meanwhile, and the edges rotate against each other.
-    ladder(600, window=3_600, size=250)
+    # Less than is fetched: batches are used up meanwhile, and the edges race to rotate.
+    ttl_classes(600, window=3_600, size=250)
     batches.prepare_batches(seed=SEED, now=timezone.now())
     batches.rotate_due(now=timezone.now())
     with edge("edge-a") as here, edge("edge-b") as there:
@@ -101,7 +101,7 @@ def test_two_edges_issue_to_nobody_twice_and_know_each_others_addresses(ladder, 
 
 
 def _race(servers):
-    """Fetches over both; each answer's first address is looked at on the other edge at once."""
+    """Fetches over both; each response's first address is checked on the other edge at once."""
 
     def fetch(number):
         server, other = servers[number % 2], servers[(number + 1) % 2]
@@ -117,7 +117,7 @@ def _race(servers):
 
 
 def _killed_between_commit_and_answer(doomed, other, before):
-    """An edge is killed while it issues. What it committed and never answered nobody else gets."""
+    """An edge is killed while it issues. What it committed is issued to no one else."""
     batches.prepare_batches(seed=SEED, now=timezone.now())
     issued_before = TipAddress.objects.filter(issued_at__isnull=False).count()
     with ThreadPoolExecutor(12) as pool:

@@ -1,4 +1,4 @@
-"""GET /priority/fetchtipaddress: both shapes, every refusal, and nobody's address twice."""
+"""GET /priority/fetchtipaddress: both response forms, every refusal, no address twice."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +12,11 @@ from solders.pubkey import Pubkey
 from access.models import Tier
 from access.redis_client import client as redis_client
 from tests.databases import end_session
-from tests.tipping.conftest import SEED, somebody_waits
+from tests.tipping.conftest import SEED, a_lock_is_awaited
 from tipping.addresses import KEPT_SECONDS, live_key
 from tipping.errors import TipAddressesUnavailable
 from tipping.models import Edge, TipAddress, TipBatch
-from tipping.services import batches, fetching, rungs, standing
+from tipping.services import batches, edge_classes, expiries, fetching
 
 pytestmark = pytest.mark.django_db
 
@@ -132,9 +132,7 @@ def test_a_key_in_the_query_is_no_parameter(fetch, opened, many):
         ("count=1.0", None),
     ],
 )
-def test_a_query_that_makes_no_sense_is_refused_and_costs_nothing(
-    fetch, opened, issue, tier, query, body
-):
+def test_an_invalid_query_is_refused_and_costs_nothing(fetch, opened, issue, tier, query, body):
     opened(600, 7200, now=timezone.now())
     key = issue(tier=tier("basic", tip_fetches_per_second=0.01, tip_fetches_burst=1)).secret
     for _ in range(2):
@@ -164,7 +162,7 @@ def test_a_fetch_costs_one_token_whatever_its_count(fetch, opened, issue, tier):
     assert answer == {"error": "quota_exceeded", "reason": "rate limit"}
 
 
-def test_the_days_cap_is_told_apart(fetch, opened, issue, tier):
+def test_the_daily_cap_has_its_own_reason(fetch, opened, issue, tier):
     opened(600, now=timezone.now())
     made = tier("basic", tip_fetches_per_second=100, tip_fetches_burst=100)
     Tier.objects.filter(pk=made.pk).update(tip_fetches_daily_cap=2)
@@ -204,13 +202,13 @@ def test_a_class_without_a_batch_is_unavailable(fetch, opened, many):
 
 
 def asked_for_batches():
-    """How many messages ask a worker for batches."""
+    """The number of queued messages that request batches."""
     messages = [json.loads(message) for message in redis_client().lrange("default", 0, -1)]
     names = [message["headers"]["task"] for message in messages]
     return names.count("tipping.tasks.prepare_tip_batches")
 
 
-def test_a_wrong_key_is_never_taken_for_none(fetch, opened, issue):
+def test_a_wrong_key_is_never_treated_as_none(fetch, opened, issue):
     opened(600, now=timezone.now())
     response = fetch("", "nonsense")
     assert response.status_code == 401 and response.json()["error"] == "key_malformed"
@@ -279,13 +277,13 @@ def test_the_next_batch_opens_when_the_last_address_is_gone(fetch, opened, many)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_fetch_that_waits_for_anothers_rotation_gets_of_what_it_opened(opened):
+def test_a_fetch_that_waits_for_another_rotation_uses_its_batch(opened):
     start = datetime.fromisoformat("2030-01-01T00:00:00Z")
     (ttl_class,) = opened(600, now=start, size=16)
 
     def fetch_there():
         try:
-            return ordered(now=start + timedelta(seconds=60), edge="there")
+            return fetched(now=start + timedelta(seconds=60), edge="there")
         finally:
             connections.close_all()
 
@@ -293,36 +291,36 @@ def test_a_fetch_that_waits_for_anothers_rotation_gets_of_what_it_opened(opened)
         with transaction.atomic():
             assert batches.rotate(ttl_class.pk, now=start + timedelta(seconds=60))
             waiting = pool.submit(fetch_there)  # it still sees the old batch, and wants to rotate
-            while not somebody_waits():
+            while not a_lock_is_awaited():
                 assert not waiting.done(), waiting.result()
         assert waiting.result().expires_at == int(start.timestamp()) + 720
     assert TipBatch.objects.count() == 2
 
 
-def test_a_ladder_without_classes_is_unavailable(fetch, ladder):
-    ladder()
+def test_without_ttl_classes_fetching_is_unavailable(fetch, ttl_classes):
+    ttl_classes()
     assert fetch().status_code == 503
 
 
-def ordered(count=1, *, now, ttl=600, edge="e"):
-    order = fetching.ordered(ttl=ttl, count=count, max_count=16, edge=edge, now=now)
-    return fetching.fetch(order, edge=edge, key_id=None, now=now)
+def fetched(count=1, *, now, ttl=600, edge="e"):
+    request = fetching.check_request(ttl=ttl, count=count, max_count=16, edge=edge, now=now)
+    return fetching.fetch(request, edge=edge, key_id=None, now=now)
 
 
-def test_a_late_rotation_is_made_up_for_by_the_fetch(opened):
+def test_a_fetch_makes_up_for_a_late_rotation(opened):
     start = datetime.fromisoformat("2030-01-01T00:00:00Z")
     opened(600, now=start)
-    before = ordered(now=start + timedelta(seconds=59.9))
-    after = ordered(now=start + timedelta(seconds=60))
+    before = fetched(now=start + timedelta(seconds=59.9))
+    after = fetched(now=start + timedelta(seconds=60))
     assert before.expires_at == int(start.timestamp()) + 660
     assert after.expires_at == int(start.timestamp()) + 720
     # Nothing is prepared any more: what ended is not issued from.
     with pytest.raises(TipAddressesUnavailable) as refused:
-        ordered(now=start + timedelta(seconds=120))
+        fetched(now=start + timedelta(seconds=120))
     assert refused.value.retry_seconds > 1
     batches.prepare_batches(seed=SEED, now=start + timedelta(seconds=121))
-    rungs.forget()
-    assert ordered(now=start + timedelta(seconds=121)).expires_at == before.expires_at + 121
+    edge_classes.forget()
+    assert fetched(now=start + timedelta(seconds=121)).expires_at == before.expires_at + 121
 
 
 def test_an_address_expires_at_most_a_window_later_than_asked(opened):
@@ -330,55 +328,55 @@ def test_an_address_expires_at_most_a_window_later_than_asked(opened):
     opened(600, now=start)
     for second in range(0, 60, 7):
         now = start + timedelta(seconds=second, microseconds=second * 1_000)
-        issued = ordered(now=now)
+        issued = fetched(now=now)
         assert now.timestamp() + 600 <= issued.expires_at <= now.timestamp() + 660
 
 
 def test_an_edge_takes_its_slice_and_others_have_the_rest(opened):
     start = datetime.fromisoformat("2030-01-01T00:00:00Z")
     opened(600, now=start, size=64)
-    ordered(now=start, edge="a")
-    ordered(now=start, edge="b")
+    fetched(now=start, edge="a")
+    fetched(now=start, edge="b")
     held = {edge.name: TipAddress.objects.filter(edge=edge).count() for edge in Edge.objects.all()}
     assert held == {"a": 16, "b": 16}
-    assert len(ordered(16, now=start, edge="a").pubkeys) == 16
+    assert len(fetched(16, now=start, edge="a").pubkeys) == 16
     assert TipAddress.objects.filter(edge__name="a").count() == 32
 
 
 def test_what_redis_lost_the_database_knows(opened):
     start = timezone.now()
     opened(600, now=start)
-    issued = ordered(3, now=start)
+    issued = fetched(3, now=start)
     redis_client().flushdb()
     unissued = bytes(TipAddress.objects.filter(issued_at__isnull=True).first().pubkey)
-    found = standing.standings([*issued.pubkeys, unissued, bytes(32)])
+    found = expiries.expiries_of([*issued.pubkeys, unissued, bytes(32)])
     assert set(found) == set(issued.pubkeys)
     assert {int(at.timestamp()) for at in found.values()} == {issued.expires_at}
     assert redis_client().get(live_key(issued.pubkeys[0])) is not None
     assert redis_client().get(live_key(unissued)) is None
-    assert standing.standings([]) == {}
+    assert expiries.expiries_of([]) == {}
 
 
 def test_a_database_that_was_restored_issues_no_address_again(opened, caplog):
     start = timezone.now()
     opened(600, now=start, size=20)
-    issued = set(ordered(9, now=start).pubkeys)
+    issued = set(fetched(9, now=start).pubkeys)
     # The copy was made before: it has them as free, and a batch waits that has been opened since.
     TipAddress.objects.update(issued_at=None, key=None)
     again = []
     for second in range(3):
         try:
-            again += ordered(12, now=start + timedelta(seconds=second)).pubkeys
+            again += fetched(12, now=start + timedelta(seconds=second)).pubkeys
         except TipAddressesUnavailable:
             batches.prepare_batches(seed=SEED, now=start + timedelta(seconds=second))
-            rungs.forget()
+            edge_classes.forget()
     assert again and len(set(again)) == len(again) and not issued & set(again)
     assert "had been issued before" in caplog.text
     numbers = list(TipBatch.objects.order_by("number").values_list("state", flat=True))
     assert numbers == ["closed", "open", "prepared"]
 
 
-def test_an_operator_has_all_batches_begin_anew(opened):
+def test_an_operator_renews_all_batches(opened):
     from django.core.management import call_command
 
     opened(600, 7200, now=timezone.now())
@@ -407,7 +405,7 @@ def test_without_redis_the_database_issues_and_a_guard_holds(fetch, opened, issu
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_database_the_caller_is_told_to_come_again(fetch, opened, many):
+def test_without_the_database_the_caller_gets_retry_after(fetch, opened, many):
     from django.db import connection
 
     opened(600, now=timezone.now())

@@ -1,4 +1,4 @@
-"""The ledger of tips: what finalized transactions did to our balances, each lamport once."""
+"""The tip ledger: balance changes by finalized transactions, each lamport once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ from tests.ingest.following import follower, wait, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
 from tests.rewind.samples import blockhash
-from tests.tipping.purses import SEED
+from tests.tipping.balance_chain import SEED
 from tipping.models import Edge, TipAddress, TipBatch, TipEntry, TipSweep, TtlClass
 from tipping.services import ledger
 
@@ -193,7 +193,7 @@ def test_a_treasury_that_is_a_tip_address_gets_tips(settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_an_entry_knows_whose_submission_it_was(issue: Callable[..., Any]) -> None:
+def test_an_entry_has_the_submitting_key(issue: Callable[..., Any]) -> None:
     key = issue().key
     Submission.objects.create(
         signature=signature(1), kind="transaction", key=key, blockhash=bytes(32),

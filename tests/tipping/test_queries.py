@@ -1,4 +1,4 @@
-"""The query string of a fetch: whatever comes, it is read or refused in words."""
+"""The query string of a fetch: any input is read, or refused with a message."""
 
 from urllib.parse import quote, urlencode
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tipping.class_choice import smallest_fitting
 from tipping.errors import BadTipQuery
-from tipping.ladder import snapped
 from tipping.queries import FetchQuery, read_fetch_query
 
 NAMES = st.sampled_from(["ttl", "count", "api_key", "verbose", "TTL", "", "ttl "])
@@ -19,7 +19,7 @@ def test_any_text_is_read_or_refused(text):
     try:
         query = read_fetch_query(text)
     except BadTipQuery as refused:
-        assert " " in refused.words["error"] and len(refused.words["error"]) < 120
+        assert " " in refused.response_body["error"] and len(refused.response_body["error"]) < 120
     else:
         assert query.ttl is None or query.ttl >= 1
 
@@ -42,16 +42,16 @@ def test_integers_come_through(ttl, count, zeros):
 
 @given(st.text(min_size=1).filter(lambda text: not text.removeprefix("-").isdecimal()))
 @pytest.mark.parametrize("name", ["ttl", "count"])
-def test_what_is_no_integer_is_refused(name, text):
+def test_a_non_integer_is_refused(name, text):
     with pytest.raises(BadTipQuery, match=f"{name} must be an integer"):
         read_fetch_query(f"{name}={quote(text)}")
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=6, unique=True), st.integers(1, 60))
-def test_a_ttl_snaps_up_to_the_next_rung(ttls, ttl):
-    ladder = sorted(ttls)
-    place = snapped(ladder, ttl)
+def test_a_ttl_snaps_up_to_the_next_class(ttls, ttl):
+    ordered = sorted(ttls)
+    place = smallest_fitting(ordered, ttl)
     if place is None:
-        assert ttl > ladder[-1]
+        assert ttl > ordered[-1]
     else:
-        assert ladder[place] >= ttl and all(each < ttl for each in ladder[:place])
+        assert ordered[place] >= ttl and all(each < ttl for each in ordered[:place])

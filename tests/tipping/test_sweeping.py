@@ -13,28 +13,36 @@ from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.keypair import Keypair
 
-from tests.tipping.purses import LEAST, SEED, TREASURY, Purses, addresses, expired_batch, purses
+from tests.tipping.balance_chain import (
+    LEAST,
+    SEED,
+    TREASURY,
+    BalanceChain,
+    addresses,
+    balance_chain,
+    expired_batch,
+)
 from tipping.models import TipBatch, TipSweep, TipSweepPart
 from tipping.services import sweeping
 from tipping.sweep_transactions import grouped, sweep_transaction
 from upstream.node import Node, NodeUnreachable
 
-TERMS = sweeping.Terms(seed=SEED, treasury=TREASURY, after=timedelta(minutes=5))
+POLICY = sweeping.SweepPolicy(seed=SEED, treasury=TREASURY, after=timedelta(minutes=5))
 LATER = timedelta(minutes=11)
 
 
 @pytest.fixture
-def chain() -> Iterator[Purses]:
-    with purses() as made:
+def chain() -> Iterator[BalanceChain]:
+    with balance_chain() as made:
         yield made
 
 
-def plan(chain: Purses, now: datetime | None = None) -> int:
-    return sweeping.plan(chain.node, terms=TERMS, now=now or timezone.now())
+def plan(chain: BalanceChain, now: datetime | None = None) -> int:
+    return sweeping.plan(chain.node, policy=POLICY, now=now or timezone.now())
 
 
-def bring_out(chain: Purses, now: datetime | None = None) -> list[str]:
-    """What becomes of all that is planned, as the chain and then the settling have it."""
+def bring_out(chain: BalanceChain, now: datetime | None = None) -> list[str]:
+    """Executes all planned sweeps on the chain and settles them."""
     fates = []
     for sweep in list(sweeping.planned()):
         fate = chain.execute(bytes(sweep.wire))
@@ -53,11 +61,11 @@ def bring_out(chain: Purses, now: datetime | None = None) -> list[str]:
 
 
 @given(st.lists(st.integers(1, 3_000_000) | st.just(LEAST), max_size=45))
-def test_groups_leave_nothing_and_nobody_who_could_be_paid_for(held: list[int]) -> None:
+def test_groups_empty_their_sources_and_include_all_that_can_be_paid_for(held: list[int]) -> None:
     keypairs = {keypair.pubkey(): keypair for keypair in (Keypair() for _ in held)}
     balances = dict(zip(keypairs, held, strict=True))
     # The network lets no account live with less.
-    chain = Purses(is_recorded=False)
+    chain = BalanceChain(is_recorded=False)
     chain.held.update({key: lamports for key, lamports in balances.items() if lamports >= LEAST})
     alive = dict(chain.held)
     groups = grouped(alive)
@@ -73,11 +81,11 @@ def test_groups_leave_nothing_and_nobody_who_could_be_paid_for(held: list[int]) 
     assert chain.held[TREASURY] + sum(left) + chain.fees == sum(alive.values())
 
 
-# --- a batch's way ---
+# --- a batch's life cycle ---
 
 
 @pytest.mark.django_db
-def test_a_batch_is_swept_with_few_transactions_and_then_done(chain: Purses) -> None:
+def test_a_batch_is_swept_with_few_transactions_and_then_done(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=40)
     tipped = addresses(batch)[5:28]
     for pubkey in tipped:
@@ -95,7 +103,7 @@ def test_a_batch_is_swept_with_few_transactions_and_then_done(chain: Purses) -> 
 
 
 @pytest.mark.django_db
-def test_what_nobody_tipped_is_asked_for_once(chain: Purses) -> None:
+def test_an_untipped_batch_is_read_once(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=250)
     fresh = expired_batch(chain, issued=3, number=2)
     TipBatch.objects.filter(pk=fresh.pk).update(expires_at=timezone.now() - timedelta(minutes=4))
@@ -111,7 +119,7 @@ def test_what_nobody_tipped_is_asked_for_once(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
-def test_a_late_tip_to_a_swept_address_is_swept_too(chain: Purses) -> None:
+def test_a_late_tip_to_a_swept_address_is_swept_too(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=2)
     chain.tip(addresses(batch)[0], 2_000_000)
     plan(chain), bring_out(chain), plan(chain)
@@ -128,7 +136,7 @@ def test_a_late_tip_to_a_swept_address_is_swept_too(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
-def test_a_batch_from_before_there_were_epochs_is_swept(chain: Purses) -> None:
+def test_a_batch_from_before_there_were_epochs_is_swept(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=2, epoch="")
     chain.tip(addresses(batch)[0], 2_000_000)
     assert plan(chain) == 1
@@ -139,7 +147,7 @@ def test_a_batch_from_before_there_were_epochs_is_swept(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
-def test_only_what_has_provably_expired_is_planned_anew(chain: Purses) -> None:
+def test_only_provably_expired_sweeps_are_planned_again(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=1)
     chain.tip(addresses(batch)[0], 2_000_000)
     plan(chain)
@@ -161,7 +169,7 @@ def test_only_what_has_provably_expired_is_planned_anew(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
-def test_a_sweep_that_failed_on_chain_waits_before_the_next_one(chain: Purses) -> None:
+def test_a_sweep_that_failed_on_chain_waits_before_the_next_one(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=2)
     for pubkey in addresses(batch):
         chain.tip(pubkey, 2_000_000)
@@ -175,7 +183,7 @@ def test_a_sweep_that_failed_on_chain_waits_before_the_next_one(chain: Purses) -
 
 
 @pytest.mark.django_db
-def test_dust_waits_for_a_richer_address(chain: Purses) -> None:
+def test_dust_waits_for_a_richer_address(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=3)
     for pubkey in addresses(batch)[:2]:
         chain.tip(pubkey, LEAST)
@@ -191,8 +199,8 @@ def test_dust_waits_for_a_richer_address(chain: Purses) -> None:
 
 
 @pytest.mark.django_db
-def test_what_the_ledger_and_the_chain_do_not_agree_on_is_told(
-    chain: Purses, caplog: pytest.LogCaptureFixture
+def test_differences_between_ledger_and_chain_are_noted(
+    chain: BalanceChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     batch = expired_batch(chain, issued=2)
     chain.is_recorded = False
@@ -211,25 +219,25 @@ def test_what_the_ledger_and_the_chain_do_not_agree_on_is_told(
 
 
 @pytest.mark.django_db
-def test_addresses_of_another_seed_are_told_and_left(
-    chain: Purses, caplog: pytest.LogCaptureFixture
+def test_addresses_of_another_seed_are_noted_and_left(
+    chain: BalanceChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     batch = expired_batch(chain, issued=2)
     chain.tip(addresses(batch)[0], 2_000_000)
-    terms = sweeping.Terms(seed=b"t" * 32, treasury=TREASURY, after=TERMS.after)
-    assert sweeping.plan(chain.node, terms=terms, now=timezone.now()) == 0
+    policy = sweeping.SweepPolicy(seed=b"t" * 32, treasury=TREASURY, after=POLICY.after)
+    assert sweeping.plan(chain.node, policy=policy, now=timezone.now()) == 0
     batch.refresh_from_db()
-    assert batch.sweep_note == "no key for 1 of its addresses: TIP_SECRET_SEED is another one"
-    assert "TIP_SECRET_SEED is another one" in caplog.text
-    assert sweeping.look_again([batch.pk]) == 1
+    assert batch.sweep_note == "no key for 1 of its addresses: TIP_SECRET_SEED has changed"
+    assert "TIP_SECRET_SEED has changed" in caplog.text
+    assert sweeping.recheck([batch.pk]) == 1
     assert plan(chain) == 1
 
 
 @pytest.mark.django_db
-def test_without_the_node_nothing_is_planned_nor_called_swept(chain: Purses) -> None:
+def test_without_the_node_nothing_is_planned_nor_called_swept(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=2)
     with pytest.raises(NodeUnreachable):
-        sweeping.plan(Node("http://127.0.0.1:1"), terms=TERMS, now=timezone.now())
+        sweeping.plan(Node("http://127.0.0.1:1"), policy=POLICY, now=timezone.now())
     batch.refresh_from_db()
     assert (batch.swept_at, batch.balances_read_at) == (None, None)
 
@@ -253,14 +261,14 @@ def at_once(work: Callable[[], int], workers: int) -> list[int]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_planners_at_once_give_each_address_to_one_sweep(chain: Purses) -> None:
+def test_planners_at_once_give_each_address_to_one_sweep(chain: BalanceChain) -> None:
     batches = [expired_batch(chain, issued=20, number=number) for number in (1, 2)]
     for batch in batches:
         for pubkey in addresses(batch):
             chain.tip(pubkey, 1_000_000)
     planned = at_once(lambda: plan(chain), 8)
     assert sum(planned) == TipSweep.objects.count()
-    # Who found some taken left the whole group to the next run.
+    # A planner that found some addresses taken left the whole group to the next run.
     while plan(chain):
         pass
     open_parts = TipSweepPart.objects.filter(is_open=True)
@@ -270,13 +278,13 @@ def test_planners_at_once_give_each_address_to_one_sweep(chain: Purses) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_balances_that_were_read_before_a_sweep_are_worth_nothing(chain: Purses) -> None:
+def test_balances_that_were_read_before_a_sweep_are_worth_nothing(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=1)
     chain.tip(addresses(batch)[0], 2_000_000)
     read_at = chain.slot
     plan(chain)
     bring_out(chain)
-    # A node that lags behind tells the old balance still.
+    # A node that lags behind still returns the old balance.
     chain.held[addresses(batch)[0]] += 2_000_000
     chain.slot, now_at = read_at, chain.slot
     assert plan(chain) == 0
@@ -285,7 +293,7 @@ def test_balances_that_were_read_before_a_sweep_are_worth_nothing(chain: Purses)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_batch_is_called_swept_while_an_entry_is_being_recorded(chain: Purses) -> None:
+def test_no_batch_is_called_swept_while_an_entry_is_being_recorded(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=1)
     recording, recorded = threading.Event(), threading.Event()
 
@@ -313,7 +321,7 @@ def test_no_batch_is_called_swept_while_an_entry_is_being_recorded(chain: Purses
     assert plan(chain) == 1
 
 
-# --- whatever happens ---
+# --- any sequence of events ---
 
 STEPS = st.lists(
     st.one_of(
@@ -338,7 +346,7 @@ STEPS = st.lists(
 def test_receipts_are_the_treasury_s_gain_and_the_fees(
     steps: list[tuple[str, int, int]],
 ) -> None:
-    with purses() as chain, transaction.atomic():
+    with balance_chain() as chain, transaction.atomic():
         batches = [expired_batch(chain, issued=7, number=number) for number in (1, 2)]
         keys = [key for batch in batches for key in addresses(batch)]
         now = timezone.now()

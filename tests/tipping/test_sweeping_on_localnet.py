@@ -13,7 +13,7 @@ from tests.ingest.following import follower, wait, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet
 from tests.priority.landing import lander, upstream
-from tests.tipping.purses import SEED, TREASURY, Purses, addresses, expired_batch
+from tests.tipping.balance_chain import SEED, TREASURY, BalanceChain, addresses, expired_batch
 from tipping.models import TipBatch, TipEntry, TipSweep
 from tipping.services import ledger, sweeping
 
@@ -31,8 +31,8 @@ def test_what_came_in_is_what_the_treasury_gained_and_the_fees(
     ):
         settings.UPSTREAM_RPC_URL, settings.TIP_SECRET_SEED = localnet.url, SEED
         settings.TREASURY_ADDRESS, settings.TIP_ADDRESSES = TREASURY, [TREASURY]
-        terms = sweeping.Terms(seed=SEED, treasury=TREASURY, after=timedelta(0))
-        batches = [expired_batch(Purses(), issued=14, number=number) for number in (1, 2)]
+        policy = sweeping.SweepPolicy(seed=SEED, treasury=TREASURY, after=timedelta(0))
+        batches = [expired_batch(BalanceChain(), issued=14, number=number) for number in (1, 2)]
         keys = [key for batch in batches for key in addresses(batch)]
         payer = wallet(localnet, 100 * SOL)
 
@@ -47,9 +47,9 @@ def test_what_came_in_is_what_the_treasury_gained_and_the_fees(
         wait(lambda: TipEntry.objects.count() == 14, "the tips recorded")
         localnet.call("setFaults", {"forkSlots": 3})
 
-        # Planned, and then the process died. Before the next one comes to it somebody adds to an
-        # address what its sweep knows nothing of.
-        assert sweeping.plan(tasks.node_at(localnet.url), terms=terms, now=timezone.now()) == 2
+        # Planned, and then the process died. Before the next one runs, a tip arrives at an
+        # address that its sweep does not include.
+        assert sweeping.plan(tasks.node_at(localnet.url), policy=policy, now=timezone.now()) == 2
         tip((0, 1))
         tasks.sweep_tips()
         with lander(localnet):

@@ -1,4 +1,4 @@
-"""What the clock calls."""
+"""The scheduled tasks."""
 
 import pytest
 from django.utils import timezone
@@ -11,8 +11,8 @@ from tipping.models import TipAddress, TipBatch
 pytestmark = pytest.mark.django_db
 
 
-def test_a_new_installation_has_its_batches_after_one_call(ladder, settings):
-    ladder(600, 7200, size=16)
+def test_a_new_installation_has_its_batches_after_one_call(ttl_classes, settings):
+    ttl_classes(600, 7200, size=16)
     tasks.rotate_tip_batches()
     assert not TipBatch.objects.exists()
     tasks.prepare_tip_batches()
@@ -22,7 +22,7 @@ def test_a_new_installation_has_its_batches_after_one_call(ladder, settings):
     assert TipBatch.objects.filter(state="prepared").count() == 4
 
 
-def test_the_clock_rotates_asks_for_more_and_tidies(opened):
+def test_the_schedule_rotates_requests_batches_and_cleans_up(opened):
     opened(600, now=timezone.now(), size=16)
     TipBatch.objects.filter(state="open").update(window_ends_at=timezone.now())
     tasks.rotate_tip_batches()

@@ -8,7 +8,7 @@ from access.models import Tier
 from access.redis_client import client as redis_client
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
-from tipping.services import batches, rungs
+from tipping.services import batches, edge_classes
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +24,7 @@ def get(client):
     return ask
 
 
-def test_the_ladder_is_told_with_the_callers_quota(get, opened, issue, tier, settings):
+def test_the_classes_come_with_the_callers_quota(get, opened, issue, tier, settings):
     settings.EDGE_NAME, settings.TIP_MAX_COUNT = "edge-a1", 12
     opened(600, 7200, now=timezone.now())
     made = tier("basic", tip_fetches_per_second=4, tip_fetches_burst=16)
@@ -54,7 +54,7 @@ def test_the_ladder_is_told_with_the_callers_quota(get, opened, issue, tier, set
     assert b'"fetch_rate_per_second":4.0' in response.content
 
 
-def test_a_daily_cap_is_told_and_no_limit_is_a_large_one(get, opened, issue, tier):
+def test_a_daily_cap_is_returned_and_no_limit_is_a_large_one(get, opened, issue, tier):
     opened(600, now=timezone.now())
     made = tier("basic", tip_fetches_per_second=None)
     Tier.objects.filter(pk=made.pk).update(tip_fetches_daily_cap=77)
@@ -63,7 +63,7 @@ def test_a_daily_cap_is_told_and_no_limit_is_a_large_one(get, opened, issue, tie
     assert quota["fetch_rate_per_second"] == 1_000_000 and quota["fetch_burst"] == 1_000_000
 
 
-def test_what_a_fetch_would_refuse_is_told_as_unavailable(get, opened, ladder, issue):
+def test_a_class_that_a_fetch_would_refuse_is_unavailable(get, opened, ttl_classes, issue):
     opened(600, 7200, now=timezone.now())
     TipBatch.objects.filter(ttl_seconds=7200, state="prepared").update(ttl_seconds=1)
     TipBatch.objects.filter(ttl_seconds=7200, state="open").update(window_ends_at=timezone.now())
@@ -73,11 +73,11 @@ def test_what_a_fetch_would_refuse_is_told_as_unavailable(get, opened, ladder, i
     assert classes[1]["expires_at_if_fetched_now"] is None
     batches.prepare_batches(seed=SEED, now=timezone.now())
     batches.rotate_due(now=timezone.now())
-    rungs.forget()  # as half a second would
+    edge_classes.forget()  # as half a second would
     assert all(each["available"] for each in get("/priority/tipinfo", key).json()["ttl_classes"])
 
 
-def test_only_who_has_no_key_spends_for_it(get, opened, issue, tier):
+def test_only_callers_without_a_key_pay_for_it(get, opened, issue, tier):
     opened(600, now=timezone.now())
     tier("anonymous", 0, tip_fetches_per_second=0.2, tip_fetches_burst=2)
     key = issue(tier=tier("basic", tip_fetches_per_second=0.2, tip_fetches_burst=2)).secret
@@ -137,7 +137,7 @@ def test_an_expired_address_is_like_an_unknown_one(get, opened):
     now = timezone.now().replace(microsecond=0)
     TipBatch.objects.filter(state="open").update(expires_at=now)
     redis_client().flushdb()
-    for _ in range(2):  # by the database, and by what Redis learned of it
+    for _ in range(2):  # by the database, and by Redis
         answer = get(f"/priority/tipaddress/{address}").json()
         assert answer == {"address": address, "valid": False}
 
@@ -157,7 +157,7 @@ def test_a_static_address_is_valid_for_ever(get, opened, settings):
     "text",
     ["1111", "0" * 40, "l" * 43, "1" * 45, "z" * 44, "%C3%A9" * 32, "a b", "1" * 31, "%00" * 32],
 )
-def test_a_malformed_address_is_refused_in_words(get, opened, text):
+def test_a_malformed_address_is_refused_with_a_message(get, opened, text):
     response = get(f"/priority/tipaddress/{text}")
     assert response.status_code == 400
     assert list(response.json()) == ["error"] and " " in response.json()["error"]
@@ -172,8 +172,8 @@ def test_looking_at_addresses_spends_nothing(get, opened, tier):
     assert not responses[0].has_header("X-RateLimit-Limit")
 
 
-def test_without_any_class_there_is_nothing_to_tell(get, ladder, issue):
-    ladder()
+def test_without_any_class_tip_info_is_unavailable(get, ttl_classes, issue):
+    ttl_classes()
     response = get("/priority/tipinfo", issue(requests_per_second=None).secret)
     assert response.status_code == 503 and response["Retry-After"] == "5"
     assert response.json() == {"error": "unavailable", "details": "there is no TTL class"}

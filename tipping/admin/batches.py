@@ -90,7 +90,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
     def sweep_now(self, request: HttpRequest, queryset: QuerySet[TipBatch]) -> None:
         closed = list(queryset.filter(state=TipBatch.State.CLOSED))
         with transaction.atomic():
-            count = sweeping.look_again([batch.pk for batch in closed])
+            count = sweeping.recheck([batch.pk for batch in closed])
             for batch in closed:
                 audit.record(request, "ordered the sweep of", batch)
         noun = "closed batch is" if count == 1 else "closed batches are"

@@ -16,7 +16,7 @@ from access.admin import words
 from tipping.models import TipBatch, TtlClass
 from tipping.services import desk
 from tipping.services.batches import ClassState
-from tipping.services.desk import NamedAddress, Rung, TipSums, TreasuryState
+from tipping.services.desk import ClassRow, NamedAddress, TipSums, TreasuryState
 
 
 def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -33,8 +33,8 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "opts": admin.opts,
         "has_add_permission": admin.has_add_permission(request),
         "may_order": may_order(request),
-        "rungs": [_rung(each, now) for each in found.rungs],
-        "strips": [strip for each in found.rungs if (strip := _strip(each, now))],
+        "classes": [_class(each, now) for each in found.classes],
+        "strips": [strip for each in found.classes if (strip := _strip(each, now))],
         "sums": [_sums(each) for each in found.sums] if _may_see_ledger(request) else [],
         "treasury": _treasury(found.treasury, now) if _may_see_ledger(request) else None,
         "named": [_named(each) for each in found.named] if _may_see_ledger(request) else [],
@@ -69,17 +69,17 @@ def batch_link(batch: TipBatch) -> SafeString:
     return format_html('<a class="tm-link" href="{}">{}</a>', link, batch.number)
 
 
-def _rung(rung: Rung, now: datetime) -> dict[str, Any]:
-    state, ttl_class = rung.state, rung.state.ttl_class
+def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
+    state, ttl_class = row.state, row.state.ttl_class
     batch = state.batch
     ends = None if batch is None else batch.window_ends_at
     waiting: SafeString | str = "none"
-    if rung.waiting:
+    if row.waiting:
         link = reverse("admin:tipping_tipbatch_changelist")
-        noted = words.coloured(f"{rung.noted} noted", "warning", "The sweeper left a note on it.")
+        noted = words.coloured(f"{row.noted} noted", "warning", "The sweeper left a note on it.")
         waiting = format_html(
             '<a class="tm-link" href="{}?ttl_class__id__exact={}&amp;swept=waiting">{}</a> {}',
-            *(link, ttl_class.pk, words.grouped(rung.waiting), noted if rung.noted else ""),
+            *(link, ttl_class.pk, words.grouped(row.waiting), noted if row.noted else ""),
         )
     return {
         "pk": ttl_class.pk,
@@ -98,28 +98,28 @@ def _rung(rung: Rung, now: datetime) -> dict[str, Any]:
         "ends_in": "-" if ends is None else "now" if ends <= now else words.moment(ends, now),
         "ends_at": "" if ends is None else ends.isoformat(),
         "expires": "-" if batch is None else words.moment(batch.expires_at, now, "-"),
-        "rate": f"{rung.per_minute:,.1f} a minute",
-        "dry": _dry(rung, now),
+        "rate": f"{row.per_minute:,.1f} a minute",
+        "dry": _dry(row, now),
         "prepared": state.prepared,
         "waiting": waiting,
-        "last_swept": words.moment(rung.last_swept_at, now, "nothing yet"),
+        "last_swept": words.moment(row.last_swept_at, now, "nothing yet"),
         "change": reverse("admin:tipping_ttlclass_change", args=[ttl_class.pk]),
     }
 
 
-def _dry(rung: Rung, now: datetime) -> SafeString | str:
-    if rung.state.batch is None:
+def _dry(row: ClassRow, now: datetime) -> SafeString | str:
+    if row.state.batch is None:
         return words.coloured("nothing to issue", "bad")
-    if rung.dry_at is None:
+    if row.dry_at is None:
         return "not before it rotates"
-    hue = "warning" if rung.state.prepared else "bad"
-    behind = "the next batch opens then" if rung.state.prepared else "no batch is prepared"
-    return words.coloured(f"in {words.length(rung.dry_at - now)}", hue, behind)
+    hue = "warning" if row.state.prepared else "bad"
+    behind = "the next batch opens then" if row.state.prepared else "no batch is prepared"
+    return words.coloured(f"in {words.length(row.dry_at - now)}", hue, behind)
 
 
-def _strip(rung: Rung, now: datetime) -> dict[str, Any] | None:
+def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
     """The newest batches on a line of time from the first one's opening until now."""
-    shown = [(batch, issued) for batch, issued in rung.batches if batch.opened_at is not None]
+    shown = [(batch, issued) for batch, issued in row.batches if batch.opened_at is not None]
     if not shown:
         return None
     start = shown[0][0].opened_at
@@ -143,7 +143,7 @@ def _strip(rung: Rung, now: datetime) -> dict[str, Any] | None:
             }
         )
     return {
-        "name": f"{rung.state.ttl_class.ttl_seconds:,} s",
+        "name": f"{row.state.ttl_class.ttl_seconds:,} s",
         "cells": cells,
         "count": len(cells),
         "from": words.moment(start, now),

@@ -89,7 +89,7 @@ def _cannot_sweep(state: ClassState, now: datetime) -> str:
 
 
 def _sweep(state: ClassState, now: datetime) -> str:
-    count = sweeping.look_again(desk.batches_to_sweep(state.ttl_class, now=now))
+    count = sweeping.recheck(desk.batches_to_sweep(state.ttl_class, now=now))
     return f"{count:,} {'batch is' if count == 1 else 'batches are'} looked at now" if count else ""
 
 

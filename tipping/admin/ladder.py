@@ -11,9 +11,9 @@ from django.urls import URLPattern, path, reverse
 from staff.pages import StaffAdmin
 from tipping.admin.desk import desk_page
 from tipping.admin.desk_orders import order_page
-from tipping.errors import ClassHasBatches, DefaultClassStays
+from tipping.errors import ClassHasBatches, DefaultClassRequired
 from tipping.models import TtlClass
-from tipping.services import ladder
+from tipping.services import ttl_classes
 
 
 class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -21,7 +21,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_is_default(self) -> bool:
         wanted: bool = self.cleaned_data["is_default"]
-        if not wanted and not ladder.has_other_default(self.instance):
+        if not wanted and not ttl_classes.has_other_default(self.instance):
             raise forms.ValidationError(
                 "One class is the default: make another one the default instead"
             )
@@ -56,7 +56,7 @@ class TtlClassAdmin(StaffAdmin):
         return order_page(self, request, pk, name)
 
     def save_model(self, request: HttpRequest, obj: TtlClass, form: Any, change: bool) -> None:
-        ladder.save_ttl_class(obj)
+        ttl_classes.save_ttl_class(obj)
 
     # --- deleting: the service knows what may go with a class ---
 
@@ -68,14 +68,14 @@ class TtlClassAdmin(StaffAdmin):
         return [f"TTL class: {each}, with its prepared batches" for each in objs], {}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: TtlClass) -> None:
-        ladder.delete_ttl_class(obj)
+        ttl_classes.delete_ttl_class(obj)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         try:
             response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except (ClassHasBatches, DefaultClassStays) as refusal:
+        except (ClassHasBatches, DefaultClassRequired) as refusal:
             text = str(refusal)
             messages.error(request, f"{text[0].upper()}{text[1:]}.")
             link = reverse("admin:tipping_ttlclass_change", args=[unquote(object_id)])

@@ -1,4 +1,4 @@
-"""A batch's way: prepared, open for its window, closed."""
+"""A batch's life cycle: prepared, open for its window, closed."""
 
 import logging
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from tipping.store import epochs
 
 log = logging.getLogger(__name__)
 
-# So many wait for each class: the next one, and one more for a class that runs dry at once.
+# Prepared batches per class: the next one, and one more for a class that is used up at once.
 KEPT_PREPARED = 2
-# A share of the addresses at which staff is told that a batch runs dry before its window ends.
+# The share of addresses left below which a batch may run out before its window ends.
 _NEARLY_DRY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class ClassState:
-    """How one class stands. `left` counts what is still to be issued; `unavailable_since` is when
-    its last batch closed without another one to open, None while one is open or before the first.
+    """The state of one class. `left` counts unissued addresses; `unavailable_since` is when its
+    last batch closed without a successor, None while one is open or before the first.
     """
 
     ttl_class: TtlClass
@@ -38,14 +38,14 @@ class ClassState:
 
     @property
     def is_nearly_dry(self) -> bool:
-        """Few addresses are left, or no other batch waits behind this one."""
+        """Few addresses are left, or no other batch is prepared."""
         if self.batch is None:
             return False
         return self.prepared == 0 or self.left <= self.batch.size * _NEARLY_DRY
 
 
 def prepare_batches(*, seed: bytes, now: datetime) -> int:
-    """Fills every class up to its prepared batches; how many were made."""
+    """Prepares KEPT_PREPARED batches for every class. Returns how many it made."""
     return sum(
         prepare(ttl_class.pk, seed=seed, now=now, keep=KEPT_PREPARED)
         for ttl_class in store.ttl_classes()
@@ -53,8 +53,8 @@ def prepare_batches(*, seed: bytes, now: datetime) -> int:
 
 
 def prepare(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) -> int:
-    """Makes batches until `keep` wait to be opened: how many it made. While another worker prepares
-    some, of whatever class, the rest is left to it.
+    """Makes batches until `keep` are prepared. Returns how many it made. Stops while another worker
+    prepares batches, of any class.
     """
     made = 0
     while _prepare_one(ttl_class_id, seed=seed, now=now, keep=keep):
@@ -67,7 +67,7 @@ def _prepare_one(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) ->
     known = store.class_by_id(ttl_class_id)
     if known is None or store.prepared_count(known) >= keep or not store.may_prepare():
         return False
-    # Begins at the clock's seconds: a database that was restored from a copy repeats no number.
+    # Starts at the Unix time: a restored database repeats no number.
     number = max(store.last_number() + 1, int(now.timestamp()))
     epoch = epochs.current(now=now)
     # Before the class is locked: thousands of keys take seconds.
@@ -87,7 +87,7 @@ def _prepare_one(ttl_class_id: int, *, seed: bytes, now: datetime, keep: int) ->
     if ttl_class is None or store.prepared_count(ttl_class) >= keep:
         return False
     if epochs.current(now=now) != epoch:
-        return False  # a new one began meanwhile
+        return False  # a new epoch began meanwhile
     store.delete_unseen(store.outdated(ttl_class))
     if (ttl_class.ttl_seconds, ttl_class.batch_size) == (known.ttl_seconds, known.batch_size):
         store.add(ttl_class, epoch=epoch, number=number, now=now, pubkeys=pubkeys)
@@ -100,12 +100,12 @@ def is_rotation_due(*, now: datetime) -> bool:
 
 
 def is_preparation_due(*, now: datetime) -> bool:
-    """Whether a class lacks prepared batches, or closed ones hold what nobody got."""
-    return store.lacks_prepared(KEPT_PREPARED) or is_rotation_due(now=now)
+    """Whether a class has too few prepared batches, or closed ones have unissued addresses."""
+    return store.has_too_few_prepared(KEPT_PREPARED) or is_rotation_due(now=now)
 
 
 def rotate_due(*, now: datetime) -> int:
-    """Rotates every class whose batch ended or ran dry; how many batches it opened."""
+    """Rotates every class whose batch ended or is used up. Returns how many batches it opened."""
     return sum(rotate(ttl_class_id, now=now) for ttl_class_id in store.due(now=now))
 
 
@@ -117,9 +117,9 @@ def rotate(
     wait: bool = False,
     force: bool = False,
 ) -> bool:
-    """Closes the class' batch when its window is over, when it ran dry (for the edge, where one is
-    named) or when `force` asks for it, and opens the next prepared one: True when it opened one.
-    Without `wait` a class that somebody else is at is left to them. Any number may come at once.
+    """Closes the class's batch when its window is over, when it is used up (for `edge_id`, if
+    given) or with `force`, and opens the next prepared one. Returns whether it opened one. Without
+    `wait` it skips a class that another worker has locked. Safe to call concurrently.
     """
     with transaction.atomic():
         ttl_class = store.lock_class(ttl_class_id, wait=wait)
@@ -129,7 +129,7 @@ def rotate(
         following = store.oldest_prepared(ttl_class)
         if current is not None:
             if not _is_over(current, ttl_class, now=now) and (
-                # What another edge still has is worth more than no batch at all.
+                # Addresses that another edge still has are better than no batch at all.
                 following is None or not (force or _is_dry(current, edge_id=edge_id))
             ):
                 return False
@@ -141,12 +141,12 @@ def rotate(
             store.open_(
                 following, now=opened_at, window_ends_at=window_ends_at, expires_at=expires_at
             )
-    _tell(ttl_class, closed=current, opened=following)
+    _log_rotation(ttl_class, closed=current, opened=following)
     return following is not None
 
 
 def _is_over(batch: TipBatch, ttl_class: TtlClass, *, now: datetime) -> bool:
-    """Nothing more is to be issued from it, whatever comes behind it."""
+    """Nothing more may be issued from it, even if no batch follows."""
     return (
         batch.window_ends_at is None
         or batch.window_ends_at <= now
@@ -156,14 +156,14 @@ def _is_over(batch: TipBatch, ttl_class: TtlClass, *, now: datetime) -> bool:
 
 
 def _is_dry(batch: TipBatch, *, edge_id: int | None) -> bool:
-    """The edge can have no more of it: its slice is used up, and no address is without an edge."""
+    """The edge has no more addresses: its slice is used up, and no address is unclaimed."""
     if edge_id is None or store.unclaimed(batch):
         return False
     return not store.unissued(batch, edge_id=edge_id)
 
 
-def _tell(ttl_class: TtlClass, *, closed: TipBatch | None, opened: TipBatch | None) -> None:
-    """Whoever closed the last batch of a class is one process, so that this is said once."""
+def _log_rotation(ttl_class: TtlClass, *, closed: TipBatch | None, opened: TipBatch | None) -> None:
+    """Logs once per rotation: only one process closes a given batch."""
     if opened is None and closed is not None:
         log.error(
             "no tip addresses of the class of %s: its batch %d closed and none is prepared",
@@ -175,25 +175,25 @@ def _tell(ttl_class: TtlClass, *, closed: TipBatch | None, opened: TipBatch | No
 
 
 def renew(ttl_class_id: int, *, now: datetime) -> None:
-    """Nothing that was made before is issued any more: the open batch closes and prepared ones go.
-    For a database that was restored from a copy, in which what was issued since counts as free, and
-    which may run beside its original: a new epoch begins.
+    """Stops issuing from existing batches: closes the open batch, deletes prepared ones and begins
+    a new epoch. For a database restored from a backup, where addresses issued since the backup
+    count as free, and whose original may still run.
     """
     epochs.begin(now=now)
-    _begin_anew(ttl_class_id, now=now)
+    _discard_batches(ttl_class_id, now=now)
 
 
 def renew_all(*, now: datetime) -> int:
-    """`renew` for every class; how many there are."""
+    """`renew` for every class. Returns the number of classes."""
     epochs.begin(now=now)
     ttl_classes = store.ttl_classes()
     for ttl_class in ttl_classes:
-        _begin_anew(ttl_class.pk, now=now)
+        _discard_batches(ttl_class.pk, now=now)
     return len(ttl_classes)
 
 
 @transaction.atomic
-def _begin_anew(ttl_class_id: int, *, now: datetime) -> None:
+def _discard_batches(ttl_class_id: int, *, now: datetime) -> None:
     ttl_class = store.lock_class(ttl_class_id, wait=True)
     if ttl_class is None:
         return
@@ -204,12 +204,12 @@ def _begin_anew(ttl_class_id: int, *, now: datetime) -> None:
 
 
 def delete_never_issued(*, most: int = 20_000) -> int:
-    """Addresses of closed batches that nobody got go, at most so many: how many went."""
+    """Deletes at most `most` unissued addresses of closed batches. Returns how many."""
     return store.delete_never_issued(most=most)
 
 
 def overview() -> list[ClassState]:
-    """Every class, shortest first, as staff wants to see it."""
+    """The state of every class, shortest TTL first."""
     classes = store.ttl_classes()
     open_batches = {batch.ttl_class_id: batch for batch in store.open_batches()}
     counts = store.counts([batch.pk for batch in open_batches.values()])

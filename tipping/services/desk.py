@@ -1,4 +1,4 @@
-"""The tip desk: how each class stands and how long it lasts, and where the lamports are."""
+"""The tip desk: the state of each TTL class, and tips by day, address and treasury."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ Kind = TipEntry.Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One class. `dry_at` is when its open batch runs dry at the rate of the last ten minutes, None
-    where that is not before its window ends.
+class ClassRow:
+    """One class. `dry_at` is when its open batch runs out at the rate of the last ten minutes; None
+    if its window ends before.
     """
 
     state: ClassState
@@ -36,7 +36,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class TipSums:
-    """Lamports of some days: tips by what they went to, and what sweeps brought in."""
+    """Lamports of some days: tips by kind of address, and swept lamports."""
 
     label: str
     tips: int
@@ -48,7 +48,7 @@ class TipSums:
 
 @dataclass(frozen=True, slots=True)
 class NamedAddress:
-    """A static address, or the treasury: tips to it, all that came and went, and what is left."""
+    """A static address or the treasury: its tips, and all lamports received and paid."""
 
     pubkey: Pubkey
     is_static: bool
@@ -65,8 +65,8 @@ class NamedAddress:
 
 @dataclass(frozen=True, slots=True)
 class TreasuryState:
-    """By the ledger of tips and by the node. `unswept` is what the ledger has on addresses of
-    batches; `sweeping` sweeps have no fate yet.
+    """The treasury's balance by the tip ledger and by the node. `unswept` are the lamports on
+    addresses of batches by the ledger; `sweeping` counts sweeps without a fate.
     """
 
     address: Pubkey
@@ -78,24 +78,24 @@ class TreasuryState:
 
     @property
     def difference(self) -> int | None:
-        """What the node has more than the ledger."""
+        """The node's balance minus the ledger's."""
         return None if self.by_node is None else self.by_node.lamports - self.by_ledger
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """All of it."""
+    """The contents of the tip desk."""
 
-    rungs: Sequence[Rung]
+    classes: Sequence[ClassRow]
     sums: Sequence[TipSums]
     treasury: TreasuryState
     named: Sequence[NamedAddress]
 
 
 def tip_desk(*, treasury: Pubkey, static: Collection[Pubkey], now: datetime) -> Desk:
-    """As it stands; sums are as of the last count, within a minute."""
+    """The current state; sums are up to a minute old."""
     named = _named(treasury, static)
-    return Desk(_rungs(now), _sums(now), _treasury(treasury, named), named)
+    return Desk(_classes(now), _sums(now), _treasury(treasury, named), named)
 
 
 def batches_to_sweep(ttl_class: TtlClass, *, now: datetime) -> list[int]:
@@ -104,21 +104,21 @@ def batches_to_sweep(ttl_class: TtlClass, *, now: datetime) -> list[int]:
     return list(rows.order_by("expires_at").values_list("pk", flat=True))
 
 
-def _rungs(now: datetime) -> list[Rung]:
+def _classes(now: datetime) -> list[ClassRow]:
     states = batches.overview()
     ids = [state.ttl_class.pk for state in states]
     issued = store.issued_since(now - _RATE_OVER)
     waiting, swept = store.waiting_to_be_swept(now=now), store.last_swept()
     last = store.last_batches(ids, since=now - timedelta(days=2), most=_BATCHES_SHOWN)
     counts = store.issued_of([batch.pk for batch in last])
-    rungs = []
+    classes = []
     for state in states:
         pk = state.ttl_class.pk
         since = _RATE_OVER.total_seconds() / 60
         per_minute = issued.get(pk, 0) / since
         found = waiting.get(pk, store.Waiting(0, 0))
-        rungs.append(
-            Rung(
+        classes.append(
+            ClassRow(
                 state=state,
                 per_minute=per_minute,
                 dry_at=_dry_at(state, per_minute, now),
@@ -130,7 +130,7 @@ def _rungs(now: datetime) -> list[Rung]:
                 ],
             )
         )
-    return rungs
+    return classes
 
 
 def _dry_at(state: ClassState, per_minute: float, now: datetime) -> datetime | None:

@@ -1,4 +1,4 @@
-"""The ledger of tips: what finalized transactions did to the balances of our addresses."""
+"""The tip ledger: changes of our addresses' balances by finalized transactions."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from tipping.services import sweeping
 from tipping.store import ledger as store
 
 Kind = TipEntry.Kind
-# Signatures → the keys with which they were submitted; those that came another way are not in it.
+# Signatures → ids of the keys that submitted them; without those that were not submitted here.
 Submitters = Callable[[Collection[bytes]], Mapping[bytes, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnAddresses:
-    """Those that the settings name. The treasury may be a tip address too."""
+    """The addresses named in the settings. The treasury may be a tip address too."""
 
     static: frozenset[bytes]
     treasury: bytes
 
 
 class Totals(NamedTuple):
-    """Lamports: tips by what they went to, what sweeps took out and brought in, and the rest."""
+    """Lamports: tips by kind of address, swept out of tip addresses, into the treasury, other."""
 
     static_tips: int
     dynamic_tips: int
@@ -48,9 +48,9 @@ class _Change(NamedTuple):
 def record(
     records: Iterable[SlotRecord], *, own: OwnAddresses, submitters: Submitters, now: datetime
 ) -> int:
-    """One entry for each transaction of the finalized blocks and each address of ours whose balance
-    it changed; how many there are. The same blocks again change nothing. To be called in the
-    transaction that stores the blocks.
+    """Adds an entry for each balance change of our addresses in the finalized blocks. Returns how
+    many there are. Recording the same blocks again changes nothing. Call it in the transaction that
+    stores the blocks.
     """
     changes = _changes(records)
     issued = store.addresses_among(changes.keys())
@@ -60,7 +60,7 @@ def record(
     signatures = {first_signature(each.wire) for key in ours for each in changes[key]}
     sweeps, keys = store.sweeps_among(signatures), submitters(signatures)
     entries = []
-    # In one order: two workers that record the same entries wait for each other, and not forever.
+    # Sorted, so that two workers that record the same entries cannot deadlock.
     for pubkey in sorted(ours):
         for change in changes[pubkey]:
             signature = first_signature(change.wire)
@@ -77,26 +77,26 @@ def record(
                 )
             )
     store.add(entries)
-    sweeping.ledger_grows(issued)
+    sweeping.reopen_swept(issued)
     return len(entries)
 
 
 def attribute(keys: Mapping[bytes, int]) -> None:
-    """Transactions whose submission became known after they were recorded: whose they were."""
+    """Sets the submitting keys of transactions that were recorded before their submissions."""
     if keys:
         store.attribute(keys)
 
 
 def balance_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
-    """What finalized blocks left on each address, as far as they are stored: since it was first
-    issued, or named in the settings.
+    """Each address's balance by the stored finalized blocks, since it was issued or named in the
+    settings.
     """
     found = store.sums(pubkeys) if pubkeys else {}
     return {bytes(key): int(found.get(Pubkey.from_bytes(bytes(key)), 0)) for key in pubkeys}
 
 
 def totals(*, earliest: datetime | None = None, key_id: int | None = None) -> Totals:
-    """Sums of all entries, or of those recorded since `earliest`, or of one key's."""
+    """Sums of the entries: all, those recorded since `earliest`, or those of one key."""
     static = dynamic = out = into = other = 0
     for kind, is_static, came, lamports in store.sums_by_kind(earliest=earliest, key_id=key_id):
         if kind == Kind.OTHER:
@@ -120,7 +120,7 @@ def _kind(
 
 
 def _changes(records: Iterable[SlotRecord]) -> dict[bytes, list[_Change]]:
-    """By the account whose lamports became more or less."""
+    """Changes by the account whose balance changed."""
     found: dict[bytes, list[_Change]] = {}
     for record in records:
         for each in record.transactions:
@@ -146,6 +146,6 @@ def _changes_of(executed: TransactionRecord) -> Iterator[tuple[bytes, int]]:
         if loaded is None:
             addresses = meta.get("loadedAddresses") or {"writable": (), "readonly": ()}
             loaded = [*addresses["writable"], *addresses["readonly"]]
-        place = index - len(static) // 32
-        if place < len(loaded):  # a node of before 1.10 does not tell them
-            yield b58decode(loaded[place]), post - pre
+        loaded_index = index - len(static) // 32
+        if loaded_index < len(loaded):  # nodes older than 1.10 leave them out
+            yield b58decode(loaded[loaded_index]), post - pre

@@ -1,4 +1,4 @@
-"""What expired addresses hold goes to the treasury, each lamport once."""
+"""Sweeping: moves the balances of expired tip addresses to the treasury."""
 
 import logging
 from collections.abc import Collection
@@ -21,48 +21,49 @@ from upstream.node import Node
 
 log = logging.getLogger(__name__)
 
-# So many batches in one run, fewer when their addresses are many; and when one that could not be
-# swept is looked at again.
+# The most batches and addresses of one run; and when a batch that could not be swept is read again.
 _BATCHES, _ADDRESSES = 20, 20_000
-_LOOK_AGAIN = timedelta(minutes=10)
+_RECHECK_AFTER = timedelta(minutes=10)
 
 State = TipSweep.State
-# A fate as the submissions have it → the sweep's.
+# A submission's fate → the sweep's state.
 _FATES = {"landed": State.LANDED, "failed": State.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """`after` the expiry a batch is swept: what was sent to it in time may still be on its way."""
+class SweepPolicy:
+    """A batch is swept `after` its expiry: tips that were sent in time may land late."""
 
     seed: bytes
     treasury: Pubkey
     after: timedelta
 
 
-def plan(node: Node, *, terms: Terms, now: datetime) -> int:
-    """Stores a transaction for as many addresses with lamports as it can, to be sent by whoever
-    finds it planned; the number of transactions. Raises NodeError.
+def plan(node: Node, *, policy: SweepPolicy, now: datetime) -> int:
+    """Stores sweep transactions for addresses with a balance; the lander sends planned sweeps.
+    Returns the number of transactions. Raises NodeError.
     """
-    looks: list[_Look] = []
-    for batch in store.batches_due(now - terms.after, read_by=now - _LOOK_AGAIN, limit=_BATCHES):
-        looks.append(_read(node, batch, terms=terms, now=now))
+    looks: list[_Balances] = []
+    for batch in store.batches_due(
+        now - policy.after, read_by=now - _RECHECK_AFTER, limit=_BATCHES
+    ):
+        looks.append(_read(node, batch, policy=policy, now=now))
         if sum(len(look.addresses) for look in looks) >= _ADDRESSES:
             break
-    return _sweep(node, looks, terms, now)
+    return _sweep(node, looks, policy, now)
 
 
 def is_due(*, after: timedelta, now: datetime) -> bool:
-    """Whether sweeps are planned, or batches are to be looked at."""
-    looks = store.batches_due(now - after, read_by=now - _LOOK_AGAIN, limit=1)
+    """Whether sweeps are planned, or batches are due."""
+    looks = store.batches_due(now - after, read_by=now - _RECHECK_AFTER, limit=1)
     return looks.exists() or planned().exists()
 
 
 def settle(
     signature: Signature | bytes, *, state: str, slot: int | None, reason: str, now: datetime
 ) -> None:
-    """The sweep's fate, final: `landed`, `failed`, `expired` or `refused`. Again, or for what is
-    no sweep, it changes nothing.
+    """Sets the sweep's final fate: `landed`, `failed`, `expired` or `refused`. Changes nothing if
+    it is set already, or if the signature is not a sweep's.
     """
     fate = _FATES.get(state, State.EXPIRED)
     with transaction.atomic():
@@ -72,7 +73,7 @@ def settle(
         if sweep.state != State.PLANNED and fate == State.EXPIRED:
             return
         if sweep.state == State.EXPIRED:
-            log.error("sweep %s is in slot %s though it had expired", sweep, slot)
+            log.error("sweep %s landed in slot %s although it had expired", sweep, slot)
         sweep.state, sweep.slot, sweep.settled_at = fate, slot, now
         sweep.reason = (reason or state)[:200] if fate != State.LANDED else ""
         sweep.save(update_fields=["state", "slot", "settled_at", "reason"])
@@ -86,22 +87,22 @@ def planned() -> QuerySet[TipSweep]:
     return store.planned()
 
 
-def ledger_grows(pubkeys: Collection[bytes]) -> None:
-    """To be called in the transaction that adds entries to the ledger of tips, with the issued
-    addresses among theirs: what came to a swept address is swept too.
+def reopen_swept(pubkeys: Collection[bytes]) -> None:
+    """Makes batches of these issued addresses due again if they were swept: tips arrived later.
+    Call it in the transaction that adds the entries to the tip ledger.
     """
     if pubkeys:
         store.reopen_for_entries([bytes(pubkey) for pubkey in pubkeys])
 
 
-def look_again(batches: Collection[int]) -> int:
-    """How many of the batches are closed, and are looked at again when they are due."""
-    return store.look_again(batches)
+def recheck(batches: Collection[int]) -> int:
+    """Makes the closed ones of the batches due again. Returns how many."""
+    return store.recheck(batches)
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What a batch's addresses hold, and which of them may be swept now."""
+class _Balances:
+    """The balances of a batch's addresses, and those that may be swept now."""
 
     batch: TipBatch
     found: Balances
@@ -110,21 +111,21 @@ class _Look:
     note: str
 
 
-def _read(node: Node, batch: TipBatch, *, terms: Terms, now: datetime) -> _Look:
+def _read(node: Node, batch: TipBatch, *, policy: SweepPolicy, now: datetime) -> _Balances:
     addresses = {address.pubkey: address for address in store.issued_addresses(batch)}
     found = balances(node, list(addresses))
     held = {pubkey: lamports for pubkey, lamports in found.lamports.items() if lamports}
-    # Who sends something to an address makes its sweep fail, for a fee of ours: not each second.
-    resting = store.busy(batch) | store.failed_since(batch, now - _LOOK_AGAIN)
-    told = store.ledger_balances(batch, at=found.slot)
-    foreign = [key for key in held if _keypair(terms.seed, addresses[key]).pubkey() != key]
-    free = held.keys() - resting - set(foreign)
+    # A transfer to an address makes its sweep fail, and costs us a fee: do not retry each second.
+    excluded = store.busy(batch) | store.failed_since(batch, now - _RECHECK_AFTER)
+    by_ledger = store.ledger_balances(batch, at=found.slot)
+    foreign = [key for key in held if _keypair(policy.seed, addresses[key]).pubkey() != key]
+    free = held.keys() - excluded - set(foreign)
     sweepable: dict[Pubkey, int] = {key: held[key] for key in free}
-    note = _disagreement({key: held.get(key, 0) - told.get(key, 0) for key in addresses})
+    note = _disagreement({key: held.get(key, 0) - by_ledger.get(key, 0) for key in addresses})
     if foreign:
-        note = f"no key for {len(foreign)} of its addresses: TIP_SECRET_SEED is another one"
+        note = f"no key for {len(foreign)} of its addresses: TIP_SECRET_SEED has changed"
         log.error("tip batch %s: %s", batch, note)
-    return _Look(batch, found, addresses, sweepable, note)
+    return _Balances(batch, found, addresses, sweepable, note)
 
 
 def _disagreement(more_on_chain: dict[Pubkey, int]) -> str:
@@ -132,12 +133,12 @@ def _disagreement(more_on_chain: dict[Pubkey, int]) -> str:
     if not wrong:
         return ""
     more, less = sum(each for each in wrong if each > 0), -sum(each for each in wrong if each < 0)
-    told = [f"{more:,} lamports more"] * bool(more) + [f"{less:,} less"] * bool(less)
+    parts = [f"{more:,} lamports more"] * bool(more) + [f"{less:,} less"] * bool(less)
     who = "1 address holds" if len(wrong) == 1 else f"{len(wrong):,} addresses hold"
-    return f"{who} {' and '.join(told)} than the ledger of tips says"
+    return f"{who} {' and '.join(parts)} than the ledger of tips says"
 
 
-def _sweep(node: Node, looks: list[_Look], terms: Terms, now: datetime) -> int:
+def _sweep(node: Node, looks: list[_Balances], policy: SweepPolicy, now: datetime) -> int:
     held = {key: lamports for look in looks for key, lamports in look.sweepable.items()}
     addresses = {key: address for look in looks for key, address in look.addresses.items()}
     groups = grouped(held)
@@ -146,7 +147,7 @@ def _sweep(node: Node, looks: list[_Look], terms: Terms, now: datetime) -> int:
     left_out: set[Pubkey] = set()
     for group in groups:
         sources = [addresses[key] for key, _ in group.sources]
-        if not _store(group, sources, blockhash, read_at=read_at, terms=terms, now=now):
+        if not _store(group, sources, blockhash, read_at=read_at, policy=policy, now=now):
             left_out |= {key for key, _ in group.sources}
     waiting = held.keys() - {key for group in groups for key, _ in group.sources}
     for look in looks:
@@ -160,18 +161,18 @@ def _store(
     blockhash: Hash,
     *,
     read_at: int,
-    terms: Terms,
+    policy: SweepPolicy,
     now: datetime,
 ) -> bool:
-    """Whether it is stored; not where another one plans with the same addresses, or has moved them
+    """Whether it was stored: not if another sweep has the same addresses, or has moved lamports
     since their balances were read.
     """
-    keypairs = [_keypair(terms.seed, source) for source in sources]
-    signed = sweep_transaction(group, keypairs, to=terms.treasury, blockhash=blockhash)
+    keypairs = [_keypair(policy.seed, source) for source in sources]
+    signed = sweep_transaction(group, keypairs, to=policy.treasury, blockhash=blockhash)
     sweep = TipSweep(
         signature=signed.signatures[0],
         wire=bytes(signed),
-        treasury=terms.treasury,
+        treasury=policy.treasury,
         lamports=group.lamports,
         fee=group.fee,
         planned_at=now,
@@ -183,12 +184,12 @@ def _store(
                 return False
             store.add_sweep(sweep, group.sources)
     except IntegrityError:
-        # The very same bytes were stored before: they failed, and the blockhash is still new.
+        # The same bytes were stored before: they failed, and the blockhash is unchanged.
         return False
     return True
 
 
-def _conclude(look: _Look, *, waiting: Collection[Pubkey], again: bool, now: datetime) -> None:
+def _conclude(look: _Balances, *, waiting: Collection[Pubkey], again: bool, now: datetime) -> None:
     notes = [look.note] * bool(look.note)
     dust = [look.sweepable[key] for key in look.sweepable.keys() & waiting]
     if dust:
@@ -199,7 +200,7 @@ def _conclude(look: _Look, *, waiting: Collection[Pubkey], again: bool, now: dat
         with transaction.atomic():
             swept = store.mark_swept(look.batch, empty_at=look.found.slot, now=now)
         again = not swept and not store.busy(look.batch)
-    # What was settled meanwhile has asked for another look itself.
+    # Sweeps that were settled meanwhile have reset `balances_read_at`.
     again = again or store.settled_since(look.batch, now)
     store.note(look.batch, "; ".join(notes)[:300], read_at=None if again else now)
     if swept and look.note:

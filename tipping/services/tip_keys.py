@@ -1,4 +1,4 @@
-"""The keypair of a tip address, from the seed and where the address stands."""
+"""The keypair of a tip address, derived from the seed."""
 
 from solders.keypair import Keypair
 
@@ -8,6 +8,6 @@ from chain.derived_keys import derived_keypair
 def tip_keypair(
     seed: bytes, *, epoch: str, ttl_seconds: int, number: int, position: int
 ) -> Keypair:
-    """The same one for ever. Batches of before there were epochs have an empty one."""
-    place = (ttl_seconds, number, position)
-    return derived_keypair(seed, "tip", *((epoch,) if epoch else ()), *place)
+    """Always the same for the same path. Batches older than epochs have an empty `epoch`."""
+    path = (ttl_seconds, number, position)
+    return derived_keypair(seed, "tip", *((epoch,) if epoch else ()), *path)

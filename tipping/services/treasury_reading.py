@@ -1,4 +1,4 @@
-"""What the node says that the treasury holds: read by the worker, remembered for pages."""
+"""The treasury's balance by the node: read by the worker, cached in Redis for pages."""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _KEPT_SECONDS = 3_600
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Lamports at a finalized slot, and when that was asked."""
+    """Lamports at a finalized slot, and when they were read."""
 
     lamports: int
     slot: int
@@ -26,26 +26,26 @@ class Reading:
 
 
 def read(node: Node, address: Pubkey, *, now: datetime) -> None:
-    """Asks the node and remembers its answer. Raises NodeError, redis.RedisError."""
+    """Reads the balance from the node and caches it. Raises NodeError, redis.RedisError."""
     found = balances(node, [address])
-    told = {
+    reading = {
         "address": str(address),
         "lamports": found.lamports[address],
         "slot": found.slot,
         "at": now.timestamp(),
     }
-    client().set(_KEY, json.dumps(told), ex=_KEPT_SECONDS)
+    client().set(_KEY, json.dumps(reading), ex=_KEPT_SECONDS)
 
 
 def last_reading(address: Pubkey) -> Reading | None:
-    """The last answer of the past hour, for that address; None where nobody asked, or Redis is
-    away.
+    """The last reading of the past hour; None if there is none for that address, or Redis is
+    down.
     """
     try:
         value = cast(bytes | None, client().get(_KEY))
     except redis.RedisError:
         return None
-    told: dict[str, Any] = {} if value is None else json.loads(value)
-    if told.get("address") != str(address):
+    found: dict[str, Any] = {} if value is None else json.loads(value)
+    if found.get("address") != str(address):
         return None
-    return Reading(told["lamports"], told["slot"], datetime.fromtimestamp(told["at"], UTC))
+    return Reading(found["lamports"], found["slot"], datetime.fromtimestamp(found["at"], UTC))

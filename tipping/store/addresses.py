@@ -1,4 +1,4 @@
-"""Issuing addresses: to one caller each, once, and known for ever."""
+"""Queries that claim and issue tip addresses, and look up their expiry."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -8,9 +8,9 @@ from columns.raw_queries import fetch_all
 from tipping.models import Edge
 
 
-class Rung(NamedTuple):
-    """A class of the ladder and its open batch, in Unix seconds; `batch_id` 0: none is open, or
-    only one that was made before the class got another TTL.
+class EdgeClass(NamedTuple):
+    """A TTL class and its open batch as an edge sees them, times in Unix seconds. `batch_id` 0: no
+    batch of the class's current TTL is open.
     """
 
     ttl_class_id: int
@@ -19,13 +19,13 @@ class Rung(NamedTuple):
     batch_id: int
     window_ends_at: int
     expires_at: int
-    has_more: bool  # an address is left that this edge may issue
-    has_next: bool  # a batch waits to be opened
+    has_more: bool  # this edge has an address left to issue
+    has_next: bool  # a batch is prepared
     size: int
 
 
 # $1: the edge.
-_LADDER = """
+_EDGE_CLASSES = """
 SELECT c.id, c.ttl_seconds::bigint, c.is_default,
   CASE WHEN b.ttl_seconds = c.ttl_seconds THEN b.id ELSE 0 END,
   COALESCE(FLOOR(EXTRACT(EPOCH FROM b.window_ends_at)), 0)::bigint,
@@ -39,9 +39,8 @@ FROM tipping_ttlclass c LEFT JOIN tipping_tipbatch b ON b.ttl_class_id = c.id AN
 ORDER BY c.ttl_seconds
 """
 
-# $1: batch, $2: edge, $3: how many, $4: now in microseconds, $5: the key or 0. A row that another
-# issue holds is passed over; the batch is looked at in the same statement, so that nothing is
-# issued from one that was closed before.
+# $1: batch, $2: edge, $3: how many, $4: now in microseconds, $5: the key or 0. Locked rows are
+# skipped; the batch is checked in the same statement, so that nothing is issued from a closed one.
 _ISSUE = """
 WITH chosen AS MATERIALIZED (
   SELECT a.pubkey FROM tipping_tipaddress a
@@ -64,40 +63,40 @@ UPDATE tipping_tipaddress a SET edge_id = $2
 FROM chosen WHERE a.pubkey = chosen.pubkey RETURNING a.position
 """
 
-_STANDINGS = """
+_EXPIRIES = """
 SELECT a.pubkey, FLOOR(EXTRACT(EPOCH FROM b.expires_at))::bigint FROM tipping_tipaddress a
 JOIN tipping_tipbatch b ON b.id = a.batch_id
 WHERE a.pubkey = ANY($1) AND a.issued_at IS NOT NULL
 """
 
 
-def ladder(edge_id: int) -> list[Rung]:
-    """Every class, shortest first, as that edge sees it."""
-    return [Rung(*row) for row in fetch_all(_LADDER, edge_id)]
+def edge_classes(edge_id: int) -> list[EdgeClass]:
+    """Every class, shortest first, as the edge sees it."""
+    return [EdgeClass(*row) for row in fetch_all(_EDGE_CLASSES, edge_id)]
 
 
 def issue(batch_id: int, *, edge_id: int, count: int, key_id: int, now: datetime) -> list[bytes]:
-    """Addresses of the edge's slice that nobody had, committed to their new holder (0: without a
-    key); fewer, or none, when the slice has no more or the batch's window is over.
+    """Issues unissued addresses of the edge's slice to the key (0: no key). Returns fewer, or none,
+    if the slice has no more or the batch's window is over.
     """
     micros = int(now.timestamp() * 1e6)
     return [row[0] for row in fetch_all(_ISSUE, batch_id, edge_id, count, micros, key_id)]
 
 
 def claim(batch_id: int, *, edge_id: int, count: int) -> int:
-    """Takes addresses that no edge has into the edge's slice: how many were taken."""
+    """Claims addresses that no edge has for the edge's slice. Returns how many."""
     return len(fetch_all(_CLAIM, batch_id, edge_id, count))
 
 
-def standings(pubkeys: Collection[bytes]) -> dict[bytes, datetime]:
-    """When the addresses expire, of those that were ever issued."""
+def expiries(pubkeys: Collection[bytes]) -> dict[bytes, datetime]:
+    """The expiry of each address that was ever issued."""
     if not pubkeys:
         return {}
-    rows = fetch_all(_STANDINGS, list(pubkeys))
+    rows = fetch_all(_EXPIRIES, list(pubkeys))
     return {pubkey: datetime.fromtimestamp(expires, UTC) for pubkey, expires in rows}
 
 
 def edge_id_of(name: str, *, now: datetime) -> int:
-    """The edge's number; an edge that is new is written down."""
+    """The edge's id; a new edge is created."""
     edge, _ = Edge.objects.get_or_create(name=name, defaults={"first_seen_at": now})
     return edge.pk

@@ -1,4 +1,4 @@
-"""Queries on batches: who is due, what opens next, and the addresses of a new one by COPY."""
+"""Queries on batches: due classes, the next batch, and adding a batch's addresses by COPY."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,13 +10,13 @@ from columns.questions import exists
 from columns.raw_queries import fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 
-# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+# The first half of the advisory lock's key; each user of advisory locks has its own.
 _PREPARING = 7_321
 
 _OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED
 
 
-# Prepared: it is asked each second.
+# A prepared statement, since it runs each second.
 _DUE = f"""
 SELECT c.id FROM tipping_ttlclass c
 LEFT JOIN tipping_tipbatch b ON b.ttl_class_id = c.id AND b.state = '{_OPEN}'
@@ -38,7 +38,7 @@ ORDER BY c.ttl_seconds
 
 
 def ttl_classes() -> list[TtlClass]:
-    """The ladder, shortest first."""
+    """All TTL classes, shortest first."""
     return list(TtlClass.objects.order_by("ttl_seconds"))
 
 
@@ -47,8 +47,8 @@ def class_by_id(ttl_class_id: int) -> TtlClass | None:
 
 
 def lock_class(ttl_class_id: int, *, wait: bool) -> TtlClass | None:
-    """The class, kept until the transaction ends; None when it is gone, or (without `wait`) when
-    somebody else is at it.
+    """The class, locked until the transaction ends; None if it was deleted, or (without `wait`) if
+    another transaction has locked it.
     """
     return TtlClass.objects.select_for_update(skip_locked=not wait).filter(pk=ttl_class_id).first()
 
@@ -62,13 +62,13 @@ def open_batches() -> list[TipBatch]:
 
 
 def oldest_prepared(ttl_class: TtlClass) -> TipBatch | None:
-    """The next to open: of the class as it is now, not of the TTL that it had before."""
+    """The next batch to open, of the class's current TTL."""
     waiting = prepared(ttl_class).filter(ttl_seconds=ttl_class.ttl_seconds)
     return waiting.order_by("number").first()
 
 
 def prepared_count(ttl_class: TtlClass) -> int:
-    """Batches that could open; those made for another TTL or size of the class do not count."""
+    """Prepared batches of the class's current TTL and size."""
     waiting = prepared(ttl_class).filter(ttl_seconds=ttl_class.ttl_seconds)
     return waiting.filter(size=ttl_class.batch_size).count()
 
@@ -78,12 +78,12 @@ def prepared(ttl_class: TtlClass) -> QuerySet[TipBatch]:
 
 
 def outdated(ttl_class: TtlClass) -> QuerySet[TipBatch]:
-    """Prepared batches made for what the class was before it was edited."""
+    """Prepared batches made before the class's TTL or size was edited."""
     return prepared(ttl_class).exclude(ttl_seconds=ttl_class.ttl_seconds, size=ttl_class.batch_size)
 
 
 def may_prepare() -> bool:
-    """Takes the right to prepare batches until the transaction ends, of which there is one."""
+    """Takes the lock on preparing batches until the transaction ends; False if it is taken."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_PREPARING])
         return bool(cursor.fetchone()[0])
@@ -94,19 +94,19 @@ def last_number() -> int:
 
 
 def unclaimed(batch: TipBatch) -> bool:
-    """Is there an address that no edge has taken?"""
+    """Whether an unissued address is not claimed by any edge."""
     addresses = TipAddress.objects.filter(batch=batch, issued_at__isnull=True)
     return addresses.filter(edge__isnull=True).exists()
 
 
 def unissued(batch: TipBatch, *, edge_id: int | None = None) -> bool:
-    """Is there an address left to issue, of that edge's slice where one is named?"""
+    """Whether an address is left to issue; with `edge_id`, in that edge's slice."""
     addresses = TipAddress.objects.filter(batch=batch, issued_at__isnull=True)
     return (addresses if edge_id is None else addresses.filter(edge=edge_id)).exists()
 
 
 def close(batch: TipBatch, *, now: datetime) -> bool:
-    """False when it is not open any more."""
+    """False if it is no longer open."""
     one = TipBatch.objects.filter(pk=batch.pk, state=_OPEN)
     return one.update(state=_CLOSED, closed_at=now) == 1
 
@@ -141,24 +141,24 @@ def add(
 
 
 def delete_unseen(batches: QuerySet[TipBatch]) -> None:
-    """Prepared batches with their addresses, which nobody has seen."""
+    """Deletes prepared batches with their addresses, none of which was issued."""
     chosen = list(batches.filter(state=_PREPARED).select_for_update().values_list("pk", flat=True))
     TipAddress.objects.filter(batch__in=chosen).delete()
     TipBatch.objects.filter(pk__in=chosen).delete()
 
 
 def due(*, now: datetime) -> list[int]:
-    """Ids of classes whose open batch ended, ran dry or is of a TTL that the class had before, or
-    that have none though one could open.
+    """Ids of classes whose open batch ended, is used up or has an outdated TTL, or that have a
+    prepared batch but none open.
     """
     return [pk for (pk,) in fetch_all(_DUE, int(now.timestamp() * 1_000_000))]
 
 
 def delete_never_issued(*, most: int) -> int:
-    """Addresses of closed batches that nobody got, at most so many; the count of those that went.
+    """Deletes at most `most` unissued addresses of closed batches. Returns how many.
 
-    An issue that began while its batch closed keeps its address: the delete looks again at a row
-    that it waited for.
+    An address that is being issued while its batch closes is kept: the delete rechecks a row that
+    it waited for.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -171,9 +171,9 @@ def delete_never_issued(*, most: int) -> int:
         return int(cursor.rowcount)
 
 
-def lacks_prepared(most: int) -> bool:
-    """Whether a class has fewer batches that could open (`prepared_count`), or closed batches hold
-    addresses that nobody got.
+def has_too_few_prepared(fewest: int) -> bool:
+    """Whether a class has fewer batches that could open (`prepared_count`), or closed batches have
+    unissued addresses.
     """
     return exists(
         "SELECT FROM tipping_ttlclass c WHERE $1 > (SELECT count(*) FROM tipping_tipbatch b"
@@ -182,7 +182,7 @@ def lacks_prepared(most: int) -> bool:
         f"SELECT FROM tipping_tipbatch b WHERE b.state = '{_CLOSED}' AND b.swept_at IS NULL"
         " AND EXISTS (SELECT FROM tipping_tipaddress a"
         " WHERE a.batch_id = b.id AND a.issued_at IS NULL)",
-        parameters=(most,),
+        parameters=(fewest,),
     )
 
 

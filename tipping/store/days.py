@@ -1,4 +1,4 @@
-"""Sums of the ledger of tips by day, for people."""
+"""Daily sums of the tip ledger for pages."""
 
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -8,8 +8,8 @@ from tipping.models import TipDay, TipEntry
 
 @dataclass(slots=True)
 class DayOfTips:
-    """Lamports that came to static addresses and to those of each class (by its TTL in seconds),
-    by how many tips, and what sweeps took out of them.
+    """The number of tips, the lamports received by static addresses and by those of each class (by
+    its TTL in seconds), and the lamports swept.
     """
 
     day: date
@@ -20,14 +20,14 @@ class DayOfTips:
 
 
 def days_of_tips(*, days: int) -> tuple[list[DayOfTips], list[int]]:
-    """The last days on which something was recorded, as far as it is counted (tip_days), newest
-    first, and the classes among them.
+    """The last days with entries, newest first, as counted by tip_days; and the TTLs of the classes
+    among them.
     """
     newest = TipDay.objects.order_by("-day").values_list("day", flat=True).first()
     if newest is None:
         return [], []
     found: dict[date, DayOfTips] = {}
-    # Of a quiet ledger fewer days are shown than asked for.
+    # With gaps between days, fewer days are shown than requested.
     for row in TipDay.objects.filter(day__gt=newest - timedelta(days=2 * days)):
         of_day = found.setdefault(row.day, DayOfTips(row.day))
         if row.kind == TipEntry.Kind.TIP:

@@ -1,4 +1,4 @@
-"""Queries of the tip desk: how fast addresses go, what waits to be swept, how batches followed."""
+"""Queries of the tip desk: the rate of issuing, batches to sweep, and the latest batches."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,21 +13,21 @@ _PREPARED, _CLOSED = TipBatch.State.PREPARED, TipBatch.State.CLOSED
 
 
 class Waiting(NamedTuple):
-    """Expired batches of a class that are not swept, and since when the oldest is expired."""
+    """The number of unswept expired batches of a class, and of those with a note."""
 
     batches: int
     noted: int
 
 
 def issued_since(since: datetime) -> dict[int, int]:
-    """Addresses that were issued since then, by class: of batches that were open then or later."""
+    """The number of addresses issued since then, by class."""
     batches = TipBatch.objects.exclude(state=_PREPARED).filter(window_ends_at__gt=since)
     issued = TipAddress.objects.filter(batch__in=batches, issued_at__gte=since).order_by()
     return dict(issued.values_list("batch__ttl_class").annotate(Count("pk")))
 
 
 def waiting_to_be_swept(*, now: datetime) -> dict[int, Waiting]:
-    """By class: closed and expired, and not swept."""
+    """Closed, expired and unswept batches by class."""
     rows = to_sweep(now=now).order_by()
     counts = dict(rows.values_list("ttl_class").annotate(Count("pk")))
     noted = dict(rows.exclude(sweep_note="").values_list("ttl_class").annotate(Count("pk")))
@@ -39,14 +39,14 @@ def to_sweep(*, now: datetime) -> QuerySet[TipBatch]:
 
 
 def last_swept() -> dict[int, datetime]:
-    """By class: when a batch of it was swept last."""
+    """When a batch was last swept, by class."""
     swept = TipBatch.objects.filter(swept_at__isnull=False).order_by()
     return dict(swept.values_list("ttl_class").annotate(Max("swept_at")))
 
 
 def last_batches(ttl_class_ids: Iterable[int], *, since: datetime, most: int) -> list[TipBatch]:
-    """The newest batches of each class whose addresses were good since then, in the order in which
-    they opened.
+    """The newest batches of each class whose addresses expired after `since`, in the order of
+    opening.
     """
     rows = TipBatch.objects.filter(ttl_class__in=list(ttl_class_ids), opened_at__isnull=False)
     ranked = rows.filter(expires_at__gt=since).annotate(
@@ -56,13 +56,13 @@ def last_batches(ttl_class_ids: Iterable[int], *, since: datetime, most: int) ->
 
 
 def issued_of(batches: Iterable[int]) -> dict[int, int]:
-    """Addresses of each batch that were issued."""
+    """The number of issued addresses of each batch."""
     rows = TipAddress.objects.filter(batch__in=list(batches), issued_at__isnull=False).order_by()
     return dict(rows.values_list("batch").annotate(Count("pk")))
 
 
 def sweeps_under_way() -> tuple[int, datetime | None]:
-    """How many sweeps have no fate yet, and when the first of them was planned."""
+    """The number of sweeps without a fate, and when the first of them was planned."""
     rows = list(
         TipSweep.objects.filter(state=TipSweep.State.PLANNED)
         .order_by("pk")

@@ -1,4 +1,4 @@
-"""Queries on the ledger of tips."""
+"""Queries on the tip ledger."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ _BATCH = 1_000
 
 
 def addresses_among(keys: Collection[bytes]) -> set[bytes]:
-    """Those of the keys that are tip addresses, issued or not: nobody knows one that was not."""
+    """The keys that are tip addresses, issued or not: unissued ones are known to no sender."""
     if not keys:
         return set()
     rows = fetch_all("SELECT pubkey FROM tipping_tipaddress WHERE pubkey = ANY($1)", list(keys))
@@ -21,25 +21,25 @@ def addresses_among(keys: Collection[bytes]) -> set[bytes]:
 
 
 def sweeps_among(signatures: Collection[bytes]) -> set[bytes]:
-    """Those of the signatures that are our own sweeps'."""
+    """The signatures that belong to our own sweeps."""
     found = TipSweep.objects.filter(signature__in=list(signatures))
     return {bytes(signature) for signature in found.values_list("signature", flat=True)}
 
 
 def add(entries: Iterable[TipEntry]) -> None:
-    """Those that are there already stay as they are."""
+    """Adds the entries; existing ones are left unchanged."""
     TipEntry.objects.bulk_create(entries, batch_size=_BATCH, ignore_conflicts=True)
 
 
 def attribute(keys: Mapping[bytes, int]) -> None:
-    """Entries of these signatures that are nobody's become the key's."""
+    """Assigns entries of these signatures without a key to the key."""
     for signature, key_id in sorted(keys.items()):
-        nobodys = TipEntry.objects.filter(signature=signature, key__isnull=True)
-        nobodys.update(key_id=key_id)
+        unassigned = TipEntry.objects.filter(signature=signature, key__isnull=True)
+        unassigned.update(key_id=key_id)
 
 
 def sums(pubkeys: Collection[bytes]) -> dict[Pubkey, int]:
-    """What the entries of each address add up to, for those that have any."""
+    """The sum of each address's entries; addresses without entries are left out."""
     rows = TipEntry.objects.filter(pubkey__in=list(pubkeys)).order_by()
     return dict(rows.values_list("pubkey").annotate(Sum("lamports")))
 
@@ -47,7 +47,7 @@ def sums(pubkeys: Collection[bytes]) -> dict[Pubkey, int]:
 def sums_by_kind(
     *, earliest: datetime | None, key_id: int | None
 ) -> list[tuple[str, bool, bool, int]]:
-    """(kind, whether the address is static, whether lamports came to it, lamports)."""
+    """(kind, whether the address is static, whether it received lamports, lamports)."""
     chosen = Q() if earliest is None else Q(recorded_at__gte=earliest)
     if key_id is not None:
         chosen &= Q(key=key_id)

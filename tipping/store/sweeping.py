@@ -1,4 +1,4 @@
-"""Queries on what is to be swept, and on sweeps."""
+"""Queries on batches to sweep, and on sweeps."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -12,13 +12,13 @@ from tipping.models import TipAddress, TipBatch, TipEntry, TipSweep, TipSweepPar
 
 State = TipSweep.State
 
-# Held together by those who add to the ledger of tips, alone by who calls a batch swept.
+# Held shared by transactions that add to the tip ledger, exclusively to mark a batch as swept.
 _RECORDING = 7_320
 
 
 def batches_due(expired_by: datetime, *, read_by: datetime, limit: int) -> QuerySet[TipBatch]:
-    """Closed batches that expired by then, are not swept, and whose balances were not read since
-    `read_by`; those that waited longest first.
+    """Unswept closed batches that expired by then and whose balances were not read since `read_by`;
+    those read longest ago first.
     """
     closed = TipBatch.objects.filter(
         state=TipBatch.State.CLOSED, swept_at__isnull=True, expires_at__lte=expired_by
@@ -33,13 +33,13 @@ def issued_addresses(batch: TipBatch) -> QuerySet[TipAddress]:
 
 
 def busy(batch: TipBatch) -> set[Pubkey]:
-    """Addresses of it in a sweep whose fate is not known yet."""
+    """The batch's addresses in sweeps without a fate."""
     parts = TipSweepPart.objects.filter(is_open=True, address__batch=batch)
     return _addresses(parts)
 
 
 def failed_since(batch: TipBatch, since: datetime) -> set[Pubkey]:
-    """Addresses of it whose sweep failed on chain since then."""
+    """The batch's addresses whose sweep failed on chain since then."""
     failed = TipSweepPart.objects.filter(
         address__batch=batch, sweep__state=State.FAILED, sweep__settled_at__gt=since
     )
@@ -47,16 +47,16 @@ def failed_since(batch: TipBatch, since: datetime) -> set[Pubkey]:
 
 
 def settled_since(batch: TipBatch, since: datetime) -> bool:
-    """Whether a sweep of some of its addresses got its fate since then."""
+    """Whether a sweep of some of its addresses was settled since then."""
     return TipSweepPart.objects.filter(address__batch=batch, sweep__settled_at__gte=since).exists()
 
 
 def free_addresses(addresses: Collection[Pubkey], *, read_at: int) -> set[Pubkey]:
-    """Those that no sweep has, none moved anything of after the slot, and nobody plans with now;
-    they are locked until the transaction ends.
+    """The addresses in no open sweep, with no sweep after the slot, and not locked by another
+    transaction. They are locked until the transaction ends.
     """
     locked = TipAddress.objects.filter(pk__in=addresses).select_for_update(skip_locked=True)
-    # A statement of its own once the rows are ours: it sees what the last owner has committed.
+    # A second statement, after the rows are locked: it sees what the last owner has committed.
     free = {address.pubkey for address in locked.only("pubkey")}
     taken = TipSweepPart.objects.filter(address__in=free).filter(
         Q(is_open=True) | Q(sweep__slot__gt=read_at)
@@ -81,10 +81,10 @@ def locked_sweep(signature: Signature) -> TipSweep | None:
 
 
 def close_parts(sweep: TipSweep) -> None:
-    """Its addresses may be swept again, and their balances are to be read anew."""
+    """Frees the sweep's addresses, and makes their batches due again."""
     TipSweepPart.objects.filter(sweep=sweep, is_open=True).update(is_open=False)
-    # Whoever has a row locked settles another sweep of the batch: two that waited for each other's
-    # batches would end badly.
+    # A locked row belongs to a transaction that settles another sweep of the batch. Waiting could
+    # deadlock.
     read = TipBatch.objects.filter(balances_read_at__isnull=False)
     batches = read.filter(pk__in=sweep.parts.values("address__batch")).order_by("pk")
     rows = list(batches.select_for_update(skip_locked=True).values_list("pk", flat=True))
@@ -96,21 +96,21 @@ def note(batch: TipBatch, text: str, *, read_at: datetime | None) -> None:
 
 
 def ledger_balances(batch: TipBatch, *, at: int) -> dict[Pubkey, int]:
-    """What its addresses held after the slot, as the ledger of tips says; those that it knows."""
+    """The addresses' balances after the slot by the tip ledger; none without entries."""
     rows = _entries(batch).filter(slot__lte=at)
     sums = rows.order_by().values_list("pubkey").annotate(held=Sum("lamports"))
     return {pubkey: int(held) for pubkey, held in sums}
 
 
 def mark_swept(batch: TipBatch, *, empty_at: int, now: datetime) -> bool:
-    """Whether it could be marked: no sweep has any of its addresses, the ledger knows no change of
-    their balances after the slot that they were found empty at, and nobody records one just now.
+    """Whether it was marked: only if no open sweep has any of its addresses, the ledger has no
+    change of their balances after `empty_at`, and no transaction is recording one.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_RECORDING])
         if not cursor.fetchone()[0]:
             return False
-    # Waiting for a row here would keep those waiting who record.
+    # Waiting for a row here would block transactions that record entries.
     locked = TipBatch.objects.select_for_update(skip_locked=True).filter(pk=batch.pk)
     if not locked.exists() or busy(batch) or _entries(batch).filter(slot__gt=empty_at).exists():
         return False
@@ -119,8 +119,8 @@ def mark_swept(batch: TipBatch, *, empty_at: int, now: datetime) -> bool:
 
 
 def reopen_for_entries(pubkeys: Collection[bytes]) -> None:
-    """To be called in the transaction that adds entries of these addresses to the ledger of tips:
-    their batches are not swept any more, and none is marked so before the transaction ends.
+    """Unmarks the addresses' batches as swept; none is marked again before the transaction ends.
+    Call it in the transaction that adds entries of these addresses to the tip ledger.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, 0)", [_RECORDING])
@@ -131,8 +131,8 @@ def reopen_for_entries(pubkeys: Collection[bytes]) -> None:
         TipBatch.objects.filter(pk__in=rows).update(swept_at=None, balances_read_at=None)
 
 
-def look_again(pks: Collection[int]) -> int:
-    """How many of these batches are to be looked at again, though they were."""
+def recheck(pks: Collection[int]) -> int:
+    """Makes the closed ones of these batches due again. Returns how many."""
     closed = TipBatch.objects.filter(pk__in=pks, state=TipBatch.State.CLOSED)
     return closed.update(swept_at=None, balances_read_at=None)
 

@@ -1,4 +1,4 @@
-"""Sums of the ledger of tips by UTC day: counted anew by the entries, as long as a day may grow."""
+"""Daily sums of the tip ledger (UTC), recounted while a day may still grow."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -25,7 +25,7 @@ WHERE e.recorded_at >= %s GROUP BY d, p, b.ttl_seconds, e.kind, e.is_static
 
 @dataclass(frozen=True, slots=True)
 class KindSum:
-    """Lamports of some days, of one kind of entry."""
+    """Lamports of some days for one kind of entry."""
 
     kind: str
     is_static: bool
@@ -37,8 +37,8 @@ class KindSum:
 
 @transaction.atomic
 def count_days() -> None:
-    """Counts today and the day before, or all where nothing is counted yet. While somebody else is
-    at it, nothing.
+    """Counts today and yesterday, or all days if none is counted yet. Does nothing while another
+    worker counts.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
@@ -51,14 +51,14 @@ def count_days() -> None:
             return
         first = oldest.astimezone(UTC).date()
     else:
-        first = newest - timedelta(days=1)  # what began before midnight may be committed after it
+        first = newest - timedelta(days=1)  # entries from before midnight may be committed after it
     TipDay.objects.filter(day__gte=first).delete()
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, [datetime(first.year, first.month, first.day, tzinfo=UTC)])
 
 
 def sums(*, since: date | None = None) -> list[KindSum]:
-    """Of all days, or of those since that one."""
+    """Sums of all days, or of those since `since`."""
     days = TipDay.objects.all() if since is None else TipDay.objects.filter(day__gte=since)
     rows = days.order_by().values_list("kind", "is_static", "ttl_seconds")
     found = rows.annotate(Sum("count"), Sum("received"), Sum("paid"))
@@ -69,8 +69,8 @@ def sums(*, since: date | None = None) -> list[KindSum]:
 
 
 def named_addresses(*, since: date | None = None) -> dict[Pubkey, dict[str, tuple[int, int, int]]]:
-    """Of each address that the settings name, now or once: by kind, the entries, lamports that came
-    in and those that went out.
+    """(entries, lamports received, lamports paid) by kind, of each address that the settings name
+    or once named.
     """
     days = TipDay.objects.filter(pubkey__isnull=False)
     rows = (days if since is None else days.filter(day__gte=since)).order_by()

@@ -17,7 +17,7 @@ from unfold.paginator import InfinitePaginator
 from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from access.errors import OrderRefused
-from alerts.admin.standings import delivery_standing, kind_word, try_rows
+from alerts.admin.standings import attempt_rows, delivery_standing, kind_word
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
@@ -100,7 +100,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
         newest = list(delivery.log.order_by("-pk")[:_TRIES_SHOWN])
         by_mail = delivery.webhook_id is None
         return {
-            "tries": try_rows(reversed(newest), timezone.now(), by_mail=by_mail),
+            "tries": attempt_rows(reversed(newest), timezone.now(), by_mail=by_mail),
             "may_deliver": self.has_deliver_permission(request),
         }
 

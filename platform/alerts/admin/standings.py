@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from access.admin import words
 from alerts.kinds import KINDS
-from alerts.models import Delivery, Try, Webhook
+from alerts.models import Attempt, Delivery, Webhook
 
 
 def webhook_standing(webhook: Webhook, now: datetime) -> SafeString:
@@ -61,7 +61,7 @@ def delivery_rows(deliveries: Iterable[Delivery], now: datetime) -> list[dict[st
     ]
 
 
-def try_rows(tries: Iterable[Try], now: datetime, *, by_mail: bool) -> list[dict[str, Any]]:
+def attempt_rows(tries: Iterable[Attempt], now: datetime, *, by_mail: bool) -> list[dict[str, Any]]:
     """Rows of templates/admin/alerts/delivery/tries.html."""
     return [
         {
@@ -75,7 +75,7 @@ def try_rows(tries: Iterable[Try], now: datetime, *, by_mail: bool) -> list[dict
     ]
 
 
-def _outcome(each: Try, *, by_mail: bool) -> SafeString:
+def _outcome(each: Attempt, *, by_mail: bool) -> SafeString:
     if not each.problem:
         return words.coloured("taken" if by_mail else str(each.status), "good")
     return words.coloured("no answer" if each.status is None else str(each.status), "bad")

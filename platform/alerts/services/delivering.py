@@ -1,4 +1,4 @@
-"""Posting what is due, each webhook at its own pace: one request to it at a time."""
+"""Delivers events to webhooks: one request at a time for each webhook."""
 
 import hashlib
 import json
@@ -15,35 +15,35 @@ from alerts import store
 from alerts.errors import SecretUnreadable
 from alerts.models import Delivery, Event, Webhook
 from alerts.posting import TIMEOUT_SECONDS, Answer, post
-from alerts.services import tries, webhooks
+from alerts.services import attempts, webhooks
 
-# A turn is renewed before each request, which takes ten seconds and the look-up of a name; of a
-# worker that was killed it ends by itself, and what it had not noted is posted again.
+# A turn is renewed before each request, which takes ten seconds and a DNS lookup. The turn of a
+# killed worker expires, and deliveries without a recorded attempt are posted again.
 TURN = timedelta(seconds=60)
-# A turn ends after this, so that a webhook with much to get does not hold a place for long.
+# A turn ends after this, so that a webhook with many deliveries does not occupy a thread for long.
 _LONGEST_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to post to a webhook: nobody else does before `until`."""
+    """The exclusive right to post to a webhook until `until`."""
 
     webhook_id: int
     until: datetime
 
 
 def claim(*, now: datetime, most: int, failing: bool) -> list[Turn]:
-    """Turns at webhooks for which something is due and at which nobody is. Those that fail are
-    claimed apart: however many are slow or dead, the others never wait for them.
+    """Claims webhooks with due deliveries. Failing webhooks are claimed separately, so that working
+    ones never wait for them.
     """
     until = now + TURN
     found = store.claim_webhooks(now=now, until=until, most=most, failing=failing)
     return [Turn(pk, until) for pk in found]
 
 
-def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
-    """Posts what is due at the turn's webhook, oldest event first, until nothing is, one fails, or
-    the turn has been long enough. How many were delivered.
+def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
+    """Posts due deliveries to the turn's webhook, oldest event first, until none is left, one fails
+    or the turn is over. Returns how many were delivered.
     """
     began = time.monotonic()
     delivered = 0
@@ -57,7 +57,7 @@ def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         if delivery is None or delivery.webhook is None:
             break
         answer = _posted(delivery, delivery.webhook, now)
-        tries.note(delivery, answer, now=clock())
+        attempts.record(delivery, answer, now=clock())
         if not answer.is_good:
             break
         delivered += 1
@@ -66,15 +66,15 @@ def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
 
 
 def message_id(event: Event) -> str:
-    """The event's name to receivers, the same at every try; not counted, so that a number that was
-    used before a backup was restored does not come twice.
+    """The event's `webhook-id`, the same at every attempt. A hash and not a counter: a restored
+    backup must not reuse ids.
     """
     text = f"{event.pk} {event.kind} {event.at.timestamp():.6f}"
     return f"msg_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
 def body_of(event: Event) -> str:
-    """What is posted: the form of the Standard Webhooks specification."""
+    """The request body, as in the Standard Webhooks specification."""
     content: dict[str, Any] = {
         "type": event.kind,
         "timestamp": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
@@ -84,7 +84,7 @@ def body_of(event: Event) -> str:
 
 
 def headers_of(event: Event, body: str, secrets: list[str], *, now: datetime) -> dict[str, str]:
-    """The headers that sign the body, with each of the secrets."""
+    """The headers of the request, with a signature by each of the secrets."""
     name = message_id(event)
     signatures = [Signer(secret).sign(name, now, body) for secret in secrets]
     return {

@@ -1,4 +1,4 @@
-"""Writing down what people are to be told."""
+"""Publishing events."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from alerts.kinds import KINDS, Audience
 from alerts.models import Event
 
 
-def tell(
+def publish(
     kind: str,
     *,
     about: str,
@@ -19,9 +19,9 @@ def tell(
     customer_id: int | None = None,
     once: str | None = None,
 ) -> Event | None:
-    """Writes an event of one of KINDS; None when `once` names one that was written before. Call it
-    within the transaction of what happened: both are there, or neither. It is spread to webhooks
-    and mails within seconds, by the worker.
+    """Writes an event of one of KINDS; None if an event with that `once` exists already. Call it in
+    the transaction of the change that it reports. The worker routes it to webhooks and mail
+    recipients within seconds.
     """
     if customer_id is None and KINDS[kind].audience is Audience.CUSTOMER:
         assert kind in ("test", "webhook.disabled"), f"{kind} concerns a customer"

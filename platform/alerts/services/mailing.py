@@ -1,4 +1,4 @@
-"""Mails of what is due, each address at its own pace: what comes within a minute is one mail."""
+"""Delivers events by mail: at most one mail a minute to each address."""
 
 import smtplib
 import time
@@ -13,34 +13,32 @@ from alerts import store
 from alerts.mails import compose
 from alerts.models import Delivery
 from alerts.posting import KEPT_CHARACTERS, Answer
-from alerts.services import tries
+from alerts.services import attempts
 
-# The first event is told at once, what follows it within this in the next mail.
+# The first event is mailed at once, those within this time after it in the next mail.
 PAUSE = timedelta(seconds=60)
 MOST_EVENTS = 50
-# As webhooks' turns: a server that does not answer takes ten seconds a step.
+# As for webhooks: a server that does not respond takes ten seconds a step.
 _TURN = timedelta(seconds=120)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to write to an address: nobody else does before `until`."""
+    """The exclusive right to mail to an address until `until`."""
 
     address: str
     until: datetime
 
 
 def claim(*, now: datetime, most: int) -> list[Turn]:
-    """Turns at addresses for which something is due, that got no mail within PAUSE, and to which
-    nobody writes.
-    """
+    """Claims addresses with due deliveries that got no mail within PAUSE."""
     until = now + _TURN
     found = store.claim_mailboxes(now=now, until=until, mailed_before=now - PAUSE, most=most)
     return [Turn(address, until) for address in found]
 
 
-def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
-    """Sends one mail of all that is due; how many events it told."""
+def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
+    """Sends one mail with all due events. Returns how many it contained."""
     deliveries = store.due_mails(turn.address, clock(), MOST_EVENTS)
     answer = _sent(turn.address, deliveries) if deliveries else None
     now = clock()
@@ -49,19 +47,19 @@ def serve(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         store.end_mail_turn(turn.address, turn.until, now if was_sent else None)
         if answer is not None:
             for delivery in deliveries:
-                tries.note(delivery, answer, now=now)
+                attempts.record(delivery, answer, now=now)
     return len(deliveries) if answer is not None and answer.is_good else 0
 
 
 def _sent(address: str, deliveries: Sequence[Delivery]) -> Answer:
-    """What became of the mail, in the terms of a request: 250 is SMTP's word for taken."""
+    """The outcome of sending the mail; status 250 is SMTP's code for accepted."""
     began = time.monotonic()
     subject, text = compose([delivery.event for delivery in deliveries])
     try:
         EmailMessage(subject, text, to=[address]).send()
     except smtplib.SMTPResponseException as error:
-        said = _text(error.smtp_error)
-        return Answer(None, f"the mail server answered {error.smtp_code}", said, _since(began))
+        reply = _text(error.smtp_error)
+        return Answer(None, f"the mail server answered {error.smtp_code}", reply, _since(began))
     except smtplib.SMTPRecipientsRefused as error:
         code, reason = next(iter(error.recipients.values()))
         problem = f"the mail server refused the address with {code}"
@@ -74,8 +72,8 @@ def _sent(address: str, deliveries: Sequence[Delivery]) -> Answer:
     return Answer(250, "", "", _since(began))
 
 
-def _text(said: bytes | str) -> str:
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+def _text(reply: bytes | str) -> str:
+    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
     return text.replace("\0", "\ufffd")[:KEPT_CHARACTERS]
 
 

@@ -1,4 +1,4 @@
-"""Whether anything waits to be delivered."""
+"""Whether any event or delivery is waiting."""
 
 from datetime import datetime
 
@@ -6,5 +6,5 @@ from alerts import store
 
 
 def is_due(*, now: datetime) -> bool:
-    """Whether an event has no deliveries yet, or a delivery is due."""
+    """Whether an event is not routed yet, or a delivery is due."""
     return store.has_waiting(now)

@@ -1,4 +1,4 @@
-"""Webhooks as their owners keep them: a customer, or the staff (customer None)."""
+"""Managing webhooks of a customer, or of the staff (customer None)."""
 
 import base64
 import secrets
@@ -21,7 +21,7 @@ OVERLAP = timedelta(hours=24)
 
 @transaction.atomic
 def create(customer_id: int | None, *, name: str, url: str, kinds: Sequence[str] = ()) -> Webhook:
-    """A new webhook with a new secret, enabled. Raises NameMissing, BadAddress, UnknownKind and
+    """Creates an enabled webhook with a new secret. Raises NameMissing, BadAddress, UnknownKind and
     TooManyWebhooks.
     """
     if store.count_webhooks(customer_id) >= MOST_WEBHOOKS:
@@ -44,7 +44,7 @@ def edit(
     url: str | None = None,
     kinds: Sequence[str] | None = None,
 ) -> Webhook:
-    """The webhook with what was given changed. Raises NameMissing, BadAddress and UnknownKind."""
+    """Changes the given attributes. Raises NameMissing, BadAddress and UnknownKind."""
     webhook = store.lock_webhook(webhook_id)
     if name is not None:
         webhook.name = _name(name)
@@ -58,7 +58,7 @@ def edit(
 
 @transaction.atomic
 def enable(webhook_id: int) -> Webhook:
-    """Events from now on are posted to it; its failures are forgotten."""
+    """Enables the webhook for new events, and clears its failures."""
     webhook = store.lock_webhook(webhook_id)
     webhook.is_enabled, webhook.disabled_reason, webhook.last_problem = True, "", ""
     webhook.failing_since = webhook.busy_until = None
@@ -76,8 +76,8 @@ def enable(webhook_id: int) -> Webhook:
 
 @transaction.atomic
 def disable(webhook_id: int, *, reason: str = "switched off by hand") -> Webhook:
-    """Nothing is posted to it any more; what waits for it is given up, and can be delivered again
-    once it is enabled.
+    """Disables the webhook. Waiting deliveries are given up; they can be redelivered once it is
+    enabled.
     """
     webhook = store.lock_webhook(webhook_id)
     if webhook.is_enabled:
@@ -88,18 +88,18 @@ def disable(webhook_id: int, *, reason: str = "switched off by hand") -> Webhook
 
 
 def webhook_data(webhook: Webhook) -> dict[str, Any]:
-    """How an event names a webhook: without its path, which may hold a secret of its receiver."""
+    """The data that identifies a webhook in events, without its path, which may be a secret."""
     host = addresses.host_of(webhook.url)
     return {"webhookId": webhook.pk, "name": webhook.name, "host": host}
 
 
 def secret_of(webhook: Webhook) -> str:
-    """`whsec_…`, with which its owner verifies what comes. Raises SecretUnreadable."""
+    """The secret (`whsec_…`) that verifies requests. Raises SecretUnreadable."""
     return unseal(webhook.sealed_secret)
 
 
 def secrets_of(webhook: Webhook, *, now: datetime) -> list[str]:
-    """What is signed with now: the secret, and while it lasts the one before."""
+    """The secrets to sign with: the current one, and the previous one during its overlap."""
     found = [secret_of(webhook)]
     until = webhook.previous_until
     if webhook.sealed_previous is not None and until is not None and now < until:
@@ -109,7 +109,7 @@ def secrets_of(webhook: Webhook, *, now: datetime) -> list[str]:
 
 @transaction.atomic
 def rotate_secret(webhook_id: int, *, now: datetime, overlap: timedelta = OVERLAP) -> str:
-    """The new secret. For the overlap each request is signed with the old one as well."""
+    """Rotates and returns the secret. During the overlap requests are signed with both."""
     webhook = store.lock_webhook(webhook_id)
     secret = _new_secret()
     webhook.sealed_previous, webhook.previous_until = webhook.sealed_secret, now + overlap
@@ -120,7 +120,7 @@ def rotate_secret(webhook_id: int, *, now: datetime, overlap: timedelta = OVERLA
 
 @transaction.atomic
 def send_test(webhook_id: int, *, now: datetime) -> Delivery:
-    """A `test` event on its way to this webhook alone, whatever kinds it chose; it is posted within
+    """Creates a `test` event for this webhook only, regardless of its kinds; it is posted within
     seconds. Raises WebhookIsOff.
     """
     webhook = store.lock_webhook(webhook_id)
@@ -130,7 +130,7 @@ def send_test(webhook_id: int, *, now: datetime) -> Delivery:
         kind="test",
         customer_id=webhook.customer_id,
         about=f"webhook {webhook.name}"[:200],
-        text="This is a test. Nothing has happened, and nothing needs to be done.",
+        text="This is a test. No action is needed.",
         data=webhook_data(webhook),
         at=now,
         spread_at=now,
@@ -140,8 +140,8 @@ def send_test(webhook_id: int, *, now: datetime) -> Delivery:
 
 @transaction.atomic
 def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
-    """Sends a delivery on its way again, whatever became of it, with the same webhook-id, so that a
-    receiver that had it can tell. Raises WebhookIsOff.
+    """Queues a delivery again, in any state. The webhook-id is the same, so that receivers can
+    detect duplicates. Raises WebhookIsOff.
     """
     delivery = store.lock_delivery(delivery_id)
     if delivery.webhook is not None and not delivery.webhook.is_enabled:
@@ -154,13 +154,13 @@ def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
 
 @transaction.atomic
 def delete(webhook_id: int) -> None:
-    """The webhook is gone, with the record of what was delivered to it."""
+    """Deletes the webhook and the record of its deliveries."""
     store.delete_webhook(store.lock_webhook(webhook_id))
 
 
 def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:
-    """The newest deliveries, each with its event and its tries (`delivery.log.all()`), in a fixed
-    number of queries.
+    """The newest deliveries, each with its event and its attempts (`delivery.log.all()`), in a
+    fixed number of queries.
     """
     return store.newest_deliveries(webhook, limit)
 
@@ -186,5 +186,5 @@ def _kinds(names: Sequence[str], customer_id: int | None) -> list[str]:
     known = [kind.name for kind in kinds_for(staff=customer_id is None)]
     for name in names:
         if name not in known:
-            raise UnknownKind(f"No such event here: {name!r}; there are {', '.join(known)}")
+            raise UnknownKind(f"Unknown event: {name!r}; available are {', '.join(known)}")
     return [name for name in known if name in names]

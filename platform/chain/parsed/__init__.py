@@ -1,1 +1,1 @@
-"""What the standard node's jsonParsed encoding makes of instructions."""
+"""Instructions in the standard node's jsonParsed encoding."""

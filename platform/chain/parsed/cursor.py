@@ -22,7 +22,7 @@ class UnreadableError(Exception):
 
 
 class Cursor:
-    """Reads values one after another; UnreadableError where the data ends or makes no sense."""
+    """Reads values in order; UnreadableError if the data ends or is invalid."""
 
     __slots__ = ("at", "data")
 

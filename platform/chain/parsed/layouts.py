@@ -1,4 +1,4 @@
-"""Layout: an instruction whose accounts and data stand in fixed places."""
+"""Layout: an instruction with accounts and data at fixed positions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Layout:
 
 
 def variant(parsers: Mapping[int, Parser], tag: int) -> Parser:
-    """The parser of the variant; UnreadableError where the program has no such variant."""
+    """The parser of the variant; UnreadableError if the program has no such variant."""
     parser = parsers.get(tag)
     if parser is None:
         raise UnreadableError
@@ -51,7 +51,7 @@ def variant(parsers: Mapping[int, Parser], tag: int) -> Parser:
 
 
 def at_least(accounts: list[str], count: int) -> None:
-    """UnreadableError where there are fewer accounts."""
+    """UnreadableError if there are fewer accounts."""
     if len(accounts) < count:
         raise UnreadableError
 
@@ -62,7 +62,7 @@ def or_multisig(name: str) -> tuple[str, str]:
 
 
 def put_authority(info: Info, accounts: list[str], at: int, names: tuple[str, str]) -> None:
-    """Adds the authority that stands at `at`; whoever stands behind it signs for a multisig."""
+    """Adds the authority at index `at`; accounts after it are the signers of a multisig."""
     single, multisig = names
     if len(accounts) > at + 1:
         info[multisig] = accounts[at]

@@ -28,7 +28,7 @@ _ADDITIONAL = (("additionalBytes", Cursor.u32),)
 
 
 def _finalize(accounts: list[str], cursor: Cursor) -> Typed:
-    # The rent sysvar is asked for as a second account, and not shown.
+    # The rent sysvar is required as the second account, and not shown.
     at_least(accounts, 2)
     return "finalize", {"account": accounts[0]}
 

@@ -4,5 +4,5 @@ from chain.parsed.cursor import utf8
 
 
 def parse_memo(accounts: list[str], data: bytes) -> str:
-    """The memo as text; UnreadableError where it is not UTF-8."""
+    """The memo as text; UnreadableError if it is not UTF-8."""
     return utf8(data)

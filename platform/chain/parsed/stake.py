@@ -1,8 +1,8 @@
 """The stake program's instructions.
 
 Since the program became a Core BPF program, clients may leave out the sysvar and config accounts
-it used to ask for. It tells the two forms apart by looking for the sysvar where it would stand,
-and so does this parser.
+that it used to require. It distinguishes the two forms by the sysvar's key at its old index, and so
+does this parser.
 """
 
 from typing import Any
@@ -69,7 +69,7 @@ def _delegate(accounts: list[str], cursor: Cursor) -> Typed:
         return "delegate", info
     at_least(accounts, 5)
     _put(info, accounts, 2, "clockSysvar", "stakeHistorySysvar")
-    # The config account is never read, so the authority may stand in its place.
+    # The config account is never read, so the authority may be at its index.
     if accounts[4] == _CONFIG:
         _put(info, accounts, 4, "stakeConfigAccount", "stakeAuthority")
     else:

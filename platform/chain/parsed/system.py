@@ -21,7 +21,7 @@ def parse_system(accounts: list[str], data: bytes) -> Typed:
 
 def _create_account_allow_prefund(accounts: list[str], cursor: Cursor) -> Typed:
     lamports, space, owner = cursor.u64(), cursor.u64(), cursor.pubkey()
-    # Without lamports to move nobody pays, and the payer's account is left out.
+    # Without lamports to move there is no payer, and its account is left out.
     layout = _CREATE_FUNDED if lamports else _CREATE_UNFUNDED
     name, info = layout(accounts, cursor)
     assert info is not None
@@ -64,7 +64,7 @@ _VARIANTS: dict[int, Parser] = {
         (("newAuthorized", Cursor.pubkey),),
     ),
     8: Layout("allocate", ("account",), (_SPACE,)),
-    # The base signs and stands second among the accounts, but is shown from the data.
+    # The base is the second account, but is shown from the data.
     9: Layout("allocateWithSeed", ("account", "base"), (_BASE, _SEED, _SPACE, _OWNER)),
     10: Layout("assignWithSeed", ("account", "base"), (_BASE, _SEED, _OWNER)),
     11: Layout(

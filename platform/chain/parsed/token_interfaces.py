@@ -1,4 +1,4 @@
-"""The token group and token metadata interfaces, which Token-2022 answers itself."""
+"""The token group and token metadata interfaces, which Token-2022 implements itself."""
 
 from hashlib import sha256
 

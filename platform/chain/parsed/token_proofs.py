@@ -1,4 +1,4 @@
-"""What the instructions on encrypted token balances have in common: ciphertexts and proofs."""
+"""Common parts of the instructions on encrypted token balances: ciphertexts and proofs."""
 
 from chain.encodings import b64encode
 from chain.parsed.cursor import Cursor

@@ -36,8 +36,8 @@ _PROGRAMS: dict[str, tuple[str, Callable[[RawAccount], dict[str, Any]]]] = {
 def parse_account(
     pubkey: str | None, owner: str, data: bytes, amounts_of: AmountsOf
 ) -> dict[str, Any] | None:
-    """`{"program", "parsed": {"info", "type"}, "space"}`; None where the node would not parse, or
-    where it takes the pubkey to do so and none is told.
+    """`{"program", "parsed": {"info", "type"}, "space"}`; None if the node would not parse it, or
+    if parsing needs the pubkey and none is given.
     """
     known = _PROGRAMS.get(owner)
     if known is None:

@@ -1,4 +1,4 @@
-"""The accounts of the Config program: the stake config and what validators say of themselves."""
+"""The accounts of the Config program: the stake config and validator infos."""
 
 import json
 from typing import Any
@@ -60,7 +60,7 @@ def _sorted(value: Any, depth: int) -> Any:
 
 
 def _text(text: str) -> str:
-    # Half a surrogate pair is an escape that stands for no text at all.
+    # Half a surrogate pair is an escape without a text.
     text.encode()
     return text
 
@@ -81,4 +81,4 @@ def _float(digits: str) -> float:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

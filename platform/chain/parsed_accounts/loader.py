@@ -27,5 +27,5 @@ def parse_loader_account(raw: RawAccount) -> dict[str, Any]:
 
 def _code(cursor: Cursor) -> dict[str, Any]:
     authority = cursor.optional_pubkey()
-    # Without an authority the node takes its room for code: so the code begins 32 bytes early.
+    # Without an authority the node reads its 32 bytes as code.
     return {"authority": authority, "data": [b64encode(cursor.rest()), "base64"]}

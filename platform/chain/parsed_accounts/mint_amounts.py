@@ -1,4 +1,4 @@
-"""How a mint's amounts are shown: with its interest or its multiplier, if it has one."""
+"""Amounts of a mint as shown: with its interest or multiplier, if it has one."""
 
 import math
 from collections.abc import Callable
@@ -16,13 +16,13 @@ _DECIMALS = 44
 _SECONDS_PER_YEAR = 60.0 * 60 * 24 * 365.24
 _ONE_IN_BPS = 10_000.0
 
-# A raw amount and ten to the power of the decimals, to what the holder is told to have.
+# A raw amount and ten to the power of the decimals → the amount shown.
 _Scale = Callable[[float, float], float]
 
 
 def amounts_of_mint(data: bytes, now: Callable[[], int | None]) -> Shown:
-    """How amounts of the mint with this data are shown; `now` tells the cluster's time, and is
-    asked only where the mint's extensions need it.
+    """How amounts of the mint with this data are shown; `now` returns the cluster's time, and is
+    called only if the mint's extensions need it.
     """
     decimals = data[_DECIMALS]
     for kind, scale_at in ((INTEREST_BEARING, _interest), (SCALED_UI_AMOUNT, _multiplier)):
@@ -57,14 +57,14 @@ def _multiplier(cursor: Cursor, now: int) -> _Scale:
 
     def scale(amount: float, ten: float) -> float:
         scaled = amount * multiplier
-        # No part of a smallest unit is shown.
+        # Fractions of the smallest unit are not shown.
         return (float(math.trunc(scaled)) if math.isfinite(scaled) else scaled) / ten
 
     return scale
 
 
 def _scaled(amount: int, *, decimals: int, scale: _Scale | None) -> dict[str, Any]:
-    """The node's form of an amount; without digits where it cannot tell them."""
+    """The node's form of an amount; without digits if it cannot compute them."""
     shown, text = None, ""
     if scale is not None:
         text = f"{scale(float(amount), _power_of_ten(decimals)):.{decimals}f}"
@@ -76,7 +76,7 @@ def _scaled(amount: int, *, decimals: int, scale: _Scale | None) -> dict[str, An
 
 
 def _power_of_ten(exponent: int) -> float:
-    # By squaring, as the node does it: pow() differs in the last digits where it is inexact.
+    # By squaring, like the node: pow() may differ in the last digits.
     power, square = 1.0, 10.0
     while exponent:
         if exponent & 1:

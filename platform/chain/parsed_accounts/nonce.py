@@ -1,4 +1,4 @@
-"""A durable nonce's account."""
+"""Durable nonce accounts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""RawAccount: what a parser is given."""
+"""RawAccount: the input of a parser."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from chain.parsed.cursor import Cursor, UnreadableError
 
 # Shows raw amounts of a mint's tokens, as its decimals and its extensions have it.
 Shown = Callable[[int], dict[str, Any]]
-# Finds how a mint's amounts are shown; None where it is no mint.
+# Returns how a mint's amounts are shown; None if it is not a mint.
 AmountsOf = Callable[[str], Shown | None]
 
 # More than any program writes (SlotHashes has 512), so that made-up data costs no seconds.
@@ -17,7 +17,7 @@ _MOST_ENTRIES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RawAccount:
-    """An account's data, where it stands (None: not told), and how token amounts are shown."""
+    """An account's data, its pubkey (None: not given), and how token amounts are shown."""
 
     pubkey: str | None
     data: bytes
@@ -25,9 +25,9 @@ class RawAccount:
 
 
 def entries(cursor: Cursor, size: int, *, count: int | None = None) -> range:
-    """The turns of a loop over entries of `size` bytes; their count is read as a u64 if not given.
+    """The range of a loop over entries of `size` bytes; their count is read as a u64 if not given.
 
-    UnreadableError before the first turn where the data cannot hold them all.
+    UnreadableError before the first entry if the data cannot contain them all.
     """
     if count is None:
         count = cursor.u64()
@@ -37,5 +37,5 @@ def entries(cursor: Cursor, size: int, *, count: int | None = None) -> range:
 
 
 def finite(number: float) -> float | None:
-    """A float as JSON can have it: what is infinite or no number is null."""
+    """A float as JSON: infinity and NaN are null."""
     return number if abs(number) < float("inf") else None

@@ -9,7 +9,7 @@ _UNINITIALIZED, _INITIALIZED, _DELEGATED, _REWARDS_POOL = range(4)
 
 
 def parse_stake_account(raw: RawAccount) -> dict[str, Any]:
-    """The authorities and the lockup of a stake, and whom it is delegated to."""
+    """The authorities, lockup and delegation of a stake."""
     cursor = Cursor(raw.data)
     state = cursor.u32()
     if state == _UNINITIALIZED:
@@ -39,7 +39,7 @@ def _meta(cursor: Cursor) -> dict[str, Any]:
 def _stake(cursor: Cursor) -> dict[str, Any]:
     voter, stake = cursor.pubkey(), cursor.u64_text()
     activation, deactivation = cursor.u64_text(), cursor.u64_text()
-    cursor.f64()  # the rate of warmup, which nothing reads any more
+    cursor.f64()  # the warmup rate, which is unused
     return {
         "creditsObserved": cursor.u64(),
         "delegation": {

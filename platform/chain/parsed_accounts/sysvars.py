@@ -22,7 +22,7 @@ def parse_sysvar_account(raw: RawAccount) -> dict[str, Any]:
 
 
 def clock_timestamp(data: bytes) -> int | None:
-    """The cluster's time by the data of the Clock sysvar."""
+    """The cluster's time in the data of the Clock sysvar."""
     try:
         timestamp: int = _clock(Cursor(data))["unixTimestamp"]
     except UnreadableError:
@@ -81,7 +81,7 @@ def _recent_blockhashes(cursor: Cursor) -> list[dict[str, Any]]:
 
 def _rent(cursor: Cursor) -> dict[str, Any]:
     per_byte = cursor.u64_text()
-    # A threshold and a share to burn, neither of which means anything any more.
+    # A threshold and a burn percentage, both unused.
     cursor.take(9)
     return {"lamportsPerByte": per_byte}
 

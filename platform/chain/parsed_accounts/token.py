@@ -10,7 +10,7 @@ from chain.parsed_accounts.token_extensions import parse_extensions
 MINT_SIZE = 82
 ACCOUNT_SIZE = 165
 MULTISIG_SIZE = 355
-# Behind a token account's place stands what kind an account with extensions is.
+# The account type of accounts with extensions follows the length of a plain token account.
 _KIND_MINT, _KIND_ACCOUNT = 1, 2
 _STATES = ("uninitialized", "initialized", "frozen")
 _MOST_SIGNERS = 11
@@ -106,7 +106,7 @@ def _multisig(cursor: Cursor) -> dict[str, Any]:
 
 
 def _optional(cursor: Cursor, read: Callable[[], Any]) -> Any:
-    """A value that takes its room whether it is there or not, behind a tag of four bytes."""
+    """An optional value of fixed size after a tag of four bytes."""
     tag = cursor.u32()
     if tag > 1:
         raise UnreadableError

@@ -1,4 +1,4 @@
-"""The extensions behind a Token-2022 mint or account: their entries, and what each one says."""
+"""The extensions of a Token-2022 mint or account."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST_ENTRIES = 64
 
 def parse_extensions(data: bytes, owner: str) -> list[dict[str, Any]]:
     """`[{"extension": name, "state": {…}}]` of a "mint" or an "account", in the order of their
-    entries; none at all where one entry is of no known kind.
+    entries; empty if the kind of an entry is unknown.
     """
     found = _entries(data)
     if any(kind not in _EXTENSIONS for kind, _ in found):
@@ -32,7 +32,7 @@ def parse_extensions(data: bytes, owner: str) -> list[dict[str, Any]]:
 
 
 def first_body(data: bytes, wanted: int) -> bytes | None:
-    """The first entry of a kind in a mint's data, if it is one that can be read."""
+    """The first entry of a kind in a mint's data, if it is readable."""
     body = next((body for kind, body in _entries(data) if kind == wanted), None)
     return body if body is not None and len(body) == _EXTENSIONS[wanted].size else None
 
@@ -41,9 +41,9 @@ def first_body(data: bytes, wanted: int) -> bytes | None:
 class _Extension:
     name: str
     owner: str
-    # None: as long as it says.
+    # None: the length in its head.
     size: int | None = 0
-    # None: there is nothing to say but its name.
+    # None: only its name is shown.
     read: Callable[[Cursor], dict[str, Any]] | None = None
 
 
@@ -59,12 +59,12 @@ def _shown(extension: _Extension, body: bytes, owner: str) -> dict[str, Any]:
 
 
 def _entries(data: bytes) -> list[tuple[int, bytes]]:
-    """Kinds and bodies; nothing at all where an entry does not fit."""
+    """Kinds and bodies; empty if an entry does not fit."""
     found: list[tuple[int, bytes]] = []
     cursor = Cursor(data, _START)
     while len(data) - cursor.at >= 2:
         kind = cursor.u16()
-        if kind == 0:  # the room behind the last entry
+        if kind == 0:  # the padding after the last entry
             break
         try:
             found.append((kind, cursor.take(cursor.u16())))

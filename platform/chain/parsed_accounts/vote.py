@@ -14,7 +14,7 @@ _PRIOR_VOTERS_SIZE = 32 * (32 + 8 + 8) + 8
 
 
 def parse_vote_account(raw: RawAccount) -> dict[str, Any]:
-    """Who votes, withdraws and collects, the tower of votes and the credits by epoch."""
+    """The authorities and collectors, the tower of votes and the credits by epoch."""
     cursor = Cursor(raw.data)
     version = cursor.u32()
     if version not in (_V1_14_11, _V3, _V4):

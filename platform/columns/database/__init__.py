@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend, which tells the machine's other processes of commits."""
+"""Django's PostgreSQL backend, which signals commits to the other processes of this machine."""

@@ -8,7 +8,7 @@ from columns.generations import Change, Generation
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A transaction's commit is announced to what it changes (columns.generations)."""
+    """Moves the generations that a transaction changes at its commit (columns.generations)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

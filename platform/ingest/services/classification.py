@@ -38,7 +38,7 @@ LEDGER_LINK = "parent link"
 
 
 def is_due(*, now: datetime) -> bool:
-    """Whether a gap's slots are unsure, or a new block names a parent that an area lacks."""
+    """Whether a gap's slots are unsure, or a new block's parent is missing from an area."""
     del now
     if exists(
         *(
@@ -88,7 +88,7 @@ def by_ledger_links(window: SlotRange, *, now: datetime) -> None:
         archive_gaps.close_range(*part, closed_by=LEDGER_LINK, now=now)
     made = runs([slot for slot, _ in links] + [parent for _, parent in links])
     for part in clip(made, *window):
-        gap_life.tell_missing(ArchiveGap, part, now=now)
+        gap_life.mark_missing(ArchiveGap, part, now=now)
 
 
 def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
@@ -111,8 +111,8 @@ def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
         if closed:
             log.info("slots %d to %d were skipped, by the list of %s", *part, node.name)
     for part in clip(there, *window):
-        gap_life.tell_missing(LedgerGap, part, now=now)
-        gap_life.tell_missing(ArchiveGap, part, now=now)
+        gap_life.mark_missing(LedgerGap, part, now=now)
+        gap_life.mark_missing(ArchiveGap, part, now=now)
 
 
 def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:

@@ -195,7 +195,7 @@ def _note(
     pause = min(_FIRST_PAUSE * 2 ** min(gap.tries, 12), _LONGEST_PAUSE)
     for left in gap_life.open_gaps(model, SlotRange(gap.from_slot, gap.to_slot)):
         if left.opened_at == gap.opened_at:
-            gap_life.note_try(
+            gap_life.record_attempt(
                 model,
                 left.pk,
                 source=source,

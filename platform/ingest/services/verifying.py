@@ -9,7 +9,7 @@ from historical.services import checking as ledger_checking
 from historical.services.checking import Fault
 from historical.services.stored_content import changed_balances, differing
 from historical.store import checking as ledger_store
-from historical.store.tallies import TALLIED_SLOTS
+from historical.store.tallies import RUN_SLOTS
 from ingest.services.order_steps import Asked, Step
 from rewind.services import checking as archive_checking
 from rewind.store import checking as archive_store
@@ -57,10 +57,10 @@ def verify_step(asked: Asked, first: int, node: Node | None) -> Step:
 def _check_tallies(window: SlotRange, asked: Asked, step: Step) -> None:
     if asked.ledger:
         runs = ledger_store.wrong_tallies(*window)
-        step.ledger_faults += [Fault(run * TALLIED_SLOTS, "ledger_tally") for run in runs]
+        step.ledger_faults += [Fault(run * RUN_SLOTS, "ledger_tally") for run in runs]
     if asked.archive:
         runs = archive_store.wrong_tallies(*window)
-        step.archive_faults += [Fault(run * TALLIED_SLOTS, "archive_tally") for run in runs]
+        step.archive_faults += [Fault(run * RUN_SLOTS, "archive_tally") for run in runs]
 
 
 def _against(node: Node, window: SlotRange, stored: set[int]) -> Iterator[Fault]:

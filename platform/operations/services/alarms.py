@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from access.admin.words import length
-from alerts.services.events import tell
+from alerts.services.events import publish
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.rules import BY_NAME, RULES, Finding, Rule
@@ -87,7 +87,7 @@ def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> 
         alarm.opened_at = now
     alarm.save()
     if opens:
-        _tell("alarm.opened", alarm, f"{alarm.text} {rule.advice}", now)
+        _publish("alarm.opened", alarm, f"{alarm.text} {rule.advice}", now)
 
 
 def _is_well(alarm: Alarm, now: datetime) -> None:
@@ -99,11 +99,11 @@ def _is_well(alarm: Alarm, now: datetime) -> None:
     if rule is None or now - alarm.well_since >= timedelta(seconds=rule.calm):
         alarm.closed_at = now
         lasted = length(alarm.well_since - alarm.began_at)
-        _tell("alarm.closed", alarm, f"Well again after {lasted}. It was: {alarm.text}", now)
+        _publish("alarm.closed", alarm, f"Well again after {lasted}. It was: {alarm.text}", now)
     alarm.save(update_fields=["well_since", "closed_at"])
 
 
-def _tell(kind: str, alarm: Alarm, text: str, now: datetime) -> None:
+def _publish(kind: str, alarm: Alarm, text: str, now: datetime) -> None:
     rule = BY_NAME.get(alarm.name)
     title = alarm.name if rule is None else rule.title
     data: dict[str, Any] = {
@@ -114,4 +114,4 @@ def _tell(kind: str, alarm: Alarm, text: str, now: datetime) -> None:
         "since": alarm.began_at.isoformat(),
     }
     about = f"{title}: {alarm.subject}" if alarm.subject else title
-    tell(kind, about=about, text=text, data=data, now=now, once=f"{kind}:{alarm.pk}")
+    publish(kind, about=about, text=text, data=data, now=now, once=f"{kind}:{alarm.pk}")

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from alerts.tasks import tell_people
+from alerts.tasks import deliver_events
 from embedded.run_state import read_run_state
 from historical.services.bounds import newest_slot_or_none
 from operations.models import Sample
@@ -73,7 +73,7 @@ def stand_in() -> None:
             if started - own.watched_at >= MOMENT_SECONDS:
                 own.watched_at = started
                 watch(now=now, stands_in=True)
-            tell_people()  # the worker that would is the one that is missing
+            deliver_events()  # the worker that would is the one that is missing
     except Exception as error:
         connection.close()
         text = f"nobody watches, and this web process cannot: {str(error).strip()}"

@@ -1,4 +1,4 @@
-"""Text of docstrings in templates."""
+"""Template filters for texts from docstrings."""
 
 import re
 
@@ -13,13 +13,13 @@ _CODE = re.compile(r"`([^`]+)`")
 
 @register.filter
 def prose(text: str) -> SafeString:
-    """The text with what stands in backticks as code."""
+    """The text with backticks as <code>."""
     return mark_safe(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 @register.filter
 def sentence(text: str) -> str:
-    """The text with a capital and a full stop."""
+    """The text with a capital first letter and a full stop."""
     if not text:
         return ""
     first = text if text[:1] == "`" else text[:1].upper() + text[1:]

@@ -111,20 +111,20 @@ class Flights:
         return True
 
     def sweep(self, now: datetime) -> list[bytes]:
-        """Places what came without a place. Blockhashes whose heights somebody else may know."""
-        lacking: dict[bytes, None] = {}
+        """Places what came without a place. Blockhashes whose heights others may know."""
+        missing: dict[bytes, None] = {}
         for flight in list(self._unplaced):
             before = [(part.accepted_slot, part.last_valid) for part in flight.parts]
             for part in flight.parts:
                 if part.accepted_slot is None:
                     part.accepted_slot = self._slot_of(flight, now)
                 if not part.is_placed and not self._place(part):
-                    lacking[part.blockhash] = None
+                    missing[part.blockhash] = None
             if before != [(part.accepted_slot, part.last_valid) for part in flight.parts]:
                 self._writer.changed(flight)
             if all(part.is_placed for part in flight.parts) or _age(flight, now) > _OLD_SECONDS:
                 del self._unplaced[flight]
-        return list(lacking)
+        return list(missing)
 
     def let_go(self, now: datetime) -> bool:
         """Lets go of some of what is over. Whether there is more to look at."""

@@ -41,7 +41,7 @@ _MOST_IN_FLIGHT = 30_000
 _NAME_SECONDS = 0.5
 _SWEEP_SECONDS = 0.25
 _BETWEEN_SWEEPS_SECONDS = 0.01
-# While nothing is in flight.
+# Without submissions.
 _IDLE_SECONDS = 1.0
 _ROWS_SECONDS = 1.5
 _PURSE_SECONDS = 10.0
@@ -126,10 +126,10 @@ class Lander:
         works: list[Coroutine[Any, Any, None]] = [
             self._watcher.run(),
             self._every(_ROWS_SECONDS, self._refresh),
-            self._while_in_flight(_NAME_SECONDS, self._keep_name),
-            self._while_in_flight(_SWEEP_SECONDS, self._sweep),
+            self._while_needed(_NAME_SECONDS, self._keep_name),
+            self._while_needed(_SWEEP_SECONDS, self._sweep),
             self._consumer.keep_letting_go(),
-            self._while_in_flight(_NAME_SECONDS, self._look_into_purse),
+            self._while_needed(_NAME_SECONDS, self._look_into_purse),
         ]
         writing = asyncio.create_task(self._writer.run())
         tasks = [writing, *(asyncio.create_task(work) for work in works)]
@@ -189,8 +189,8 @@ class Lander:
             await self._once(work)
             await asyncio.sleep(seconds)
 
-    async def _while_in_flight(self, seconds: float, work: Any) -> None:
-        """The same, less often while nothing is in flight, and at once when something comes."""
+    async def _while_needed(self, seconds: float, work: Any) -> None:
+        """The same, less often without submissions, and at once when something comes."""
         while True:
             await self._once(work)
             if self._flights:

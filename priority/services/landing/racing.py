@@ -152,8 +152,8 @@ class Race:
         else:
             self._waiting.pop(flight, None)
             if not this.under_way:
-                # Upstreams that rest, or that a caller chose and that are busy, hold up nobody
-                # else.
+                # Upstreams that rest, or that a caller chose and that are busy, hold up no
+                # other submission.
                 self._begun(flight)
         self._changed(flight)
 

@@ -1,4 +1,4 @@
-"""manage.py renew_tip_batches: after the database was restored from a copy."""
+"""manage.py renew_tip_batches: run it after the database was restored from a backup."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from tipping.services import batches
 
 class Command(BaseCommand):
     help = (
-        "Closes every open batch of tip addresses and discards the prepared ones. To be run after"
-        " the database was restored from a copy, before web processes start: in the copy, addresses"
-        " that were issued since it was made count as free. What was issued stays."
+        "Closes every open batch of tip addresses and discards the prepared ones. Run it after the"
+        " database was restored from a backup, before web processes start: in the backup, addresses"
+        " that were issued since it was made count as free. Issued addresses are kept."
     )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
@@ -20,4 +20,4 @@ class Command(BaseCommand):
         count = batches.renew_all(now=now)
         while batches.delete_never_issued():
             pass
-        self.stdout.write(f"the batches of {count} classes begin anew; workers make new ones")
+        self.stdout.write(f"renewed the batches of {count} classes; workers make new ones")

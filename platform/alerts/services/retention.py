@@ -1,16 +1,16 @@
-"""What is told is forgotten after a while."""
+"""Deletes old events."""
 
 from datetime import datetime, timedelta
 
 from alerts import store
 
-# A month and some days: what is told once a month must not be forgotten, and told again, within it.
+# More than a month: monthly events must not be deleted, and published again, within their month.
 KEPT = timedelta(days=35)
 _AT_ONCE = 5_000
 
 
-def forget(*, now: datetime) -> int:
-    """Deletes events older than KEPT, with their deliveries and tries; how many events."""
+def delete_old_events(*, now: datetime) -> int:
+    """Deletes events older than KEPT, with their deliveries and attempts. Returns how many."""
     count, found = 0, _AT_ONCE
     while found == _AT_ONCE:
         found = store.delete_events(now - KEPT, _AT_ONCE)

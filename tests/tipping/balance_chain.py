@@ -29,8 +29,8 @@ LEAST = 890_880
 
 
 @dataclass
-class Purses:
-    """Balances that tips and transactions change. With `is_recorded` the ledger of tips has it."""
+class BalanceChain:
+    """Balances that tips and transactions change. `is_recorded`: in the tip ledger too."""
 
     held: Counter[Pubkey] = field(default_factory=Counter)
     slot: int = 100
@@ -108,20 +108,25 @@ class Purses:
                     slot=self.slot,
                     recorded_at=timezone.now(),
                 )
-            sweeping.ledger_grows([bytes(key) for key in moved.keys() - {TREASURY}])
+            sweeping.reopen_swept([bytes(key) for key in moved.keys() - {TREASURY}])
 
 
 @contextlib.contextmanager
-def purses() -> Iterator[Purses]:
+def balance_chain() -> Iterator[BalanceChain]:
     """A chain whose node listens."""
-    chain = Purses()
-    with odd_node(lambda body: chain.answer(body)) as door:
-        chain.url = door.url
+    chain = BalanceChain()
+    with odd_node(lambda body: chain.answer(body)) as node:
+        chain.url = node.url
         yield chain
 
 
 def expired_batch(
-    chain: Purses, *, issued: int, number: int = 1, ttl: int = 900, epoch: str = "an epoch's word"
+    chain: BalanceChain,
+    *,
+    issued: int,
+    number: int = 1,
+    ttl: int = 900,
+    epoch: str = "an epoch's word",
 ) -> TipBatch:
     """A closed batch whose addresses expired an hour ago; all of them were issued."""
     now = timezone.now()

@@ -1,22 +1,22 @@
-"""The ladder of TTL classes."""
+"""Editing TTL classes."""
 
 from django.db import transaction
 
-from tipping.errors import ClassHasBatches, DefaultClassStays
+from tipping.errors import ClassHasBatches, DefaultClassRequired
 from tipping.models import TtlClass
-from tipping.store import ladder as store
+from tipping.store import ttl_classes as store
 
 
 @transaction.atomic
 def save_ttl_class(ttl_class: TtlClass) -> None:
-    """Saves the class; a new default takes the place of the old one. Raises DefaultClassStays when
-    the ladder would be left without one.
+    """Saves the class; a new default replaces the old one. Raises DefaultClassRequired if no class
+    would be the default.
     """
     others = store.others(ttl_class).select_for_update()
     if ttl_class.is_default:
         others.filter(is_default=True).update(is_default=False)
     elif not others.filter(is_default=True).exists():
-        raise DefaultClassStays
+        raise DefaultClassRequired
     ttl_class.save()
 
 
@@ -27,11 +27,11 @@ def has_other_default(ttl_class: TtlClass) -> bool:
 
 @transaction.atomic
 def delete_ttl_class(ttl_class: TtlClass) -> None:
-    """Raises DefaultClassStays for the default class, and ClassHasBatches for one whose addresses
-    were issued: what they receive must still be swept. Batches that nobody saw go with their class.
+    """Deletes the class with its prepared batches. Raises DefaultClassRequired for the default
+    class, and ClassHasBatches if its addresses were issued: late tips must still be swept.
     """
     if store.locked(ttl_class).is_default:
-        raise DefaultClassStays
+        raise DefaultClassRequired
     if store.has_opened_batches(ttl_class):
         raise ClassHasBatches(ttl_class.ttl_seconds)
     store.delete_prepared_batches(ttl_class)

@@ -1,4 +1,4 @@
-"""Events → deliveries: who is told of what."""
+"""Assigns events to webhooks and mail recipients."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,14 @@ MOST_EVENTS = 500
 
 
 @transaction.atomic
-def spread(*, now: datetime, staff_mail: Sequence[str]) -> int:
-    """Writes the deliveries of events that have none yet, each once: to the customer's webhooks
-    that chose the kind and to the customer's mail address, the staff's events to the staff's. The
-    number of events; 0 also while another worker is at it.
+def route_events(*, now: datetime, staff_mail: Sequence[str]) -> int:
+    """Writes the deliveries of new events: to the customer's webhooks that chose the kind and to
+    the customer's mail address; events of the staff to the staff's. Returns the number of events; 0
+    also while another worker routes.
     """
-    if not store.lock_spreading():
+    if not store.lock_routing():
         return 0
-    events = store.unspread_events(MOST_EVENTS)
+    events = store.unrouted_events(MOST_EVENTS)
     if not events:
         return 0
     webhooks = _webhooks_of(events)

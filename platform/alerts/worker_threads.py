@@ -1,4 +1,4 @@
-"""A few threads at a time for what waits on others."""
+"""A bounded number of threads for work that waits for the network."""
 
 import logging
 import threading
@@ -9,8 +9,8 @@ from django.db import connection
 log = logging.getLogger(__name__)
 
 
-class Places:
-    """So many pieces of work at once, each in a thread that ends with it and with its process."""
+class WorkerThreads:
+    """Runs a bounded number of jobs at once, each in a daemon thread of its own."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -21,14 +21,14 @@ class Places:
     def free(self) -> int:
         return self._most - self._busy
 
-    def take(self, work: Callable[[], object]) -> None:
-        """Begins the work; takes a place even where none is free."""
+    def start(self, work: Callable[[], object]) -> None:
+        """Starts the work, even if no thread is free."""
         with self._changed:
             self._busy += 1
         threading.Thread(target=self._run, args=[work], daemon=True).start()
 
     def wait(self, timeout: float) -> bool:
-        """Whether all work is done within the time."""
+        """Waits for all work. Returns False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, timeout)
 
@@ -36,7 +36,7 @@ class Places:
         try:
             work()
         except Exception:
-            log.exception("work in a thread failed; what it had claimed comes back by itself")
+            log.exception("a delivery thread failed; its claim expires and is taken again")
         finally:
             connection.close()
             with self._changed:

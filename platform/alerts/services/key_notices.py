@@ -1,4 +1,4 @@
-"""Looking after keys: what expires, and whose month of calls is nearly, or wholly, used."""
+"""Publishes notices of keys that expire or run out of monthly calls."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from access.models import ApiKey
 from access.months import month_of
 from access.services.monthly_quotas import MonthlyUsage, usages
 from alerts import store
-from alerts.services.events import tell
-from alerts.services.key_life import in_words, iso, key_data
+from alerts.services.events import publish
+from alerts.services.key_events import format_utc, iso, key_data
 
-# So long before its expiry a key's customer is told, nearest first.
+# A notice is published this many days before a key expires, nearest first.
 NOTICES_DAYS = (1, 7)
 WARNING_PERCENT = 80
-# What expired longer ago than this is not told any more: after a first start, or a long pause.
+# No notice of keys that expired longer ago: after a first start, or a long pause.
 _STALE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Notice:
-    """An event that is due; `once` says which, so that it is told one time."""
+    """An event to publish; `once` identifies it, so that it is published one time."""
 
     once: str
     kind: str
@@ -30,9 +30,9 @@ class _Notice:
     data: dict[str, Any]
 
 
-def watch_keys(*, now: datetime) -> int:
-    """Tells of keys that expire within seven days or one, that have expired, and of those whose
-    monthly calls are used to 80 % or wholly: each once. How many events were written.
+def publish_notices(*, now: datetime) -> int:
+    """Publishes notices of keys that expire within seven days or one, that have expired, or that
+    have used 80 % or all of their monthly calls, each once. Returns how many events were written.
     """
     due = [*_expiries(now), *_quotas(now)]
     names = [notice.once for notice in due]
@@ -41,7 +41,7 @@ def watch_keys(*, now: datetime) -> int:
     for notice in due:
         if notice.once in written_before:
             continue
-        event = tell(
+        event = publish(
             notice.kind,
             about=f"key {notice.key}",
             text=notice.text,
@@ -64,7 +64,7 @@ def _expiries(now: datetime) -> Iterable[_Notice]:
             yield _expired(key, expiry)
             continue
         days = next(days for days in NOTICES_DAYS if expiry - now <= timedelta(days=days))
-        # A key that was made, or rotated, to end so soon: its customer knows.
+        # The customer set this expiry within the notice period, and knows of it.
         if _set_at(key) < expiry - timedelta(days=days):
             yield _expiring(key, expiry, days)
 
@@ -81,7 +81,7 @@ def _expired(key: ApiKey, expiry: datetime) -> _Notice:
         once=f"key.expired:{key.pk}:{iso(expiry)}",
         kind="key.expired",
         key=key,
-        text=f"The key {key} expired at {in_words(expiry)}. Calls with it are answered 401:"
+        text=f"The key {key} expired at {format_utc(expiry)}. Calls with it are answered 401:"
         f" {instead}.",
         data={"expiresAt": iso(expiry)},
     )
@@ -98,7 +98,7 @@ def _expiring(key: ApiKey, expiry: datetime, days: int) -> _Notice:
         once=f"key.expiring:{key.pk}:{iso(expiry)}:{days}",
         kind="key.expiring",
         key=key,
-        text=f"The key {key} expires at {in_words(expiry)}. {instead}",
+        text=f"The key {key} expires at {format_utc(expiry)}. {instead}",
         data={"expiresAt": iso(expiry), "daysLeft": days},
     )
 
@@ -115,7 +115,7 @@ def _quotas(now: datetime) -> Iterable[_Notice]:
         reached = usage.limit is not None and usage.used >= usage.limit
         kind = "quota.reached" if reached else "quota.warning"
         yield _Notice(
-            # A limit that was raised, and is used up again, is told again.
+            # A limit that was raised, and is used up again, gets another notice.
             once=f"{kind}:{key.pk}:{month:%Y-%m}:{usage.limit}",
             kind=kind,
             key=key,
@@ -129,7 +129,7 @@ def _quotas(now: datetime) -> Iterable[_Notice]:
 
 
 def _quota_text(key: ApiKey, usage: MonthlyUsage, *, reached: bool) -> str:
-    resets = in_words(usage.resets_at)
+    resets = format_utc(usage.resets_at)
     of = f"{usage.used:,} of {usage.limit:,} calls of this month"
     if reached:
         return (

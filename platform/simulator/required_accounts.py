@@ -1,4 +1,4 @@
-"""Which accounts transactions need, told from those that are there already."""
+"""Which accounts transactions need, derived from the accounts given so far."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -19,11 +19,11 @@ _NEVER_NEEDED = _NATIVE | {INSTRUCTIONS}
 def needed_keys(
     transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
 ) -> list[Pubkey]:
-    """The accounts to load next: those that the transactions name, the keys that their lookup
-    tables give, the code of programs, the mints of token accounts. Empty once all are given.
+    """The accounts to load next: keys of the transactions, keys from their lookup tables, code of
+    programs, mints of token accounts. Empty once all are given.
 
-    None stands for an account that is known to be absent. Sysvars are not asked for, but better
-    given: the engine's own are a young chain's.
+    None marks an account that is known to be absent. Sysvars are not returned, but should be given:
+    the engine's own are those of a new chain.
     """
     needed: dict[Pubkey, None] = {}
     for transaction in transactions:
@@ -34,22 +34,22 @@ def needed_keys(
             account = accounts[key]
             if account is None:
                 continue
-            behind = key_behind(account)
-            if behind is not None and behind not in accounts:
-                needed[behind] = None
+            linked = linked_key(account)
+            if linked is not None and linked not in accounts:
+                needed[linked] = None
     return [key for key in needed if key not in _NEVER_NEEDED]
 
 
-def key_behind(account: Account) -> Pubkey | None:
-    """Where a program's code is, or the mint of a token account; None for any other account."""
+def linked_key(account: Account) -> Pubkey | None:
+    """The program data of a program, or the mint of a token account; None for other accounts."""
     return code_key(account) if account.owner == LOADER_3 else held_mint(account)
 
 
 def read_keys(
     transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
 ) -> set[Pubkey]:
-    """The accounts whose state the transactions can depend on: those that they load, their lookup
-    tables, and the code of programs. Sysvars that programs read without naming them are left out.
+    """The accounts whose state may affect the transactions: those that they load, their lookup
+    tables, and the code of programs; without sysvars that programs read without naming them.
     """
     found = {key for transaction in transactions for key in _keys(transaction, accounts)}
     held = [account for key in found if (account := accounts.get(key)) is not None]
@@ -60,8 +60,8 @@ def read_keys(
 def native_keys(
     transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
 ) -> set[Pubkey]:
-    """The builtins and sysvars that the transactions name, by their tables too. The engine has
-    accounts of its own for them; a chain's may hold other lamports.
+    """The builtins and sysvars that the transactions name, also by lookup tables. The engine has
+    accounts of its own for them; a chain's may have other balances.
     """
     named = (key for transaction in transactions for key in _keys(transaction, accounts))
     return {key for key in named if key in _NATIVE}
@@ -70,8 +70,8 @@ def native_keys(
 def mint_keys(
     transactions: Iterable[VersionedTransaction], accounts: Mapping[Pubkey, Account | None]
 ) -> set[Pubkey]:
-    """The mints of the transactions' token accounts that no transaction names: only the outcome's
-    token balances are told from them.
+    """The mints of the transactions' token accounts that no transaction names: they only affect the
+    outcome's token balances.
     """
     named = {key for transaction in transactions for key in _keys(transaction, accounts)}
     held = (accounts.get(key) for key in named)

@@ -1,4 +1,4 @@
-"""After the VM: what a node stores for a transaction, and what it tells of the run."""
+"""After the VM: the accounts that a node stores for a transaction, and parts of its metadata."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from simulator.parts import Parts
 
 
 def exempt(account: Account, minimum: int) -> Account:
-    """The account as the node loads it for writing: above the rent minimum it pays none, ever."""
+    """The account as the node loads it for writing: rent-exempt above the rent minimum."""
     if account.rent_epoch == U64_MAX or account.lamports < minimum:
         return account
     return Account(account.lamports, account.data, account.owner, account.executable, U64_MAX)
@@ -29,9 +29,9 @@ def writes_of_success(
     accounts: list[Account | None],
     called: set[int],
 ) -> dict[Pubkey, Account]:
-    """Every writable account, but for programs that are called and not passed on.
+    """Every writable account, except programs that are called and not passed as accounts.
 
-    No transaction can have changed those, so a node does not store them.
+    The transaction cannot have changed those, so a node does not store them.
     """
     before = dict(zip(parts.keys, accounts, strict=True))
     spared = {parts.keys[index] for index in called - _passed(parts)}
@@ -40,11 +40,11 @@ def writes_of_success(
         if key in spared:
             continue
         held = before[key]
-        # A new account starts beyond rent, even if it is gone again.
+        # A new account starts rent-exempt, even if it is closed again.
         rent_epoch = account.rent_epoch if held is not None else U64_MAX
         executable = account.executable
         if held is not None and held.executable != executable and held.data == account.data:
-            # The VM was given another flag than the account has.
+            # The VM was given a flag that differs from the account's.
             executable = held.executable
         if (rent_epoch, executable) != (account.rent_epoch, account.executable):
             account = Account(account.lamports, account.data, account.owner, executable, rent_epoch)
@@ -55,28 +55,28 @@ def writes_of_success(
 def writes_of_failure(
     parts: Parts, accounts: list[Account | None], fee: int, nonce: Nonce | None, minimum: int
 ) -> dict[Pubkey, Account]:
-    """The fee payer less the fee, and the nonce that advances even so."""
+    """The fee payer minus the fee, and the nonce, which advances nevertheless."""
     payer = accounts[0]
     assert payer is not None, "a payer was checked to be there"
     data = payer.data
     rent_epoch = payer.rent_epoch
     if nonce is not None:
         rent_epoch = exempt(payer, minimum).rent_epoch
-        if nonce.place == 0:
+        if nonce.position == 0:
             data = nonce.advanced
     lamports = payer.lamports - fee
     writes = {parts.keys[0]: Account(lamports, data, payer.owner, payer.executable, rent_epoch)}
-    if nonce is not None and nonce.place != 0:
-        held = accounts[nonce.place]
+    if nonce is not None and nonce.position != 0:
+        held = accounts[nonce.position]
         assert held is not None, "a nonce was checked to be there"
-        writes[parts.keys[nonce.place]] = Account(
+        writes[parts.keys[nonce.position]] = Account(
             held.lamports, nonce.advanced, held.owner, held.executable, held.rent_epoch
         )
     return writes
 
 
 def inner_instructions(meta: TransactionMetadata) -> list[dict[str, Any]]:
-    """The instructions that programs called, by the top-level one they came from."""
+    """The instructions that programs called, by top-level instruction."""
     groups = []
     for index, inner in enumerate(meta.inner_instructions()):
         if not inner:
@@ -97,7 +97,7 @@ def inner_instructions(meta: TransactionMetadata) -> list[dict[str, Any]]:
 
 
 def return_data(meta: TransactionMetadata) -> dict[str, Any] | None:
-    """What the last program returned, if it did."""
+    """The return data of the last program that set any."""
     returned = meta.return_data()
     data = returned.data
     if not data:

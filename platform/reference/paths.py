@@ -1,4 +1,4 @@
-"""The doors of the service, found in its urls: JSON-RPC paths and plain GETs."""
+"""The service's JSON-RPC paths and plain GETs, collected from its urls."""
 
 import re
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from gateway.terms import Terms
 from jsonrpc.methods import Method, MethodTable
 
 _PART = re.compile(r"<(?:\w+:)?(\w+)>")
-# Names that begin so are served at every door, and told of at the first.
-EVERYWHERE = ("rpc.discover", "whoami")
+# Methods that every path serves; only the first path's page describes them.
+COMMON_METHODS = ("rpc.discover", "whoami")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A path that takes JSON-RPC, and further paths that answer just the same."""
+class RpcPath:
+    """A path that serves JSON-RPC, with its aliases."""
 
     path: str
     table: MethodTable
@@ -30,20 +30,20 @@ class Door:
         return list(self.table)
 
     def scope(self, method: str) -> str:
-        """The key's right that the method asks for."""
+        """The scope that a key needs for the method."""
         return self.terms.scopes.get(method, self.terms.scope)
 
 
 @dataclass(frozen=True, slots=True)
 class Get:
-    """A path that answers GET, as OpenAPI writes it, and an instance of its view, a TypedGet."""
+    """A path that serves GET, as OpenAPI writes it, and an instance of its view, a TypedGet."""
 
     path: str
     view: Any
 
 
 @cache
-def doors() -> Sequence[Door]:
+def rpc_paths() -> Sequence[RpcPath]:
     """JSON-RPC paths, in the order of the urls."""
     found: dict[int, tuple[MethodTable, Terms, list[str]]] = {}
     for path, view in endpoints():
@@ -51,7 +51,7 @@ def doors() -> Sequence[Door]:
         if isinstance(table, MethodTable):
             found.setdefault(id(table), (table, view.terms, []))[2].append(path)
     return tuple(
-        Door(paths[0], table, terms, tuple(paths[1:])) for table, terms, paths in found.values()
+        RpcPath(paths[0], table, terms, tuple(paths[1:])) for table, terms, paths in found.values()
     )
 
 
@@ -65,9 +65,9 @@ def gets() -> Sequence[Get]:
     )
 
 
-def door(path: str) -> Door:
-    """The door at the path; KeyError where there is none."""
-    for each in doors():
+def rpc_path(path: str) -> RpcPath:
+    """The JSON-RPC path; KeyError if there is none."""
+    for each in rpc_paths():
         if each.path == path:
             return each
     raise KeyError(path)

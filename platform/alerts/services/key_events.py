@@ -1,13 +1,13 @@
-"""What happens to keys → events for their customers."""
+"""Publishes events about changes of API keys."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 from access.key_changes import KeyChange, key_changed
 from access.models import ApiKey
-from alerts.services.events import tell
+from alerts.services.events import publish
 
-_TOLD = {
+_KINDS = {
     KeyChange.ROTATED: "key.rotated",
     KeyChange.SUSPENDED: "key.suspended",
     KeyChange.RESUMED: "key.resumed",
@@ -16,12 +16,12 @@ _TOLD = {
 
 
 def connect() -> None:
-    """From now on the events are written in the transactions of what happens."""
-    key_changed.connect(_happened, dispatch_uid="alerts of keys")
+    """Connects to the signal; events are written in the transactions of the changes."""
+    key_changed.connect(_on_key_changed, dispatch_uid="alerts of keys")
 
 
 def key_data(key: ApiKey) -> dict[str, Any]:
-    """How an event names a key: never by its secret."""
+    """The members of an event's data that identify a key, without its secret."""
     return {
         "keyId": key.pk,
         "name": key.name,
@@ -36,14 +36,14 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def in_words(moment: datetime) -> str:
+def format_utc(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _happened(
+def _on_key_changed(
     *, key: ApiKey, change: KeyChange, now: datetime, successor: ApiKey | None, **_signal: Any
 ) -> None:
-    kind = _TOLD.get(change)
+    kind = _KINDS.get(change)
     if kind is None:
         return
     data = key_data(key)
@@ -52,7 +52,7 @@ def _happened(
     if change is KeyChange.ROTATED and key.expires_at is not None:
         data["expiresAt"] = iso(key.expires_at)
     text = _text(key, change, successor, now)
-    tell(kind, about=f"key {key}", text=text, data=data, now=now, customer_id=key.customer_id)
+    publish(kind, about=f"key {key}", text=text, data=data, now=now, customer_id=key.customer_id)
 
 
 def _text(key: ApiKey, change: KeyChange, successor: ApiKey | None, now: datetime) -> str:
@@ -63,11 +63,11 @@ def _text(key: ApiKey, change: KeyChange, successor: ApiKey | None, now: datetim
     if change is KeyChange.REVOKED:
         return (
             f"Calls with the key {key} are answered 401 from now on, for good."
-            " If nobody of yours wanted that, speak to whoever runs this service."
+            " If you did not request this, contact the operator of this service."
         )
     end = key.expires_at
     if end is None or end <= now:
         lasts = "The old key has ended."
     else:
-        lasts = f"The old key works until {in_words(end)}: use the new one before."
+        lasts = f"The old key works until {format_utc(end)}: use the new one before."
     return f"{key} was replaced by {successor}. {lasts}"

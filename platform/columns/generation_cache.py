@@ -1,4 +1,4 @@
-"""What a process remembers of the database for as long as nothing is committed that changes it."""
+"""A cache of database values that is valid until a commit changes them."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,12 +10,12 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
-    """Values by key, read under one number of a generation. At most twice `capacity` of them, and
-    what was kept at once: when so many were used or read, those that have not been used since the
-    time before are dropped.
+class GenerationCache(Generic[K, V]):
+    """Values by key, read under one number of a generation. Holds at most twice `capacity`, and
+    what was kept at once: after `capacity` values were added or used, those unused since the
+    previous sweep are dropped.
 
-    Any thread may use it; two may read the same at once.
+    Thread-safe; two threads may read the same value at once.
     """
 
     def __init__(self, generation: Generation, capacity: int) -> None:
@@ -27,19 +27,19 @@ class Remembered(Generic[K, V]):
         self._old: dict[K, V] = {}
 
     def now(self) -> int | None:
-        """The generation's number, for `find` and `keep`; None: nothing may be remembered."""
+        """The generation's number, for `find` and `keep`; None: nothing may be cached."""
         number = self._generation.read()
         if number is None:
             return None
         moment = time.monotonic()
         if number != self._number or moment - self._since > LONGEST_SECONDS:
-            # The number last: what another thread keeps meanwhile goes into what is dropped.
+            # The number last: what another thread adds meanwhile goes to the dropped dicts.
             self._young, self._old = {}, {}
             self._number, self._since = number, moment
         return number
 
     def find(self, key: K) -> V | None:
-        """What is remembered; to be called right behind `now`."""
+        """The cached value; call it right after `now`."""
         young = self._young
         found = young.get(key)
         if found is not None:
@@ -50,7 +50,7 @@ class Remembered(Generic[K, V]):
         return found
 
     def keep(self, key: K, value: V, number: int | None) -> None:
-        """Remembers what was read behind a `now` that gave the number, if it is so still."""
+        """Caches a value read after `now` returned the number, if that is still current."""
         young = self._young
         if number is not None and number == self._number and number == self._generation.read():
             self._add(young, key, value)
@@ -63,9 +63,7 @@ class Remembered(Generic[K, V]):
             self._make_room(young)
 
     def get(self, key: K, read: Callable[[], V | None]) -> V | None:
-        """The value, read where it is not remembered; None, which is not remembered, if `read`
-        gives that.
-        """
+        """The value, from `read` if it is not cached. A None from `read` is not cached."""
         number = self.now()
         if number is not None:
             found = self.find(key)

@@ -1,4 +1,4 @@
-"""Queries on the ladder."""
+"""Queries on TTL classes."""
 
 from django.db.models import QuerySet
 
@@ -11,18 +11,18 @@ def others(ttl_class: TtlClass) -> QuerySet[TtlClass]:
 
 
 def locked(ttl_class: TtlClass) -> TtlClass:
-    """The class as it is stored now, kept so until the transaction ends."""
+    """The class as it is stored, locked until the transaction ends."""
     return TtlClass.objects.select_for_update().get(pk=ttl_class.pk)
 
 
 def has_opened_batches(ttl_class: TtlClass) -> bool:
-    """Was a batch of the class ever open?"""
+    """Whether a batch of the class was ever open."""
     prepared = TipBatch.State.PREPARED
     return TipBatch.objects.filter(ttl_class=ttl_class).exclude(state=prepared).exists()
 
 
 def delete_prepared_batches(ttl_class: TtlClass) -> None:
-    """Those that never opened, with their addresses, which nobody has seen."""
+    """Deletes batches that never opened, with their addresses."""
     prepared = TipBatch.objects.filter(ttl_class=ttl_class, state=TipBatch.State.PREPARED)
     TipAddress.objects.filter(batch__in=prepared).delete()
     prepared.delete()

@@ -4,7 +4,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from simulator import addresses
-from simulator.needs import needed_keys
+from simulator.required_accounts import needed_keys
 from tests.simulator.test_lookups import lookup_table
 from tests.simulator.world import (
     ALICE,

@@ -1,4 +1,4 @@
-"""What this edge tells of the ladder, and of an address."""
+"""The tipinfo and tipaddress operations."""
 
 import re
 from collections.abc import Collection
@@ -13,48 +13,46 @@ from chain.rent import rent_exempt
 from tipping.addresses import live_key
 from tipping.errors import BadTipQuery
 from tipping.results import FetchQuota, NotValid, TipInfo, TtlClass, Valid
-from tipping.services import rungs, standing
+from tipping.services import edge_classes, expiries
 
-# What an account without data must hold: less than this a tip address cannot receive.
+# The minimum balance of an account without data: smaller tips to a fetched address fail.
 MIN_LAMPORTS = rent_exempt(0)
-# Said of a tier without a limit: the largest rate that a tier may have, and more than ever comes.
+# Reported for a tier without a limit: the largest rate that a tier may have.
 _UNLIMITED = 1_000_000
 
 _PUBKEY = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 
 
 def tip_info(caller: Caller, *, max_count: int, edge: str, now: datetime) -> TipInfo:
-    """The ladder as a fetch finds it now, and what the caller may fetch. Raises
-    TipAddressesUnavailable.
-    """
-    ladder = rungs.rungs(edge, now=now)
-    rungs.require_some(ladder)
+    """The TTL classes as of now, and the caller's limits. Raises TipAddressesUnavailable."""
+    found = edge_classes.read(edge, now=now)
+    edge_classes.require_some(found)
     classes = [
         TtlClass(
-            rung.ttl_seconds,
-            issuable := rungs.is_issuable(rung, now=now),
-            rung.expires_at if issuable else None,
+            edge_class.ttl_seconds,
+            issuable := edge_classes.is_issuable(edge_class, now=now),
+            edge_class.expires_at if issuable else None,
         )
-        for rung in ladder
+        for edge_class in found
     ]
-    terms = caller.quotas.get("tip_fetches")
+    quota = caller.quotas.get("tip_fetches")
     return TipInfo(
         ttl_classes=classes,
-        default_ttl_seconds=rungs.default_ttl(ladder),
-        max_ttl_seconds=ladder[-1].ttl_seconds,
+        default_ttl_seconds=edge_classes.default_ttl(found),
+        max_ttl_seconds=found[-1].ttl_seconds,
         max_count=max_count,
         min_lamports=MIN_LAMPORTS,
         quota=FetchQuota(
-            fetch_rate_per_second=float(_UNLIMITED) if terms is None else float(terms.rate),
-            fetch_burst=_UNLIMITED if terms is None else terms.burst,
+            fetch_rate_per_second=float(_UNLIMITED) if quota is None else float(quota.rate),
+            fetch_burst=_UNLIMITED if quota is None else quota.burst,
             fetch_daily_cap=caller.tip_fetch_daily_cap,
         ),
         served_by=edge,
     )
 
 
-def address_standing(text: str, *, static: Collection[bytes], now: datetime) -> Valid | NotValid:
-    """Whether the address may be tipped now. Raises BadTipQuery for what is no address."""
+def address_validity(text: str, *, static: Collection[bytes], now: datetime) -> Valid | NotValid:
+    """Whether the address may be tipped now. Raises BadTipQuery if it is malformed."""
     pubkey = _read(text)
     if pubkey in static:
         return Valid(text, is_static=True, expires_at=None)
@@ -80,4 +78,4 @@ def _expiry(pubkey: bytes) -> datetime | None:
         known = None
     if known is not None:
         return datetime.fromtimestamp(int(known), UTC)
-    return standing.expiry_of(pubkey)
+    return expiries.expiry_of(pubkey)

@@ -1,12 +1,12 @@
-"""TTL classes: the default ladder, and its changes in the admin."""
+"""TTL classes: the defaults, and their changes in the admin."""
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
-from tipping.errors import DefaultClassStays
+from tipping.errors import DefaultClassRequired
 from tipping.models import TtlClass
-from tipping.services import ladder as services
+from tipping.services import ttl_classes as services
 
 LIST = "/admin/tipping/ttlclass/"
 
@@ -17,12 +17,12 @@ def staff(client, db):
     return client
 
 
-def ladder():
+def ttl_classes():
     return list(TtlClass.objects.values_list("ttl_seconds", "window_seconds", "is_default"))
 
 
-def test_the_default_ladder_is_there(db):
-    assert ladder() == [
+def test_the_default_classes_exist(db):
+    assert ttl_classes() == [
         (900, 300, False),
         (3600, 600, True),
         (86400, 3600, False),
@@ -43,14 +43,14 @@ def test_a_new_default_takes_the_old_ones_place(staff):
     assert "172,800 s" in page
 
 
-def test_the_ladder_is_never_without_a_default(staff):
+def test_there_is_always_a_default_class(staff):
     default = TtlClass.objects.get(is_default=True)
     form = {"ttl_seconds": default.ttl_seconds, "window_seconds": 600}
     page = staff.post(f"{LIST}{default.pk}/change/", form)
     assert page.status_code == 200
     assert "One class is the default" in page.content.decode()
     assert staff.post(f"{LIST}{default.pk}/delete/", {"post": "yes"}).status_code == 403
-    with pytest.raises(DefaultClassStays):
+    with pytest.raises(DefaultClassRequired):
         services.delete_ttl_class(default)
     assert TtlClass.objects.filter(is_default=True).count() == 1
 
@@ -64,9 +64,9 @@ def test_the_ladder_is_never_without_a_default(staff):
         {"ttl_seconds": "soon", "window_seconds": 5},
     ],
 )
-def test_a_class_that_makes_no_sense_is_refused_in_words(staff, form):
-    before = ladder()
+def test_an_invalid_class_is_refused_with_a_message(staff, form):
+    before = ttl_classes()
     page = staff.post(f"{LIST}add/", form)
     assert page.status_code == 200
     assert "errorlist" in page.content.decode() or "text-red" in page.content.decode()
-    assert ladder() == before
+    assert ttl_classes() == before
