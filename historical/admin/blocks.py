@@ -6,18 +6,17 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from solders.signature import Signature
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.units import I64_MAX
 from historical.models import Block
 from historical.services import overview
 from historical.store import overview as store
+from staff.formatting import ago, grouped, size_of, utc
 
 _VERSIONS = {-1: "legacy only", 0: "up to version 0", 1: "up to version 1"}
 
@@ -101,22 +100,22 @@ class BlockAdmin(ReadOnlyAdmin):
     @admin.display(description="time")
     def time(self, block: Block) -> str:
         at = overview.moment_of(block.block_time)
-        return "not told" if at is None else words.plain(at, seconds=True)
+        return "not told" if at is None else utc(at, seconds=True)
 
     @admin.display(description="block height")
     def height(self, block: Block) -> str:
-        return words.grouped(block.block_height, "not told")
+        return grouped(block.block_height, "not told")
 
     @admin.display(description="transactions")
     def transactions(self, block: Block) -> str:
-        return words.grouped(block.transaction_count)
+        return grouped(block.transaction_count)
 
     @admin.display(description="failed")
     def failed(self, block: Block) -> str:
         if not block.failed_count:
             return "0"
         share = 100 * block.failed_count / max(1, block.transaction_count)
-        return f"{words.grouped(block.failed_count)} ({share:.0f}%)"
+        return f"{grouped(block.failed_count)} ({share:.0f}%)"
 
     @admin.display(description="transaction versions")
     def versions(self, block: Block) -> str:
@@ -125,13 +124,11 @@ class BlockAdmin(ReadOnlyAdmin):
     @admin.display(description="stored bytes")
     def stored(self, block: Block) -> SafeString:
         size: int = block.stored_bytes  # type: ignore[attr-defined]
-        return format_html(
-            '<span title="{} bytes">{}</span>', words.grouped(size), words.size_of(size)
-        )
+        return format_html('<span title="{} bytes">{}</span>', grouped(size), size_of(size))
 
     @admin.display(description="recorded")
     def recorded(self, block: Block) -> SafeString | str:
-        return words.moment(block.recorded_at, timezone.now())
+        return ago(block.recorded_at)
 
     @admin.display(description="parent slot")
     def parent(self, block: Block) -> SafeString | str:

@@ -18,13 +18,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import CAUSES, cause_hint
 from historical.models import Gap
 from historical.services import gaps
 from staff import audit
+from staff.formatting import ago, badge, grouped, utc
 
 # What an event of a gap's history is drawn as.
 _EVENT_HUES = {
@@ -195,20 +195,18 @@ class GapAdmin(ReadOnlyAdmin):
 
     @admin.display(description="how many")
     def size(self, gap: SlotGap) -> str:
-        return words.grouped(gap.to_slot - gap.from_slot + 1)
+        return grouped(gap.to_slot - gap.from_slot + 1)
 
     @admin.display(description="state", ordering="status")
     def outcome(self, gap: SlotGap) -> SafeString:
         if gap.closed_at is not None:
-            return words.coloured(
-                "closed", "good", f"{gap.closed_by}, {words.plain(gap.closed_at)}"
-            )
+            return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
         if gap.cannot_be_had_at is not None:
-            at = words.plain(gap.cannot_be_had_at)
+            at = utc(gap.cannot_be_had_at)
             hint = f"{gap.status}; by {gap.cannot_be_had_by}, {at}"
-            return words.coloured("cannot be had", "quiet", hint)
+            return badge("cannot be had", "quiet", hint)
         hue = "bad" if gap.status == GapStatus.MISSING else "warning"
-        return words.coloured(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+        return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
 
     @admin.display(description="cause", ordering="cause")
     def why(self, gap: SlotGap) -> SafeString:
@@ -227,7 +225,7 @@ class GapAdmin(ReadOnlyAdmin):
     def closing(self, gap: SlotGap) -> SafeString | str:
         if gap.closed_at is None:
             return "not yet"
-        at = words.moment(gap.closed_at, timezone.now())
+        at = ago(gap.closed_at)
         return format_html("{} by {}", at, gap.closed_by or "nobody who was told")
 
     @admin.display(description="next try", ordering="next_try_at")
@@ -236,11 +234,11 @@ class GapAdmin(ReadOnlyAdmin):
             return "-"
         if gap.cannot_be_had_at is not None:
             return "none"
-        return words.moment(gap.next_try_at, timezone.now(), "at once")
+        return ago(gap.next_try_at, never="at once")
 
     @admin.display(description="opened", ordering="opened_at")
     def opened(self, gap: SlotGap) -> SafeString | str:
-        return words.moment(gap.opened_at, timezone.now())
+        return ago(gap.opened_at)
 
     @admin.display(description="last event")
     def latest(self, gap: SlotGap) -> str:
@@ -262,8 +260,8 @@ def event_in_words(event: dict[str, str]) -> str:
 def _told(event: dict[str, str]) -> dict[str, Any]:
     at = datetime.fromisoformat(event["at"])
     return {
-        "ago": words.moment(at, timezone.now()),
-        "at": words.plain(at, seconds=True),
+        "ago": ago(at),
+        "at": utc(at, seconds=True),
         "event": event["event"],
         "hue": _EVENT_HUES.get(event["event"], "quiet"),
         "source": event.get("source", ""),

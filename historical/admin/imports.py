@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from historical.models import Import
+from staff.formatting import ago, badge, duration, grouped, utc
 
 _HUES = {Import.State.DONE: "good", Import.State.FAILED: "bad", Import.State.RUNNING: "warning"}
 
@@ -51,12 +51,12 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state", ordering="state")
     def outcome(self, entry: Import) -> SafeString:
-        word = words.coloured(entry.state, _HUES[Import.State(entry.state)], entry.failure[:300])
+        word = badge(entry.state, _HUES[Import.State(entry.state)], entry.failure[:300])
         if not entry.warnings:
             return word
         count = len(entry.warnings.splitlines())
         noun = "warning" if count == 1 else "warnings"
-        return format_html("{} {}", word, words.coloured(f"{count} {noun}", "warning"))
+        return format_html("{} {}", word, badge(f"{count} {noun}", "warning"))
 
     @admin.display(description="failure")
     def why(self, entry: Import) -> SafeString | str:
@@ -77,15 +77,15 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="new blocks", ordering="blocks_recorded")
     def blocks(self, entry: Import) -> str:
-        return words.grouped(entry.blocks_recorded)
+        return grouped(entry.blocks_recorded)
 
     @admin.display(description="blocks that were there")
     def present(self, entry: Import) -> str:
-        return words.grouped(entry.blocks_present)
+        return grouped(entry.blocks_present)
 
     @admin.display(description="new transactions", ordering="transactions_recorded")
     def transactions(self, entry: Import) -> str:
-        return words.grouped(entry.transactions_recorded)
+        return grouped(entry.transactions_recorded)
 
     @admin.display(description="slots", ordering="first_slot")
     def slots(self, entry: Import) -> str:
@@ -96,11 +96,11 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="started", ordering="started_at")
     def begun(self, entry: Import) -> SafeString | str:
-        return words.moment(entry.started_at, timezone.now())
+        return ago(entry.started_at)
 
     @admin.display(description="started")
     def begun_at(self, entry: Import) -> str:
-        return words.plain(entry.started_at, seconds=True)
+        return utc(entry.started_at, seconds=True)
 
     @admin.display(description="took")
     def took(self, entry: Import) -> str:
@@ -111,4 +111,4 @@ class ImportAdmin(ReadOnlyAdmin):
 
 def _seconds(start: datetime, end: datetime) -> str:
     seconds = (end - start).total_seconds()
-    return f"{seconds:.1f} s" if seconds < 60 else words.length(end - start)
+    return f"{seconds:.1f} s" if seconds < 60 else duration(end - start)

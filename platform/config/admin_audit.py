@@ -13,12 +13,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from config import audit_files
 from config.audit_filters import PersonFilter, SubjectFilter, TimeFilter, VerbFilter
 from config.templatetags.moments import in_words
 from staff import audit, audit_chain
+from staff.formatting import ago, badge, grouped, in_full, utc
 from staff.models import AuditEntry
 
 # No index serves words inside of texts: among these a search takes a moment, among all it may not.
@@ -54,12 +54,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="when")
     def when(self, entry: AuditEntry) -> SafeString | str:
-        return words.moment(entry.at, timezone.now())
+        return ago(entry.at)
 
     @admin.display(description="when")
     def moment(self, entry: AuditEntry) -> SafeString:
-        ago = words.moment(entry.at, timezone.now())
-        return format_html("{} ({})", words.plain(entry.at, seconds=True), ago)
+        return format_html("{} ({})", utc(entry.at, seconds=True), ago(entry.at))
 
     @admin.display(description="who")
     def person(self, entry: AuditEntry) -> SafeString | str:
@@ -74,7 +73,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     @admin.display(description="what")
     def what(self, entry: AuditEntry) -> SafeString | str:
         hue = next((hue for word, hue in _HUES if entry.verb.startswith(word)), None)
-        return entry.verb if hue is None else words.coloured(entry.verb, hue)
+        return entry.verb if hue is None else badge(entry.verb, hue)
 
     @admin.display(description="to what")
     def subject_link(self, entry: AuditEntry) -> SafeString | str:
@@ -107,11 +106,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="entry")
     def number(self, entry: AuditEntry) -> str:
-        return words.grouped(entry.pk)
+        return grouped(entry.pk)
 
     @admin.display(description="digest")
     def mark(self, entry: AuditEntry) -> SafeString:
-        return words.whole(bytes(entry.digest).hex())
+        return in_full(bytes(entry.digest).hex())
 
     def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         entry = AuditEntry.objects.filter(pk=object_id).first() if object_id.isdecimal() else None

@@ -19,11 +19,11 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from access.admin import words
 from config import admin_user_orders as orders
 from portal.models import Member
 from staff import sessions
 from staff.errors import OrderRefused
+from staff.formatting import ago, badge
 from staff.inviting import InvitingAdmin
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
@@ -197,37 +197,37 @@ class UserAdmin(InvitingAdmin):
     @admin.display(description="role")
     def role(self, user: User) -> SafeString | str:
         if not user.is_staff:
-            return words.coloured("customer's", "quiet", "a portal user: never in the admin")
+            return badge("customer's", "quiet", "a portal user: never in the admin")
         role = (
             Role.ADMINISTRATOR
             if user.is_superuser
             else highest(group.name for group in user.groups.all())
         )
         if role is None:
-            return words.coloured("no role", "bad", "may sign in, and see nothing")
-        return words.coloured(role.value, _HUES[role], MEANINGS[role])
+            return badge("no role", "bad", "may sign in, and see nothing")
+        return badge(role.value, _HUES[role], MEANINGS[role])
 
     @admin.display(description="second factor", ordering="has_device")
     def second_factor(self, user: User) -> SafeString:
         if user.has_device:  # type: ignore[attr-defined]
-            return words.coloured("on", "good", "signing in takes a code of an app")
-        return words.coloured("off", "quiet", "the password alone signs in")
+            return badge("on", "good", "signing in takes a code of an app")
+        return badge("off", "quiet", "the password alone signs in")
 
     @admin.display(description="last sign-in", ordering="last_login")
     def signed_in(self, user: User) -> SafeString | str:
-        return words.moment(user.last_login, timezone.now())
+        return ago(user.last_login)
 
     @admin.display(description="state", ordering="is_active")
     def state(self, user: User) -> SafeString:
         if not user.is_active:
-            return words.coloured("deactivated", "bad")
+            return badge("deactivated", "bad")
         if not user.has_usable_password():
-            return words.coloured("invited", "warning", "has not chosen a password yet")
-        return words.coloured("active", "good")
+            return badge("invited", "warning", "has not chosen a password yet")
+        return badge("active", "good")
 
     @admin.display(description="added")
     def joined(self, user: User) -> SafeString | str:
-        return words.moment(user.date_joined, timezone.now())
+        return ago(user.date_joined)
 
     @admin.display(description="belongs to")
     def belongs_to(self, user: User) -> SafeString | str:

@@ -24,7 +24,6 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
@@ -32,6 +31,7 @@ from ingest.finding_words import FINDINGS
 from ingest.models import RangeOrder
 from ingest.services import orders
 from staff import audit
+from staff.formatting import ago, badge, grouped
 
 State = RangeOrder.State
 _HUES = {
@@ -279,9 +279,9 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             "is_open": order.state in orders.OPEN,
             "may_order": self.has_order_permission(request),
             "findings": [_finding(each) for each in order.found.all()[:_LISTED]],
-            "listed": words.grouped(_LISTED),
+            "listed": grouped(_LISTED),
             "more": order.findings > _LISTED,
-            "total": words.grouped(order.findings),
+            "total": grouped(order.findings),
             "lacking": order.found.filter(
                 what__in=[what for what, told in FINDINGS.items() if told.lacking]
             ).exists(),
@@ -312,8 +312,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     @admin.display(description="state", ordering="state")
     def standing(self, order: RangeOrder) -> SafeString:
         if order.state == State.DONE and order.findings:
-            return words.coloured("done", "warning", f"{order.findings:,} findings")
-        return words.coloured(order.state, _HUES[State(order.state)], order.failure)
+            return badge("done", "warning", f"{order.findings:,} findings")
+        return badge(order.state, _HUES[State(order.state)], order.failure)
 
     @admin.display(description="progress")
     def progress(self, order: RangeOrder) -> SafeString:
@@ -322,7 +322,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         return format_html(
             '<span class="tm-progress"><progress max="{}" value="{}"></progress> {} of {} slots'
             "</span>",
-            *(slots, done, words.grouped(done), words.grouped(slots)),
+            *(slots, done, grouped(done), grouped(slots)),
         )
 
     @admin.display(description="failure")
@@ -331,35 +331,35 @@ class RangeOrderAdmin(ReadOnlyAdmin):
 
     @admin.display(description="slots as they should be")
     def sound_slots(self, order: RangeOrder) -> str:
-        return words.grouped(order.sound)
+        return grouped(order.sound)
 
     @admin.display(description="slots that came")
     def stored_slots(self, order: RangeOrder) -> SafeString:
         hint = '<span title="They were lacking">{}</span>'
-        return format_html(hint, words.grouped(order.stored))
+        return format_html(hint, grouped(order.stored))
 
     @admin.display(description="slots that were replaced")
     def changed_slots(self, order: RangeOrder) -> SafeString:
         hint = '<span title="What was stored said otherwise, or lacked something">{}</span>'
-        return format_html(hint, words.grouped(order.changed))
+        return format_html(hint, grouped(order.changed))
 
     @admin.display(description="findings")
     def found(self, order: RangeOrder) -> SafeString:
         if not order.findings:
-            return words.coloured("0", "good" if order.state == State.DONE else "quiet")
-        return words.coloured(words.grouped(order.findings), "warning")
+            return badge("0", "good" if order.state == State.DONE else "quiet")
+        return badge(grouped(order.findings), "warning")
 
     @admin.display(description="asked", ordering="asked_at")
     def asked(self, order: RangeOrder) -> SafeString:
-        return format_html("{} by {}", words.moment(order.asked_at, timezone.now()), order.asked_by)
+        return format_html("{} by {}", ago(order.asked_at), order.asked_by)
 
     @admin.display(description="begun")
     def begun(self, order: RangeOrder) -> SafeString | str:
-        return words.moment(order.started_at, timezone.now(), "not yet")
+        return ago(order.started_at, never="not yet")
 
     @admin.display(description="ended")
     def ended(self, order: RangeOrder) -> SafeString | str:
-        return words.moment(order.finished_at, timezone.now(), "not yet")
+        return ago(order.finished_at, never="not yet")
 
 
 def _finding(each: Any) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from operations.home.page import page_to_act
 from operations.models import Alarm
 from operations.rules import BY_NAME
 from operations.services import alarms
 from staff import audit
+from staff.formatting import ago, badge, duration
 
 
 class StandingFilter(SimpleListFilter):
@@ -122,7 +122,7 @@ class AlarmAdmin(ReadOnlyAdmin):
     @admin.display(description="severity", ordering="severity")
     def level(self, alarm: Alarm) -> SafeString:
         hue = "bad" if alarm.severity == Alarm.Severity.CRITICAL else "warning"
-        return words.coloured(alarm.severity, hue if alarm.closed_at is None else "quiet")
+        return badge(alarm.severity, hue if alarm.closed_at is None else "quiet")
 
     @admin.display(description="what is the matter")
     def told(self, alarm: Alarm) -> str:
@@ -135,25 +135,23 @@ class AlarmAdmin(ReadOnlyAdmin):
 
     @admin.display(description="since", ordering="began_at")
     def began(self, alarm: Alarm) -> SafeString | str:
-        return words.moment(alarm.began_at, timezone.now())
+        return ago(alarm.began_at)
 
     @admin.display(description="state", ordering="closed_at")
     def standing(self, alarm: Alarm) -> SafeString:
         now = timezone.now()
         if alarm.closed_at is None:
-            began = words.moment(alarm.began_at, now)
-            return format_html("<span>{} since {}</span>", words.coloured("open", "bad"), began)
-        lasted = words.length(alarm.closed_at - alarm.began_at)
-        closed = words.moment(alarm.closed_at, now)
-        return format_html(
-            "<span>{} {}, after {}</span>", words.coloured("closed", "good"), closed, lasted
-        )
+            began = ago(alarm.began_at, now)
+            return format_html("<span>{} since {}</span>", badge("open", "bad"), began)
+        lasted = duration(alarm.closed_at - alarm.began_at)
+        closed = ago(alarm.closed_at, now)
+        return format_html("<span>{} {}, after {}</span>", badge("closed", "good"), closed, lasted)
 
     @admin.display(description="who is at it", ordering="acknowledged_at")
     def seen(self, alarm: Alarm) -> SafeString | str:
         if alarm.acknowledged_at is None:
             return "nobody yet" if alarm.closed_at is None else "-"
-        when = words.moment(alarm.acknowledged_at, timezone.now())
+        when = ago(alarm.acknowledged_at)
         return format_html("<span>{}, {}</span>", alarm.acknowledged_by or "somebody", when)
 
 

@@ -6,17 +6,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.key_names import key_link, with_key_names
 from access.admin.read_only import ReadOnlyAdmin
 from priority.admin.fates import slots_after, state_word
 from priority.admin.states import StateFilter
 from priority.models import Bundle
+from staff.formatting import ago, grouped, in_full, shortened, utc
 
 
 @admin.register(Bundle)
@@ -65,10 +64,10 @@ class BundleAdmin(ReadOnlyAdmin):
         transactions = [
             {
                 "row": row,
-                "name": words.short(str(row.signature)),
+                "name": shortened(str(row.signature)),
                 "state": state_word(row),
-                "tip": words.grouped(row.tip_lamports),
-                "slots": words.grouped(slots_after(row)),
+                "tip": grouped(row.tip_lamports),
+                "slots": grouped(slots_after(row)),
             }
             for row in rows
         ]
@@ -78,11 +77,11 @@ class BundleAdmin(ReadOnlyAdmin):
 
     @admin.display(description="bundle")
     def name(self, bundle: Bundle) -> SafeString:
-        return words.short(bundle.bundle_id)
+        return shortened(bundle.bundle_id)
 
     @admin.display(description="bundle id")
     def whole_name(self, bundle: Bundle) -> SafeString:
-        return words.whole(bundle.bundle_id)
+        return in_full(bundle.bundle_id)
 
     @admin.display(description="state")
     def standing(self, bundle: Bundle) -> SafeString:
@@ -94,7 +93,7 @@ class BundleAdmin(ReadOnlyAdmin):
 
     @admin.display(description="transactions")
     def size(self, bundle: Any) -> str:
-        return words.grouped(bundle.transaction_count)
+        return grouped(bundle.transaction_count)
 
     @admin.display(description="slot")
     def landed_in(self, bundle: Bundle) -> str:
@@ -106,18 +105,18 @@ class BundleAdmin(ReadOnlyAdmin):
 
     @admin.display(description="ids at the engines")
     def engines(self, bundle: Bundle) -> SafeString | str:
-        ids = ((name, words.whole(each)) for name, each in sorted(bundle.engine_ids.items()))
+        ids = ((name, in_full(each)) for name, each in sorted(bundle.engine_ids.items()))
         return format_html_join("", "<div>{}: {}</div>", ids) or "none took it yet"
 
     @admin.display(description="accepted")
     def came(self, bundle: Bundle) -> SafeString | str:
-        return words.moment(bundle.accepted_at, timezone.now())
+        return ago(bundle.accepted_at)
 
     @admin.display(description="accepted")
     def accepted(self, bundle: Bundle) -> str:
-        return words.plain(bundle.accepted_at, seconds=True)
+        return utc(bundle.accepted_at, seconds=True)
 
     @admin.display(description="settled")
     def settled(self, bundle: Bundle) -> str:
         at = bundle.settled_at
-        return "not yet" if at is None else words.plain(at, seconds=True)
+        return "not yet" if at is None else utc(at, seconds=True)

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from priority.admin.fates import in_words, slots_after, state_word
 from priority.models import Attempt, Submission
 from priority.submissions import State
+from staff.formatting import badge, duration, shortened, utc
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _TRIES_SHOWN = 200
@@ -69,7 +69,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
             "moments": [
                 {
                     "after": span(each.at, row.accepted_at) if number else "0 ms",
-                    "when": words.plain(each.at, seconds=True),
+                    "when": utc(each.at, seconds=True),
                     "hue": each.hue,
                     "title": each.title,
                     "detail": each.detail,
@@ -100,7 +100,7 @@ def span(at: datetime, start: datetime) -> str:
     if abs(milliseconds) < 10_000:
         return f"{milliseconds:+,.1f} ms"
     seconds = milliseconds / 1e3
-    return f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{words.length(at - start)}"
+    return f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{duration(at - start)}"
 
 
 def _moments(row: Submission) -> Iterator[Moment]:
@@ -120,7 +120,7 @@ def _moments(row: Submission) -> Iterator[Moment]:
 
 def _try(each: Attempt) -> Moment:
     took = f"{each.latency_us / 1e3:,.1f} ms"
-    outcome = words.coloured(each.outcome, _HUES[Attempt.Outcome(each.outcome)])
+    outcome = badge(each.outcome, _HUES[Attempt.Outcome(each.outcome)])
     title = format_html("round {}: {} {} in {}", each.number, each.upstream, outcome, took)
     detail = ": ".join(text for text in (each.target, each.answer) if text)
     return Moment(each.started_at, _HUES[Attempt.Outcome(each.outcome)], title, detail)
@@ -178,7 +178,7 @@ def _siblings(row: Submission) -> list[dict[str, Any]]:
     return [
         {
             "row": each,
-            "name": words.short(str(each.signature)),
+            "name": shortened(str(each.signature)),
             "word": state_word(each),
             "is_this": each.pk == row.pk,
         }

@@ -2,9 +2,9 @@
 
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from priority.models import Bundle, Submission
 from priority.submissions import State
+from staff.formatting import badge
 
 HUES = {
     State.RECEIVED: "quiet",
@@ -33,7 +33,7 @@ def state_word(row: Submission | Bundle) -> SafeString:
     hue = HUES.get(State(row.state), "quiet")
     if hue == "good" and not row.settled_at:
         hue = "warning"
-    return words.coloured(text, hue, hint)
+    return badge(text, hue, hint)
 
 
 def in_words(submission: Submission) -> str:

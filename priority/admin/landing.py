@@ -9,7 +9,6 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
 from access.models import ApiKey, Customer, Tier
 from priority.admin import landing_charts as charts
 from priority.admin.fates import HUES
@@ -25,6 +24,7 @@ from priority.services.landing_report import (
 )
 from priority.store.landings import MOST_OF_KEYS
 from priority.submissions import State
+from staff.formatting import ago, badge, grouped
 
 _STATES = [state.value for state in State]
 # From the ground of a bar up.
@@ -115,31 +115,31 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
     return {
         "report": report,
         "chart": chart,
-        "total": words.grouped(report.total),
+        "total": grouped(report.total),
         "rate": percent(report.rate),
-        "counted": words.moment(report.counted_at, timezone.now(), "never: the worker counts"),
+        "counted": ago(report.counted_at, never="never: the worker counts"),
         "states": [
             {
-                "word": words.coloured(state, HUES[State(state)], _MEANINGS[state]),
-                "count": words.grouped(report.states[state]),
+                "word": badge(state, HUES[State(state)], _MEANINGS[state]),
+                "count": grouped(report.states[state]),
                 "share": percent(report.states[state] / report.total if report.total else None),
                 "link": list_link(report, narrowed, state=state),
             }
             for state in _STATES
         ],
-        "legend": [(state, words.grouped(report.states[state])) for state in _STACKED],
+        "legend": [(state, grouped(report.states[state])) for state in _STACKED],
         "byte": times(report.byte),
         "histograms": _histograms(report, narrowed),
         "upstreams": [_upstream(each) for each in report.upstreams],
         "kinds": [
-            (_KINDS.get(kind, kind), words.grouped(count), f"{share:.1f}%")
+            (_KINDS.get(kind, kind), grouped(count), f"{share:.1f}%")
             for kind, count, share in charts.shares(report.kinds.most_common())
         ],
         "tips": [] if narrowed.upstream else [_tip(each) for each in report.tips],
         "tip_chart": None if narrowed.upstream else _tip_chart(report),
         "losses": [_losses(each, report) for each in report.losses],
-        "refusals": [(status, words.grouped(calls)) for status, calls in report.refusals],
-        "most_of_keys": words.grouped(MOST_OF_KEYS),
+        "refusals": [(status, grouped(calls)) for status, calls in report.refusals],
+        "most_of_keys": grouped(MOST_OF_KEYS),
         "since_day": f"{report.steps[0][0]:%Y-%m-%d}" if report.steps else "",
     }
 
@@ -196,9 +196,9 @@ def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any
     return [
         {
             "name": name,
-            "count": words.grouped(sum(slots.values())),
+            "count": grouped(sum(slots.values())),
             "bars": [
-                (bound, words.grouped(count), f"{share:.1f}%", f"{width:.1f}")
+                (bound, grouped(count), f"{share:.1f}%", f"{width:.1f}")
                 for bound, count, share, width in charts.histogram(slots)
             ],
         }
@@ -212,17 +212,17 @@ def _upstream(each: UpstreamFigures) -> dict[str, Any]:
     return {
         "name": each.name,
         "link": f"{reverse('admin:priority_upstream_changelist')}?q={each.name}",
-        "took": words.grouped(sum(each.took.values())),
-        "first": words.grouped(each.first),
+        "took": grouped(sum(each.took.values())),
+        "first": grouped(each.first),
         "rate": percent(each.rate),
-        "tries": words.grouped(tried),
-        "refused": words.grouped(each.tries["refused"]),
-        "failed": words.grouped(each.tries["failed"]),
+        "tries": grouped(tried),
+        "refused": grouped(each.tries["refused"]),
+        "failed": grouped(each.tries["failed"]),
         "byte": "-" if each.byte is None else milliseconds(each.byte.p50),
         "p50": "-" if each.answer is None else milliseconds(each.answer.p50),
         "p90": "-" if each.answer is None else milliseconds(each.answer.p90),
         "answers": [
-            (outcome, answer, words.grouped(count))
+            (outcome, answer, grouped(count))
             for (outcome, answer), count in each.answers.most_common()
         ],
     }
@@ -236,10 +236,10 @@ def class_name(name: str) -> str:
 def _tip(each: ClassTips) -> tuple[str, str, str, str]:
     return (
         class_name(each.name),
-        words.grouped(each.count),
-        words.grouped(each.lamports),
+        grouped(each.count),
+        grouped(each.lamports),
         # It is known to 5 %: more digits would say more.
-        words.grouped(int(float(f"{each.median:.2g}"))),
+        grouped(int(float(f"{each.median:.2g}"))),
     )
 
 
@@ -263,16 +263,16 @@ def _losses(each: KeyLosses, report: LandingReport) -> dict[str, Any]:
         "key": each.key,
         "key_id": each.key_id,
         "link": f"?{urlencode(query)}" if each.key is not None else "",
-        "total": words.grouped(each.total),
-        "lost": words.grouped(each.lost),
-        "refused": words.grouped(each.refused),
+        "total": grouped(each.total),
+        "lost": grouped(each.lost),
+        "refused": grouped(each.refused),
         "reasons": [
             (
-                words.coloured(reason.state, HUES[State(reason.state)]),
+                badge(reason.state, HUES[State(reason.state)]),
                 reason.reason or "no reason was told",
-                words.grouped(reason.count),
+                grouped(reason.count),
             )
             for reason in each.reasons[:4]
         ],
-        "statuses": [(status, words.grouped(calls)) for status, calls in each.refusals[:4]],
+        "statuses": [(status, grouped(calls)) for status, calls in each.refusals[:4]],
     }

@@ -10,15 +10,14 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from access.admin import words
 from priority.errors import FatesUnavailable
 from priority.models import Bundle, Submission
 from priority.services.fates import remembered
+from staff.formatting import ago
 
 _MOST = 50
 _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
@@ -89,4 +88,4 @@ def _waiting(text: str) -> SafeString | str:
     if received_at is None:
         return ""
     at = datetime.fromtimestamp(received_at, UTC)
-    return words.moment(at, timezone.now())
+    return ago(at)

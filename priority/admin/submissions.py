@@ -13,7 +13,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.key_names import key_link, with_key_names
 from access.admin.read_only import ReadOnlyAdmin
 from priority.admin.fate_timeline import fate_of, span
@@ -30,6 +29,7 @@ from priority.admin.list_filters import (
 from priority.admin.looking_up import fate_page, found
 from priority.admin.states import StateFilter
 from priority.models import Submission
+from staff.formatting import ago, grouped, in_full, shortened, utc
 from tipping.services.standing import expiry_of
 
 
@@ -106,11 +106,11 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="transaction")
     def name(self, row: Submission) -> SafeString:
-        return words.short(str(row.signature))
+        return shortened(str(row.signature))
 
     @admin.display(description="signature")
     def whole_name(self, row: Submission) -> SafeString:
-        return words.whole(row.signature)
+        return in_full(row.signature)
 
     @admin.display(description="state")
     def standing(self, row: Submission) -> SafeString:
@@ -118,7 +118,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="error")
     def error(self, row: Submission) -> SafeString | str:
-        return "none" if row.err is None else words.whole(json.dumps(row.err))
+        return "none" if row.err is None else in_full(json.dumps(row.err))
 
     @admin.display(description="key")
     def by_key(self, row: Submission) -> SafeString | str:
@@ -135,19 +135,19 @@ class SubmissionAdmin(ReadOnlyAdmin):
             '{}: <a class="tm-link" href="{}">{}</a>{}',
             label,
             link,
-            words.short(row.bundle.bundle_id),
+            shortened(row.bundle.bundle_id),
             place,
         )
 
     @admin.display(description="tip (lamports)")
     def tip(self, row: Submission) -> str:
-        return words.grouped(row.tip_lamports)
+        return grouped(row.tip_lamports)
 
     @admin.display(description="to")
     def tip_goes_to(self, row: Submission) -> SafeString | str:
         if row.tip_address is None:
             return "-"
-        text = words.whole(row.tip_address)
+        text = in_full(row.tip_address)
         if expiry_of(bytes(row.tip_address)) is None:
             return text  # a static one: it has no page
         link = reverse("admin:tipping_tipaddress_change", args=[str(row.tip_address)])
@@ -155,7 +155,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="instruction")
     def tip_stands_in(self, row: Submission) -> str:
-        return words.grouped(row.tip_instruction_index)
+        return grouped(row.tip_instruction_index)
 
     @admin.display(description="slot")
     def landed_in(self, row: Submission) -> str:
@@ -163,11 +163,11 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="slots to land")
     def latency(self, row: Submission) -> str:
-        return words.grouped(slots_after(row))
+        return grouped(slots_after(row))
 
     @admin.display(description="tries")
     def tries_made(self, row: Submission) -> str:
-        return words.grouped(row.tries)
+        return grouped(row.tries)
 
     @admin.display(description="chosen upstreams")
     def chosen(self, row: Submission) -> str:
@@ -181,16 +181,16 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="request id")
     def request_number(self, row: Submission) -> SafeString | str:
-        return words.whole(row.request_id) if row.request_id else "-"
+        return in_full(row.request_id) if row.request_id else "-"
 
     @admin.display(description="accepted", ordering="accepted_at")
     def came(self, row: Submission) -> SafeString | str:
-        return words.moment(row.accepted_at, timezone.now())
+        return ago(row.accepted_at)
 
     @admin.display(description="accepted")
     def accepted(self, row: Submission) -> str:
         slot = "" if row.accepted_slot is None else f", slot {row.accepted_slot}"
-        return words.plain(row.accepted_at, seconds=True) + slot
+        return utc(row.accepted_at, seconds=True) + slot
 
     @admin.display(description="sent first")
     def sent(self, row: Submission) -> str:
@@ -213,10 +213,10 @@ class SubmissionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="blockhash")
     def hash(self, row: Submission) -> SafeString:
-        return words.whole(row.blockhash)
+        return in_full(row.blockhash)
 
 
 def _after(at: datetime | None, start: datetime) -> str:
     if at is None:
         return "not yet"
-    return f"{words.plain(at, seconds=True)}, {span(at, start)}"
+    return f"{utc(at, seconds=True)}, {span(at, start)}"

@@ -17,7 +17,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.models import Tier
 from priority.admin.landing import percent
 from priority.admin.upstream_lately import upstream_lately
@@ -26,6 +25,7 @@ from priority.services import upstream_orders as orders
 from priority.services.landing_report import all_figures
 from priority.submissions import BUNDLE_NAME
 from staff import audit
+from staff.formatting import badge, duration, utc
 from staff.pages import StaffAdmin
 
 Kind = Upstream.Kind
@@ -272,7 +272,7 @@ class UpstreamAdmin(StaffAdmin):
     def leads_to(self, upstream: Upstream) -> SafeString:
         url = upstream.url or derived_url(upstream.kind)
         if not url:
-            return words.coloured("nowhere", "bad", _missing(upstream.kind))
+            return badge("nowhere", "bad", _missing(upstream.kind))
         # The host alone: an address may hold a key in its path or query.
         own = "" if upstream.url else " (followed chain)"
         return format_html("<code>{}</code>{}", urlsplit(url).netloc.rpartition("@")[2], own)
@@ -309,26 +309,26 @@ class UpstreamAdmin(StaffAdmin):
 def state_word(upstream: Upstream) -> SafeString:
     """Whether it takes new submissions, and how far it is drained."""
     if not upstream.is_enabled:
-        return words.coloured("disabled", "quiet", "Nothing is sent to it.")
+        return badge("disabled", "quiet", "Nothing is sent to it.")
     draining = orders.draining(upstream)
     if draining is None:
-        return words.coloured("enabled", "good", "It takes new submissions.")
-    since = f"No new submissions since {words.plain(draining.since, seconds=True)}"
+        return badge("enabled", "good", "It takes new submissions.")
+    since = f"No new submissions since {utc(draining.since, seconds=True)}"
     if draining.is_drained:
         hint = f"{since}; all that were accepted before have a fate: it may be disabled."
-        return words.coloured("drained", "quiet", hint)
+        return badge("drained", "quiet", hint)
     most = "at least " if draining.under_way >= orders.MOST_COUNTED else ""
     hint = f"{since}; {most}{draining.under_way:,} of before have no fate yet."
-    return words.coloured(f"draining, {most}{draining.under_way:,} under way", "warning", hint)
+    return badge(f"draining, {most}{draining.under_way:,} under way", "warning", hint)
 
 
 def breaker_word(upstream: Upstream, now: datetime) -> SafeString:
     """Whether it is sent to, and if not, until when; the reason is its hint."""
     until = upstream.broken_until
     if until is None:
-        return words.coloured("closed", "good", "It is sent to.")
+        return badge("closed", "good", "It is sent to.")
     if until <= now:
         hint = "One try shows whether it works again."
-        return words.coloured("half open", "warning", f"{upstream.broken_reason} {hint}".strip())
-    hint = f"{upstream.broken_reason}, until {words.plain(until, seconds=True)}"
-    return words.coloured(f"open for {words.length(until - now)}", "bad", hint)
+        return badge("half open", "warning", f"{upstream.broken_reason} {hint}".strip())
+    hint = f"{upstream.broken_reason}, until {utc(until, seconds=True)}"
+    return badge(f"open for {duration(until - now)}", "bad", hint)

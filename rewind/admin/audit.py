@@ -21,7 +21,6 @@ from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from access.admin import words
 from access.admin.charts import Bar, Chart
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from historical.admin.gaps import in_words
@@ -31,6 +30,7 @@ from rewind.models import AuditedDay, Divergence
 from rewind.services import audit
 from rewind.services.audit_overview import AuditOverview, Day, audit_overview
 from rewind.store.audits import Count
+from staff.formatting import ago, badge, grouped, utc
 
 # A replay takes some milliseconds, or as long as a simulation may: the page waits for all.
 _REPLAYED_AT_ONCE = 25
@@ -67,41 +67,41 @@ def _shown(found: AuditOverview) -> dict[str, Any]:
         "share": f"{settings.REPLAY_AUDIT_PERMILLE / 10:g}%",
         "began": found.audited_to is not None,
         "audited_to": found.audited_to,
-        "behind": words.grouped(found.slots_behind),
+        "behind": grouped(found.slots_behind),
         "today": {
             "rate": rate(today),
-            "verified": words.grouped(today.verified),
-            "diverged": words.grouped(today.diverged),
-            "unverified": words.grouped(today.unverified),
+            "verified": grouped(today.verified),
+            "diverged": grouped(today.diverged),
+            "unverified": grouped(today.unverified),
         },
         "rate": rate(found.total),
-        "verified": words.grouped(found.total.verified),
-        "diverged": words.grouped(found.total.diverged),
-        "unverified": words.grouped(found.total.unverified),
-        "passed_over": words.grouped(found.passed_over) if found.passed_over else "",
+        "verified": grouped(found.total.verified),
+        "diverged": grouped(found.total.diverged),
+        "unverified": grouped(found.total.unverified),
+        "passed_over": grouped(found.passed_over) if found.passed_over else "",
         "chart": chart_of_days(found.days),
         "programs": [
             {
                 "program": str(program),
                 "name": _NATIVE.get(str(program), ""),
                 "rate": rate(count),
-                "replayed": words.grouped(count.replayed),
-                "diverged": words.grouped(count.diverged) if count.diverged else "",
-                "unverified": words.grouped(count.unverified) if count.unverified else "",
+                "replayed": grouped(count.replayed),
+                "diverged": grouped(count.diverged) if count.diverged else "",
+                "unverified": grouped(count.unverified) if count.unverified else "",
             }
             for program, count in found.programs
         ],
         "more_programs": found.more_programs,
-        "reasons": [(in_words(reason), words.grouped(times)) for reason, times in found.reasons],
+        "reasons": [(in_words(reason), grouped(times)) for reason, times in found.reasons],
         "open": found.open,
-        "open_count": words.grouped(found.open),
+        "open_count": grouped(found.open),
         "divergences": [
             {
                 "entry": entry,
                 "signature": str(entry.signature),
                 "fields": fields_of(entry),
                 "programs": [str(program) for program in entry.programs[:2]],
-                "found": words.moment(entry.found_at, now),
+                "found": ago(entry.found_at, now),
             }
             for entry in found.newest
         ],
@@ -291,19 +291,19 @@ class DivergenceAdmin(ReadOnlyAdmin):
     @admin.display(description="state", ordering="resolved_at")
     def outcome(self, entry: Divergence) -> SafeString:
         if entry.resolved_at is not None and entry.reason == audit.DISMISSED:
-            return words.coloured("dismissed", "quiet", words.plain(entry.resolved_at))
+            return badge("dismissed", "quiet", utc(entry.resolved_at))
         if entry.resolved_at is not None:
-            return words.coloured("resolved", "good", words.plain(entry.resolved_at))
+            return badge("resolved", "good", utc(entry.resolved_at))
         told = f"the last replay told nothing: {in_words(entry.reason)}" if entry.reason else ""
-        return words.coloured("open", "bad", told)
+        return badge("open", "bad", told)
 
     @admin.display(description="found", ordering="found_at")
     def found(self, entry: Divergence) -> SafeString | str:
-        return words.moment(entry.found_at, timezone.now())
+        return ago(entry.found_at)
 
     @admin.display(description="last replay", ordering="tried_at")
     def tried(self, entry: Divergence) -> SafeString | str:
-        return words.moment(entry.tried_at, timezone.now())
+        return ago(entry.tried_at)
 
 
 def _differences(entry: Divergence) -> list[dict[str, str]]:

@@ -5,13 +5,12 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from rewind.models import ProgramBuild
+from staff.formatting import ago, size_of
 
 
 @admin.register(ProgramBuild)
@@ -48,7 +47,7 @@ class ProgramBuildAdmin(ReadOnlyAdmin):
 
     @admin.display(description="size", ordering="size")
     def length(self, build: ProgramBuild) -> str:
-        return words.size_of(build.size)
+        return size_of(build.size)
 
     @admin.display(description="SHA-256")
     def sha256(self, build: ProgramBuild) -> SafeString:
@@ -56,4 +55,4 @@ class ProgramBuildAdmin(ReadOnlyAdmin):
 
     @admin.display(description="recorded", ordering="recorded_at")
     def recorded(self, build: ProgramBuild) -> SafeString | str:
-        return words.moment(build.recorded_at, timezone.now())
+        return ago(build.recorded_at)

@@ -13,12 +13,12 @@ from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from access.admin import words
 from rewind.admin.shares import percent_of
 from rewind.models import FilteredPubkey, Owner
 from rewind.services import filters, forecasts
 from rewind.services.forecasts import Forecast
 from staff import audit
+from staff.formatting import grouped, size_of
 from staff.pages import StaffAdmin
 
 _HINT = "Before it is set, the next page says what that would save."
@@ -177,16 +177,16 @@ def _shown(found: Forecast) -> dict[str, Any]:
     share = found.share
     per_epoch = 1 / found.epochs_per_day if found.epochs_per_day else 0.0
     return {
-        "seen": words.grouped(found.seen) if found.seen else "",
-        "accounts": words.grouped(found.accounts) if found.accounts else "",
+        "seen": grouped(found.seen) if found.seen else "",
+        "accounts": grouped(found.accounts) if found.accounts else "",
         "share": percent_of(None if share is None else round(100 * share, 3)),
         "writes": _about(found.writes),
-        "size": words.size_of(round(found.size)),
+        "size": size_of(round(found.size)),
         "epoch_writes": _about(found.writes * per_epoch),
-        "epoch_size": words.size_of(round(found.size * per_epoch)),
+        "epoch_size": size_of(round(found.size * per_epoch)),
         "all_writes": _about(found.all_writes),
-        "all_size": words.size_of(round(found.all_size)),
-        "left_size": words.size_of(round(max(0.0, found.all_size - found.size))),
+        "all_size": size_of(round(found.all_size)),
+        "left_size": size_of(round(max(0.0, found.all_size - found.size))),
         "named": None if found.named is None else _about(found.named),
         "dropped": found.dropped,
     }
@@ -196,6 +196,6 @@ def _about(number: float) -> str:
     """Two digits that count: a sample knows no more."""
     whole = round(number)
     if whole < 100:
-        return words.grouped(whole)
+        return grouped(whole)
     unit = 10 ** (len(str(whole)) - 2)
-    return words.grouped(round(whole / unit) * unit)
+    return grouped(round(whole / unit) * unit)

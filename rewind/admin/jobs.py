@@ -12,12 +12,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.key_names import with_key_names
 from access.admin.read_only import ReadOnlyAdmin
 from rewind.models import SimulationJob
 from rewind.services.jobs import submitting
 from rewind.services.jobs.requests import read_request
+from staff.formatting import ago, badge, duration, grouped, size_of
 
 State = SimulationJob.State
 _HUES = {
@@ -104,7 +104,7 @@ class SimulationJobAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state", ordering="state")
     def standing(self, job: SimulationJob) -> SafeString:
-        return words.coloured(job.state, _HUES[State(job.state)], job.failure)
+        return badge(job.state, _HUES[State(job.state)], job.failure)
 
     @admin.display(description="failure")
     def why(self, job: SimulationJob) -> str:
@@ -118,17 +118,17 @@ class SimulationJobAdmin(ReadOnlyAdmin):
             job.total,
             job.done,
             100 * job.done // max(1, job.total),
-            words.grouped(job.done),
-            words.grouped(job.total),
+            grouped(job.done),
+            grouped(job.total),
         )
 
     @admin.display(description="errors", ordering="failed")
     def errors(self, job: SimulationJob) -> str:
-        return words.grouped(job.failed) if job.failed else "none"
+        return grouped(job.failed) if job.failed else "none"
 
     @admin.display(description="results take")
     def size(self, job: SimulationJob) -> str:
-        return words.size_of(job.stored_bytes)
+        return size_of(job.stored_bytes)
 
     @admin.display(description="asks for")
     def asked(self, job: SimulationJob) -> str:
@@ -142,33 +142,33 @@ class SimulationJobAdmin(ReadOnlyAdmin):
         transactions = len(request.signatures)
         what = "signature" if request.texts is None else "transaction"
         own = request.positions is None and not request.count
-        where = "its own place" if own else f"{words.grouped(each)} position{'s'[: each != 1]}"
+        where = "its own place" if own else f"{grouped(each)} position{'s'[: each != 1]}"
         plural = "s" if transactions != 1 else ""
-        return f"{words.grouped(transactions)} {what}{plural}, each at {where}"
+        return f"{grouped(transactions)} {what}{plural}, each at {where}"
 
     @admin.display(description="submitted", ordering="submitted_at")
     def came(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.submitted_at, timezone.now())
+        return ago(job.submitted_at)
 
     @admin.display(description="first turn")
     def began(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.started_at, timezone.now(), "not yet")
+        return ago(job.started_at, never="not yet")
 
     @admin.display(description="over since")
     def ended(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.finished_at, timezone.now(), "not yet")
+        return ago(job.finished_at, never="not yet")
 
     @admin.display(description="took")
     def took(self, job: SimulationJob) -> str:
         if job.started_at is None:
             return "-"
         until = job.finished_at or timezone.now()
-        return words.length(max(until - job.started_at, timedelta()))
+        return duration(max(until - job.started_at, timedelta()))
 
     @admin.display(description="results are deleted")
     def expires(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.expires_at, timezone.now(), "-")
+        return ago(job.expires_at, never="-")
 
     @admin.display(description="turns of workers")
     def turns(self, job: SimulationJob) -> str:
-        return words.grouped((job.turn + 1) // 2)
+        return grouped((job.turn + 1) // 2)

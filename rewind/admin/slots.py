@@ -5,17 +5,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.blocks import Granularity
 from historical.admin.gaps import GapAdmin
 from rewind.models import ArchivedSlot, Baseline, Gap
 from rewind.services import gaps
+from staff.formatting import ago, badge, grouped
 
 
 @admin.register(ArchivedSlot)
@@ -71,18 +70,18 @@ class ArchivedSlotAdmin(ReadOnlyAdmin):
 
     @admin.display(description="changes")
     def written(self, archived: ArchivedSlot) -> str:
-        return words.grouped(archived.changes)
+        return grouped(archived.changes)
 
     @admin.display(description="holds")
     def detail(self, archived: ArchivedSlot) -> SafeString:
         if archived.granularity == Granularity.WRITE:
-            return words.coloured("every write", "good")
+            return badge("every write", "good")
         told = "At least the last write of each account; earlier ones of the slot may be missing"
-        return words.coloured("last writes", "warning", told)
+        return badge("last writes", "warning", told)
 
     @admin.display(description="recorded", ordering="recorded_at")
     def recorded(self, archived: ArchivedSlot) -> SafeString | str:
-        return words.moment(archived.recorded_at, timezone.now())
+        return ago(archived.recorded_at)
 
 
 @admin.register(Gap)
@@ -112,8 +111,8 @@ class BaselineAdmin(ReadOnlyAdmin):
 
     @admin.display(description="accounts", ordering="accounts")
     def number(self, baseline: Baseline) -> str:
-        return words.grouped(baseline.accounts)
+        return grouped(baseline.accounts)
 
     @admin.display(description="recorded", ordering="recorded_at")
     def recorded(self, baseline: Baseline) -> SafeString | str:
-        return words.moment(baseline.recorded_at, timezone.now())
+        return ago(baseline.recorded_at)

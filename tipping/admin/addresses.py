@@ -6,15 +6,14 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.key_names import key_link, with_key_names
 from access.admin.read_only import ReadOnlyAdmin
+from staff.formatting import ago, badge, grouped, in_full, shortened
 from tipping.models import TipAddress, TipBatch, TipEntry, TipSweep
 from tipping.services import ledger
 
@@ -114,11 +113,11 @@ class TipAddressAdmin(ReadOnlyAdmin):
 
     @admin.display(description="address")
     def name(self, address: TipAddress) -> SafeString:
-        return words.short(str(address.pubkey))
+        return shortened(str(address.pubkey))
 
     @admin.display(description="address")
     def whole_name(self, address: TipAddress) -> SafeString:
-        return words.whole(address.pubkey)
+        return in_full(address.pubkey)
 
     @admin.display(description="batch")
     def of_batch(self, address: TipAddress) -> SafeString:
@@ -127,11 +126,11 @@ class TipAddressAdmin(ReadOnlyAdmin):
 
     @admin.display(description="place in the batch")
     def place(self, address: TipAddress) -> str:
-        return words.grouped(address.position)
+        return grouped(address.position)
 
     @admin.display(description="issued")
     def issued(self, address: TipAddress) -> SafeString | str:
-        return words.moment(address.issued_at, timezone.now(), "not yet")
+        return ago(address.issued_at, never="not yet")
 
     @admin.display(description="by the edge")
     def at_edge(self, address: TipAddress) -> str:
@@ -145,14 +144,14 @@ class TipAddressAdmin(ReadOnlyAdmin):
 
     @admin.display(description="expires")
     def expires(self, address: TipAddress) -> SafeString | str:
-        return words.moment(address.batch.expires_at, timezone.now(), "-")
+        return ago(address.batch.expires_at, never="-")
 
     @admin.display(description="holds (lamports)")
     def holds(self, address: Any) -> str:
         if not hasattr(address, "held"):
             key = bytes(address.pubkey)
             address.held = ledger.balance_of([key])[key]
-        return words.grouped(address.held)
+        return grouped(address.held)
 
 
 def _moves(address: TipAddress) -> dict[str, Any]:
@@ -162,7 +161,7 @@ def _moves(address: TipAddress) -> dict[str, Any]:
         "entries": [
             {
                 "row": entry,
-                "signature": words.short(str(entry.signature)),
+                "signature": shortened(str(entry.signature)),
                 "lamports": f"{entry.lamports:+,}",
             }
             for entry in entries[:_SHOWN]
@@ -171,11 +170,9 @@ def _moves(address: TipAddress) -> dict[str, Any]:
         "parts": [
             {
                 "sweep": part.sweep,
-                "signature": words.short(str(part.sweep.signature)),
-                "lamports": words.grouped(part.lamports),
-                "state": words.coloured(
-                    part.sweep.state, SWEEP_HUES[TipSweep.State(part.sweep.state)]
-                ),
+                "signature": shortened(str(part.sweep.signature)),
+                "lamports": grouped(part.lamports),
+                "state": badge(part.sweep.state, SWEEP_HUES[TipSweep.State(part.sweep.state)]),
             }
             for part in parts
         ],

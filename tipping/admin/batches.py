@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from staff import audit
+from staff.formatting import ago, badge
 from tipping.models import TipAddress, TipBatch, TipSweepPart
 from tipping.services import sweeping
 
@@ -112,7 +112,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state", ordering="state")
     def standing(self, batch: TipBatch) -> SafeString:
-        return words.coloured(batch.state, _HUES[TipBatch.State(batch.state)])
+        return badge(batch.state, _HUES[TipBatch.State(batch.state)])
 
     @admin.display(description="issued")
     def issued(self, batch: Any) -> str:
@@ -129,32 +129,32 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     @admin.display(description="prepared")
     def prepared(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.prepared_at, timezone.now())
+        return ago(batch.prepared_at)
 
     @admin.display(description="opened", ordering="opened_at")
     def opened(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.opened_at, timezone.now(), "-")
+        return ago(batch.opened_at, never="-")
 
     @admin.display(description="window ends")
     def window_ends(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.window_ends_at, timezone.now(), "-")
+        return ago(batch.window_ends_at, never="-")
 
     @admin.display(description="expires", ordering="expires_at")
     def expires(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.expires_at, timezone.now(), "-")
+        return ago(batch.expires_at, never="-")
 
     @admin.display(description="closed")
     def closed(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.closed_at, timezone.now(), "-")
+        return ago(batch.closed_at, never="-")
 
     @admin.display(description="swept", ordering="swept_at")
     def swept(self, batch: TipBatch) -> SafeString | str:
         now = timezone.now()
         if batch.swept_at is not None:
-            return words.moment(batch.swept_at, now)
+            return ago(batch.swept_at, now)
         if batch.expires_at is None or batch.expires_at > now:
             return "-"
-        return words.coloured("waiting", "warning", "expired, and not swept yet")
+        return badge("waiting", "warning", "expired, and not swept yet")
 
     @admin.display(description="note")
     def told(self, batch: TipBatch) -> str:
@@ -162,7 +162,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     @admin.display(description="balances were read")
     def read(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.balances_read_at, timezone.now(), "not since something changed")
+        return ago(batch.balances_read_at, never="not since something changed")
 
     @admin.display(description="sweeps")
     def swept_in(self, batch: TipBatch) -> str:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
+from staff.formatting import ago, badge, duration, grouped, in_full, utc
 from tipping.models import TipBatch, TtlClass
 from tipping.services import desk
 from tipping.services.batches import ClassState
@@ -38,7 +38,7 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "sums": [_sums(each) for each in found.sums] if _may_see_ledger(request) else [],
         "treasury": _treasury(found.treasury, now) if _may_see_ledger(request) else None,
         "named": [_named(each) for each in found.named] if _may_see_ledger(request) else [],
-        "sweep_after": words.length(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
+        "sweep_after": duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
     }
     return TemplateResponse(request, "admin/tipping/ttlclass/desk.html", context)
 
@@ -56,12 +56,12 @@ def class_word(state: ClassState | None) -> SafeString:
     """Whether addresses of the class can be fetched."""
     if state is None or not state.is_available:
         since = None if state is None else state.unavailable_since
-        hint = "no batch was open yet" if since is None else f"since {words.plain(since)}"
-        return words.coloured("unavailable", "bad", hint)
+        hint = "no batch was open yet" if since is None else f"since {utc(since)}"
+        return badge("unavailable", "bad", hint)
     if state.is_nearly_dry:
         hint = "no batch is prepared" if not state.prepared else "few addresses are left"
-        return words.coloured("running dry", "warning", hint)
-    return words.coloured("available", "good")
+        return badge("running dry", "warning", hint)
+    return badge("available", "good")
 
 
 def batch_link(batch: TipBatch) -> SafeString:
@@ -76,45 +76,45 @@ def _rung(rung: Rung, now: datetime) -> dict[str, Any]:
     waiting: SafeString | str = "none"
     if rung.waiting:
         link = reverse("admin:tipping_tipbatch_changelist")
-        noted = words.coloured(f"{rung.noted} noted", "warning", "The sweeper left a note on it.")
+        noted = badge(f"{rung.noted} noted", "warning", "The sweeper left a note on it.")
         waiting = format_html(
             '<a class="tm-link" href="{}?ttl_class__id__exact={}&amp;swept=waiting">{}</a> {}',
-            *(link, ttl_class.pk, words.grouped(rung.waiting), noted if rung.noted else ""),
+            *(link, ttl_class.pk, grouped(rung.waiting), noted if rung.noted else ""),
         )
     return {
         "pk": ttl_class.pk,
         "name": f"{ttl_class.ttl_seconds:,} s",
-        "ttl": words.length(timedelta(seconds=ttl_class.ttl_seconds)),
-        "window": words.length(timedelta(seconds=ttl_class.window_seconds)),
-        "size": words.grouped(ttl_class.batch_size),
+        "ttl": duration(timedelta(seconds=ttl_class.ttl_seconds)),
+        "window": duration(timedelta(seconds=ttl_class.window_seconds)),
+        "size": grouped(ttl_class.batch_size),
         "is_default": ttl_class.is_default,
         "word": class_word(state),
         "batch": None if batch is None else batch_link(batch),
         "left": state.left,
-        "left_shown": words.grouped(state.left),
+        "left_shown": grouped(state.left),
         "of": 0 if batch is None else batch.size,
-        "of_shown": "" if batch is None else words.grouped(batch.size),
+        "of_shown": "" if batch is None else grouped(batch.size),
         "ends": ends,
-        "ends_in": "-" if ends is None else "now" if ends <= now else words.moment(ends, now),
+        "ends_in": "-" if ends is None else "now" if ends <= now else ago(ends, now),
         "ends_at": "" if ends is None else ends.isoformat(),
-        "expires": "-" if batch is None else words.moment(batch.expires_at, now, "-"),
+        "expires": "-" if batch is None else ago(batch.expires_at, now, "-"),
         "rate": f"{rung.per_minute:,.1f} a minute",
         "dry": _dry(rung, now),
         "prepared": state.prepared,
         "waiting": waiting,
-        "last_swept": words.moment(rung.last_swept_at, now, "nothing yet"),
+        "last_swept": ago(rung.last_swept_at, now, "nothing yet"),
         "change": reverse("admin:tipping_ttlclass_change", args=[ttl_class.pk]),
     }
 
 
 def _dry(rung: Rung, now: datetime) -> SafeString | str:
     if rung.state.batch is None:
-        return words.coloured("nothing to issue", "bad")
+        return badge("nothing to issue", "bad")
     if rung.dry_at is None:
         return "not before it rotates"
     hue = "warning" if rung.state.prepared else "bad"
     behind = "the next batch opens then" if rung.state.prepared else "no batch is prepared"
-    return words.coloured(f"in {words.length(rung.dry_at - now)}", hue, behind)
+    return badge(f"in {duration(rung.dry_at - now)}", hue, behind)
 
 
 def _strip(rung: Rung, now: datetime) -> dict[str, Any] | None:
@@ -146,7 +146,7 @@ def _strip(rung: Rung, now: datetime) -> dict[str, Any] | None:
         "name": f"{rung.state.ttl_class.ttl_seconds:,} s",
         "cells": cells,
         "count": len(cells),
-        "from": words.moment(start, now),
+        "from": ago(start, now),
     }
 
 
@@ -157,28 +157,28 @@ def _clock(moment: datetime) -> str:
 def _sums(each: TipSums) -> dict[str, str]:
     return {
         "label": each.label,
-        "tips": words.grouped(each.tips),
-        "static": words.grouped(each.static),
-        "dynamic": words.grouped(each.dynamic),
-        "total": words.grouped(each.static + each.dynamic),
-        "swept": words.grouped(each.swept),
-        "fees": words.grouped(each.fees),
+        "tips": grouped(each.tips),
+        "static": grouped(each.static),
+        "dynamic": grouped(each.dynamic),
+        "total": grouped(each.static + each.dynamic),
+        "swept": grouped(each.swept),
+        "fees": grouped(each.fees),
     }
 
 
 def _treasury(each: TreasuryState, now: datetime) -> dict[str, Any]:
     node = each.by_node
     return {
-        "address": words.whole(each.address),
-        "by_ledger": words.grouped(each.by_ledger),
-        "by_node": "" if node is None else words.grouped(node.lamports),
+        "address": in_full(each.address),
+        "by_ledger": grouped(each.by_ledger),
+        "by_node": "" if node is None else grouped(node.lamports),
         "slot": "" if node is None else node.slot,
-        "read": "" if node is None else words.moment(node.at, now),
+        "read": "" if node is None else ago(node.at, now),
         "difference": "" if not each.difference else f"{each.difference:+,}",
         "why": _why(each),
-        "unswept": words.grouped(each.unswept),
-        "sweeping": words.grouped(each.sweeping),
-        "sweeping_since": words.moment(each.sweeping_since, now, ""),
+        "unswept": grouped(each.unswept),
+        "sweeping": grouped(each.sweeping),
+        "sweeping_since": ago(each.sweeping_since, now, ""),
     }
 
 
@@ -203,11 +203,11 @@ def _named(each: NamedAddress) -> dict[str, Any]:
     return {
         "pubkey": str(each.pubkey),
         "roles": ", ".join(roles),
-        "tips": words.grouped(each.tips),
-        "tipped": words.grouped(each.tipped),
-        "received": words.grouped(each.received),
-        "paid": words.grouped(each.paid),
-        "balance": words.grouped(each.balance),
+        "tips": grouped(each.tips),
+        "tipped": grouped(each.tipped),
+        "received": grouped(each.received),
+        "paid": grouped(each.paid),
+        "balance": grouped(each.balance),
         "entries": f"{reverse('admin:tipping_tipentry_changelist')}?q={each.pubkey}",
     }
 

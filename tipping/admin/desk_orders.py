@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
 from staff import audit
+from staff.formatting import duration, grouped
 from tipping.admin.desk import class_named, class_word, may_order
 from tipping.models import TtlClass
 from tipping.services import batches, desk, sweeping
@@ -38,7 +38,7 @@ class Order:
 
 
 def _rotating(state: ClassState, now: datetime) -> str:
-    window = words.length(timedelta(seconds=state.ttl_class.window_seconds))
+    window = duration(timedelta(seconds=state.ttl_class.window_seconds))
     if state.batch is None:
         return f"The oldest prepared batch opens now, for {window}."
     return (
@@ -78,7 +78,7 @@ def _sweeping(state: ClassState, now: datetime) -> str:
     return (
         f"The balances of {noun} are read within seconds, and what they hold moves to the treasury,"
         " by transactions that the addresses themselves pay for. Those that expired less than"
-        f" {words.length(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS))} ago wait until then:"
+        f" {duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS))} ago wait until then:"
         " a tip may still be on its way."
     )
 
@@ -148,7 +148,7 @@ def order_page(admin: Any, request: HttpRequest, pk: int, name: str) -> HttpResp
         "order": order,
         "word": class_word(state),
         "state": state,
-        "left": words.grouped(state.left),
+        "left": grouped(state.left),
         "meaning": order.meaning(state, now),
         "unfit": unfit,
         "back": back,

@@ -6,16 +6,15 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from solders.signature import Signature
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.key_names import key_link, with_key_names
 from access.admin.newest import NewestFilter
 from access.admin.read_only import ReadOnlyAdmin
+from staff.formatting import ago, badge, grouped, in_full, shortened
 from tipping.admin.addresses import pubkey_in
 from tipping.models import TipAddress, TipEntry
 from tipping.store.days import days_of_tips
@@ -81,10 +80,10 @@ class TipEntryAdmin(ReadOnlyAdmin):
             "days": [
                 {
                     "day": day.day,
-                    "static": words.grouped(day.static),
-                    "by_class": [words.grouped(day.by_class.get(each, 0)) for each in classes],
-                    "count": words.grouped(day.tips),
-                    "swept": words.grouped(day.swept),
+                    "static": grouped(day.static),
+                    "by_class": [grouped(day.by_class.get(each, 0)) for each in classes],
+                    "count": grouped(day.tips),
+                    "swept": grouped(day.swept),
                 }
                 for day in days
             ],
@@ -97,20 +96,20 @@ class TipEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="transaction")
     def name(self, entry: TipEntry) -> SafeString:
-        return words.short(str(entry.signature))
+        return shortened(str(entry.signature))
 
     @admin.display(description="signature")
     def whole_name(self, entry: TipEntry) -> SafeString:
-        return words.whole(entry.signature)
+        return in_full(entry.signature)
 
     @admin.display(description="address")
     def address(self, entry: TipEntry) -> SafeString:
         hint = " (static)" if entry.is_static else ""
-        return format_html("{}{}", words.short(str(entry.pubkey)), hint)
+        return format_html("{}{}", shortened(str(entry.pubkey)), hint)
 
     @admin.display(description="address")
     def whole_address(self, entry: TipEntry) -> SafeString:
-        text = words.whole(entry.pubkey)
+        text = in_full(entry.pubkey)
         if not TipAddress.objects.filter(pk=entry.pubkey).exists():
             return text
         link = reverse("admin:tipping_tipaddress_change", args=[str(entry.pubkey)])
@@ -118,7 +117,7 @@ class TipEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="kind")
     def what(self, entry: TipEntry) -> SafeString:
-        return words.coloured(entry.kind, _HUES[TipEntry.Kind(entry.kind)])
+        return badge(entry.kind, _HUES[TipEntry.Kind(entry.kind)])
 
     @admin.display(description="its way")
     def way(self, entry: TipEntry) -> SafeString | str:
@@ -143,4 +142,4 @@ class TipEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="recorded")
     def recorded(self, entry: TipEntry) -> SafeString | str:
-        return words.moment(entry.recorded_at, timezone.now())
+        return ago(entry.recorded_at)

@@ -6,14 +6,13 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from solders.signature import Signature
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
+from staff.formatting import ago, badge, grouped, in_full, shortened
 from tipping.admin.addresses import SWEEP_HUES
 from tipping.models import TipSweep, TipSweepPart
 
@@ -65,7 +64,7 @@ class TipSweepAdmin(ReadOnlyAdmin):
         rows = [
             {
                 "pubkey": str(part.address_id),
-                "lamports": words.grouped(part.lamports),
+                "lamports": grouped(part.lamports),
                 "pays": number == 0,
             }
             for number, part in enumerate(parts.select_related("address") if sweep else ())
@@ -76,15 +75,15 @@ class TipSweepAdmin(ReadOnlyAdmin):
 
     @admin.display(description="transaction")
     def name(self, sweep: TipSweep) -> SafeString:
-        return words.short(str(sweep.signature))
+        return shortened(str(sweep.signature))
 
     @admin.display(description="signature")
     def whole_name(self, sweep: TipSweep) -> SafeString:
-        return words.whole(sweep.signature)
+        return in_full(sweep.signature)
 
     @admin.display(description="state", ordering="state")
     def standing(self, sweep: TipSweep) -> SafeString:
-        return words.coloured(sweep.state, SWEEP_HUES[TipSweep.State(sweep.state)], sweep.reason)
+        return badge(sweep.state, SWEEP_HUES[TipSweep.State(sweep.state)], sweep.reason)
 
     @admin.display(description="reason")
     def why(self, sweep: TipSweep) -> str:
@@ -92,19 +91,19 @@ class TipSweepAdmin(ReadOnlyAdmin):
 
     @admin.display(description="lamports")
     def moved(self, sweep: TipSweep) -> str:
-        return words.grouped(sweep.lamports)
+        return grouped(sweep.lamports)
 
     @admin.display(description="of it the fee")
     def taken(self, sweep: TipSweep) -> str:
-        return words.grouped(sweep.fee)
+        return grouped(sweep.fee)
 
     @admin.display(description="addresses")
     def size(self, sweep: Any) -> str:
-        return words.grouped(sweep.part_count)
+        return grouped(sweep.part_count)
 
     @admin.display(description="to the treasury")
     def goes_to(self, sweep: TipSweep) -> SafeString:
-        return words.whole(sweep.treasury)
+        return in_full(sweep.treasury)
 
     @admin.display(description="slot")
     def landed_in(self, sweep: TipSweep) -> str:
@@ -112,11 +111,11 @@ class TipSweepAdmin(ReadOnlyAdmin):
 
     @admin.display(description="planned")
     def planned(self, sweep: TipSweep) -> SafeString | str:
-        return words.moment(sweep.planned_at, timezone.now())
+        return ago(sweep.planned_at)
 
     @admin.display(description="settled")
     def settled(self, sweep: TipSweep) -> SafeString | str:
-        return words.moment(sweep.settled_at, timezone.now(), "not yet")
+        return ago(sweep.settled_at, never="not yet")
 
     @admin.display(description="its way")
     def submission(self, sweep: TipSweep) -> SafeString:

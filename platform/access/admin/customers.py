@@ -15,11 +15,13 @@ from unfold.decorators import action
 from unfold.views import ChangeList
 
 from access import usage_queries
-from access.admin import usage_panel, words
+from access.admin import usage_panel
+from access.admin.key_words import key_badge
 from access.errors import OrderRefused
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits
+from staff.formatting import ago, grouped
 from staff.pages import StaffAdmin
 
 
@@ -53,11 +55,11 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
-        return words.key_state(key, timezone.now())
+        return key_badge(key, timezone.now())
 
     @admin.display(description="last used")
     def used(self, key: ApiKey) -> SafeString | str:
-        return words.moment(key.last_used_at, timezone.now())
+        return ago(key.last_used_at)
 
 
 class CustomerList(ChangeList):  # type: ignore[misc]
@@ -104,22 +106,22 @@ class CustomerAdmin(StaffAdmin):
     @admin.display(description="keys", ordering="key_count")
     def keys(self, customer: Customer) -> SafeString:
         link = reverse("admin:access_apikey_changelist")
-        count = words.grouped(customer.key_count)  # type: ignore[attr-defined]
+        count = grouped(customer.key_count)  # type: ignore[attr-defined]
         return format_html('<a href="{}?customer__id__exact={}">{}</a>', link, customer.pk, count)
 
     @admin.display(description="calls this month")
     def calls(self, customer: Customer) -> SafeString:
         link = reverse("admin:access_usageminute_changelist")
-        count = words.grouped(customer.month_calls)  # type: ignore[attr-defined]
+        count = grouped(customer.month_calls)  # type: ignore[attr-defined]
         return format_html('<a href="{}?customer={}&span=month">{}</a>', link, customer.pk, count)
 
     @admin.display(description="last used", ordering="used_at")
     def used(self, customer: Customer) -> SafeString | str:
-        return words.moment(customer.used_at, timezone.now())  # type: ignore[attr-defined]
+        return ago(customer.used_at)  # type: ignore[attr-defined]
 
     @admin.display(description="created", ordering="created_at")
     def created(self, customer: Customer) -> SafeString | str:
-        return words.moment(customer.created_at, timezone.now())
+        return ago(customer.created_at)
 
     @action(description="Usage", icon="bar_chart", permissions=["usage"])  # type: ignore[untyped-decorator]
     def show_usage(self, request: HttpRequest, object_id: str) -> HttpResponse:

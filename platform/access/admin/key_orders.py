@@ -14,14 +14,15 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
 from access.admin.issued import hand_over
 from access.admin.key_forms import OverlapForm
+from access.admin.key_words import key_badge
 from access.errors import OrderRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys, parked_secrets
 from staff import audit
+from staff.formatting import utc
 
 # Keys of one order: their ids travel in an address.
 MOST_KEYS = 200
@@ -140,7 +141,7 @@ def page(model_admin: Any, request: HttpRequest, order_name: str) -> HttpRespons
         "order": order,
         "form": form,
         "ids": ",".join(str(key.pk) for key in fit),
-        "fit": [(key, words.key_state(key, now)) for key in fit],
+        "fit": [(key, key_badge(key, now)) for key in fit],
         "unfit": [(key, order.unfit(key, now)) for key in unfit],
         "back": _back(fit + unfit),
     }
@@ -198,7 +199,7 @@ def _rotate(
                         reason = str(refusal)
                     else:
                         new = issued[-1].key
-                        ends = words.plain(min(filter(None, [now + overlap, key.expires_at])))
+                        ends = utc(min(filter(None, [now + overlap, key.expires_at])))
                         audit.record(
                             request, "rotated", key, text=f"Replaced by {new}; it ends {ends}."
                         )

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from access import key_text, store
-from access.admin import issued, key_orders, key_words, usage_panel, words
+from access.admin import issued, key_orders, key_words, usage_panel
 from access.admin.key_filters import (
     CustomerFilter,
     EnvironmentFilter,
@@ -23,11 +23,13 @@ from access.admin.key_filters import (
     UseFilter,
 )
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
+from access.admin.key_words import key_badge, scopes_of
 from access.errors import OrderRefused
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
+from staff.formatting import ago, utc
 from staff.pages import StaffAdmin
 
 _GIVEN = (
@@ -107,27 +109,26 @@ class ApiKeyAdmin(StaffAdmin):
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
-        return words.key_state(key, timezone.now())
+        return key_badge(key, timezone.now())
 
     @admin.display(description="scopes")
     def may_do(self, key: ApiKey) -> str:
-        every = len(key.scopes) == len(ApiKey._meta.get_field("scopes").get_default())
-        return "all" if every else ", ".join(key.scopes) or "none"
+        return scopes_of(key)
 
     @admin.display(description="last used", ordering="last_used_at")
     def used_at(self, key: ApiKey) -> SafeString | str:
-        return words.moment(key.last_used_at, timezone.now())
+        return ago(key.last_used_at)
 
     @admin.display(description="last used")
     def used(self, key: ApiKey) -> SafeString | str:
-        when = words.moment(key.last_used_at, timezone.now())
+        when = ago(key.last_used_at)
         if key.last_used_address is None:
             return when
         return format_html("{} from {}", when, key.last_used_address)
 
     @admin.display(description="issued")
     def issued_at(self, key: ApiKey) -> str:
-        return words.plain(key.created_at)
+        return utc(key.created_at)
 
     @admin.display(description="rotation")
     def rotation(self, key: ApiKey) -> SafeString | str:

@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
 from access.errors import OrderRefused
 from access.models import Tier
 from access.services import tier_edits
+from staff.formatting import grouped
 from staff.pages import StaffAdmin
 
 _MOST = 1_000_000
@@ -126,7 +126,7 @@ class TierAdmin(StaffAdmin):
     @admin.display(description="keys", ordering="key_count")
     def keys(self, tier: Tier) -> SafeString:
         link = reverse("admin:access_apikey_changelist")
-        count = words.grouped(tier.key_count)  # type: ignore[attr-defined]
+        count = grouped(tier.key_count)  # type: ignore[attr-defined]
         return format_html('<a href="{}?tier__id__exact={}">{}</a>', link, tier.pk, count)
 
     def save_model(self, request: HttpRequest, obj: Tier, form: Any, change: bool) -> None:

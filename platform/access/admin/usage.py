@@ -11,12 +11,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from access.admin import usage_csv, words
+from access.admin import usage_csv
 from access.admin.usage_panel import narrowing, panel
 from access.models import ApiKey, Customer, UsageMinute
 from access.services import usage_reports
 from access.spans import span_named
 from access.usage_queries import Asked
+from staff.formatting import grouped
 from staff.pages import StaffAdmin
 
 
@@ -91,8 +92,8 @@ class UsageAdmin(StaffAdmin):
                     row.key,
                     f"?{urlencode({'key': row.key.pk, **kept})}" if row.key else "",
                     f"?{urlencode({'customer': row.key.customer_id, **kept})}" if row.key else "",
-                    words.grouped(row.ok),
-                    words.grouped(row.errors),
+                    grouped(row.ok),
+                    grouped(row.errors),
                 )
                 for row in busiest
             ],

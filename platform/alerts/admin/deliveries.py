@@ -14,7 +14,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from access.errors import OrderRefused
 from alerts.admin.standings import delivery_standing, kind_word, try_rows
@@ -22,6 +21,7 @@ from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
 from staff import audit
+from staff.formatting import ago, grouped, in_full, utc
 
 _MOST_AGAIN = 200
 _TRIES_SHOWN = 100
@@ -188,27 +188,27 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="tries")
     def tried(self, delivery: Delivery) -> str:
-        return words.grouped(delivery.tries)
+        return grouped(delivery.tries)
 
     @admin.display(description="next try")
     def next_try(self, delivery: Delivery) -> SafeString | str:
         if delivery.state != Delivery.State.WAITING:
             return "none"
-        return words.moment(delivery.due_at, timezone.now())
+        return ago(delivery.due_at)
 
     @admin.display(description="happened")
     def happened(self, delivery: Delivery) -> SafeString | str:
-        return words.moment(delivery.event.at, timezone.now())
+        return ago(delivery.event.at)
 
     @admin.display(description="happened")
     def happened_at(self, delivery: Delivery) -> str:
-        return words.plain(delivery.event.at, seconds=True)
+        return utc(delivery.event.at, seconds=True)
 
     @admin.display(description="webhook-id")
     def message(self, delivery: Delivery) -> SafeString | str:
         if delivery.webhook_id is None:
             return "a mail has none"
-        return words.whole(message_id(delivery.event))
+        return in_full(message_id(delivery.event))
 
 
 def customer_link(customer: Any) -> SafeString | str:

@@ -11,13 +11,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.read_only import ReadOnlyAdmin
 from access.models import Customer
 from alerts.admin.deliveries import customer_link
 from alerts.admin.standings import delivery_rows, kind_word
 from alerts.kinds import KINDS
 from alerts.models import Delivery, Event
+from staff.formatting import ago, badge, utc
 
 _MOST_FOUND = 500
 _SHOWN = 100
@@ -122,23 +122,23 @@ class EventAdmin(ReadOnlyAdmin):
     @admin.display(description="told")
     def reached(self, event: Event) -> SafeString | str:
         if event.spread_at is None:
-            return words.coloured("soon", "quiet", "It goes out within seconds")
+            return badge("soon", "quiet", "It goes out within seconds")
         deliveries = list(event.deliveries.all())
         if not deliveries:
-            return words.coloured("nobody", "quiet", "No webhook and no mail address wanted it")
+            return badge("nobody", "quiet", "No webhook and no mail address wanted it")
         failed = sum(each.state == Delivery.State.FAILED for each in deliveries)
         done = sum(each.state == Delivery.State.DELIVERED for each in deliveries)
         hue = "bad" if failed else "good" if done == len(deliveries) else "warning"
         hint = f"{done} delivered, {failed} given up, {len(deliveries) - done - failed} waiting"
-        return words.coloured(f"{done} of {len(deliveries)}", hue, hint)
+        return badge(f"{done} of {len(deliveries)}", hue, hint)
 
     @admin.display(description="happened", ordering="pk")
     def happened(self, event: Event) -> SafeString | str:
-        return words.moment(event.at, timezone.now())
+        return ago(event.at)
 
     @admin.display(description="happened")
     def happened_at(self, event: Event) -> str:
-        return words.plain(event.at, seconds=True)
+        return utc(event.at, seconds=True)
 
     @admin.display(description="data")
     def content(self, event: Event) -> SafeString:

@@ -13,11 +13,11 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from access.admin import words
 from access.errors import OrderRefused
 from alerts.models import Webhook
 from alerts.services import webhooks
 from staff import audit
+from staff.formatting import utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _secret_page(
         "webhook": webhook,
         "secret": secret,
         "told": told,
-        "old_until": words.plain(until) if until is not None and until > now else "",
+        "old_until": utc(until) if until is not None and until > now else "",
     }
     response = TemplateResponse(request, "admin/alerts/webhook/secret.html", context)
     response["Cache-Control"] = "no-store"

@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.errors import OrderRefused
 from alerts import addresses
 from alerts.admin import webhook_orders
@@ -18,6 +17,7 @@ from alerts.admin.standings import delivery_rows, kind_word, webhook_standing
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
+from staff.formatting import ago, grouped
 from staff.pages import StaffAdmin
 
 _SHOWN = 20
@@ -97,7 +97,7 @@ class WebhookAdmin(StaffAdmin):
 
     @admin.display(description="last success", ordering="delivered_at")
     def delivered(self, webhook: Webhook) -> SafeString | str:
-        return words.moment(webhook.delivered_at, timezone.now())
+        return ago(webhook.delivered_at)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         changes = super().get_changelist_instance(request)
@@ -155,7 +155,7 @@ class WebhookAdmin(StaffAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Its deliveries go with it: they are counted, not listed one by one."""
         count = Delivery.objects.filter(webhook__in=objs).count()
-        listed = [*map(str, objs), f"{words.grouped(count)} deliveries to it, with their tries"]
+        listed = [*map(str, objs), f"{grouped(count)} deliveries to it, with their tries"]
         return listed, {"webhooks": len(objs), "deliveries": count}, set(), []
 
     def changeform_view(
@@ -193,8 +193,8 @@ class WebhookAdmin(StaffAdmin):
             "standing": webhook_standing(webhook, now),
             "reason": webhook.disabled_reason,
             "problem": webhook.last_problem,
-            "last_success": words.moment(webhook.delivered_at, now),
-            "waiting": words.grouped(by_state.get(Delivery.State.WAITING, 0)),
+            "last_success": ago(webhook.delivered_at, now),
+            "waiting": grouped(by_state.get(Delivery.State.WAITING, 0)),
             "orders": webhook_orders.fit_orders(webhook) if may else [],
             "deliveries": delivery_rows(newest.order_by("-pk")[:_SHOWN], now),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),

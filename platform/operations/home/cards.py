@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from operations.home.charts import Figure, Line
+from staff.formatting import badge, grouped
 
 # From bad to worse; quiet says nothing.
 _ORDER = ("quiet", "good", "warning", "bad")
@@ -37,7 +37,7 @@ class Card:
         if self.state is None:
             return ""
         text, hue, hint = self.state
-        return words.coloured(text, hue, hint)
+        return badge(text, hue, hint)
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Group:
             for each in self.cards
             if each.state is not None and each.state[1] == worst and worst in ("warning", "bad")
         )
-        return words.coloured(_ANSWERS[worst], worst, told)
+        return badge(_ANSWERS[worst], worst, told)
 
 
 def link_to(request: HttpRequest, url: str, permission: str) -> str:
@@ -78,8 +78,8 @@ def list_of(request: HttpRequest, app: str, model: str) -> str:
 def number_word(count: int | None, *, bad: str = "warning", hint: str = "") -> SafeString:
     """A count that ought to be 0."""
     if count is None:
-        return words.coloured("not known", "bad", "Valkey does not answer.")
-    return words.coloured(words.grouped(count), bad if count else "good", hint)
+        return badge("not known", "bad", "Valkey does not answer.")
+    return badge(grouped(count), bad if count else "good", hint)
 
 
 def named(rows: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:

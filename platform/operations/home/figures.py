@@ -1,7 +1,7 @@
 """How each figure of the samples is said and drawn."""
 
-from access.admin.words import grouped, size_of
 from operations.home.charts import Figure
+from staff.formatting import grouped, size_of
 
 
 def count(value: float) -> str:

@@ -7,20 +7,19 @@ from django.contrib import admin
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
-from access.admin import words
 from access.errors import OrderRefused
 from access.models import Customer
 from portal.admin import orders
 from portal.forms.team import ROLES
 from portal.models import Member
 from portal.services import members
+from staff.formatting import ago, badge
 from staff.inviting import InvitingAdmin
 
 _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("user"), confirmed=True))
@@ -150,24 +149,24 @@ class MemberAdmin(InvitingAdmin):
     @admin.display(description="state", ordering="user__is_active")
     def state(self, member: Member) -> SafeString:
         if not member.user.is_active:
-            return words.coloured("deactivated", "bad", "cannot sign in")
+            return badge("deactivated", "bad", "cannot sign in")
         if members.is_invited(member.user):
-            return words.coloured("invited", "warning", "has not chosen a password yet")
-        return words.coloured("active", "good")
+            return badge("invited", "warning", "has not chosen a password yet")
+        return badge("active", "good")
 
     @admin.display(description="second factor")
     def second_factor(self, member: Member) -> SafeString:
         if member.has_device:  # type: ignore[attr-defined]
-            return words.coloured("on", "good", "signing in takes a code of an app")
-        return words.coloured("off", "quiet", "the password alone signs in")
+            return badge("on", "good", "signing in takes a code of an app")
+        return badge("off", "quiet", "the password alone signs in")
 
     @admin.display(description="last sign-in", ordering="user__last_login")
     def signed_in(self, member: Member) -> SafeString | str:
-        return words.moment(member.user.last_login, timezone.now())
+        return ago(member.user.last_login)
 
     @admin.display(description="invited")
     def invited_at(self, member: Member) -> SafeString | str:
-        return words.moment(member.created_at, timezone.now())
+        return ago(member.created_at)
 
     # --- what may be changed ---
 

@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from portal import words
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
 from portal.views.doors import for_oneself, page, too_often
 from staff import audit, second_factor, sessions
+from staff.formatting import ago
 
 # Of passwords and codes that somebody with an open session may try.
 _TRIES = Quota(rate=10 / 600, burst=10)
@@ -37,7 +37,7 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
         "member": member,
         "at": "account",
         "form": form,
-        "since": words.moment(member.created_at, timezone.now()),
+        "since": ago(member.created_at),
         "has_factor": second_factor.has_device(member.user),
         "codes_left": second_factor.recovery_codes_left(member.user),
         "turn_off_form": TurnOffForm(),

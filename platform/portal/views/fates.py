@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from solders.signature import Signature
 
-from access.admin.words import grouped, plain
-from portal import fate_words, store, words
+from portal import fate_words, store
 from portal.models import Member
 from portal.services import own_fates
 from portal.views.doors import for_members, page
@@ -25,6 +24,7 @@ from priority.errors import (
 from priority.models import Attempt
 from priority.results import Fate, Try
 from priority.submissions import State
+from staff.formatting import ago, badge, grouped, utc
 
 _A_PAGE = 50
 _TRIES_SHOWN = 200
@@ -61,7 +61,7 @@ def fates(request: HttpRequest, member: Member) -> HttpResponse:
                 "slot": row.slot,
                 "tip": grouped(row.tip_lamports),
                 "tries": grouped(row.tries),
-                "at": words.moment(row.accepted_at, now),
+                "at": ago(row.accepted_at, now),
             }
             for row in rows[:_A_PAGE]
         ],
@@ -131,7 +131,7 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         "reason": found.reason,
         "slot": found.slot,
         "engine_ids": found.engine_ids,
-        "accepted": plain(_moment(found.accepted_at), seconds=True),
+        "accepted": utc(_moment(found.accepted_at), seconds=True),
         "transactions": [_told(each) for each in found.transactions],
     }
     return page(request, "portal/bundle.html", context)
@@ -170,7 +170,7 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
         ("Settled: this is final", fate.settled_at),
     ]
     return [
-        (text, _after(at, fate.accepted_at), plain(_moment(at), seconds=True))
+        (text, _after(at, fate.accepted_at), utc(_moment(at), seconds=True))
         for text, at in steps
         if at is not None
     ]
@@ -179,10 +179,10 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
 def _try(each: Try, accepted_at: float) -> dict[str, Any]:
     return {
         "row": each,
-        "outcome": words.word(each.outcome, _OUTCOMES[Attempt.Outcome(each.outcome)]),
+        "outcome": badge(each.outcome, _OUTCOMES[Attempt.Outcome(each.outcome)]),
         "after": _after(each.started_at, accepted_at),
         "took": f"{each.latency_microseconds / 1e3:,.1f} ms",
-        "at": plain(_moment(each.started_at), seconds=True),
+        "at": utc(_moment(each.started_at), seconds=True),
     }
 
 
@@ -199,7 +199,7 @@ def _state_word(state: str, reason: str | None, final: bool) -> Any:
     hue = fate_words.HUES[State(state)]
     if hue == "good" and not final:
         hue = "warning"
-    return words.word(state, hue, reason or ("settled" if final else "not settled yet"))
+    return badge(state, hue, reason or ("settled" if final else "not settled yet"))
 
 
 def _number(text: str | None) -> int | None:

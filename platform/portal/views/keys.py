@@ -10,13 +10,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
+from access.admin.key_words import key_badge, scopes_of
 from access.callers import SCOPES, Quota
 from access.errors import OrderRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.keys import IssuedKey
-from portal import store, words
+from portal import store
 from portal.forms.keys import IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_orders, key_rights
@@ -31,6 +32,7 @@ from portal.views.doors import (
     too_often,
 )
 from staff import audit
+from staff.formatting import ago
 
 # Each makes rows that are kept for good.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
@@ -58,12 +60,12 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
 def _row(key: ApiKey, now: Any) -> dict[str, Any]:
     return {
         "key": key,
-        "state": words.key_state(key, now),
+        "state": key_badge(key, now),
         "lives": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
-        "scopes": words.scopes(key),
+        "scopes": scopes_of(key),
         "networks": ", ".join(key.networks) or "any address",
-        "used": words.moment(key.last_used_at, now),
-        "expires": words.moment(key.expires_at, now),
+        "used": ago(key.last_used_at, now),
+        "expires": ago(key.expires_at, now),
     }
 
 
@@ -136,7 +138,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "key": found,
         "form": form,
         "rotate_form": RotateForm(),
-        "created": words.moment(found.created_at, now),
+        "created": ago(found.created_at, now),
         "after": getattr(found, "rotated_to", None),
         "before": found.rotated_from,
         "is_over": state is KeyState.REVOKED,

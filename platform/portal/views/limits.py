@@ -7,14 +7,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access import peeks
-from access.admin.words import grouped
+from access.admin.key_words import key_badge, scopes_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys as key_services
 from access.services import monthly_quotas
-from portal import store, words
+from portal import formatting, store
 from portal.models import Member
 from portal.views.doors import for_members, page
+from staff.formatting import ago, grouped
 
 _SHOWN = 100
 _NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address fetches"}
@@ -32,12 +33,12 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
     context = {
         "member": member,
         "at": "limits",
-        "tiers": words.tiers_of(keys),
+        "tiers": formatting.tiers_of(keys),
         "rows": [
             {
                 "key": key,
-                "state": words.key_state(key, now),
-                "month": words.month_of_calls(months[key.pk]),
+                "state": key_badge(key, now),
+                "month": formatting.month_of_calls(months[key.pk]),
             }
             for key in keys[:_SHOWN]
             if key.pk in months
@@ -59,11 +60,11 @@ def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "member": member,
         "at": "limits",
         "key": key,
-        "state": words.key_state(key, now),
-        "scopes": words.scopes(key),
+        "state": key_badge(key, now),
+        "scopes": scopes_of(key),
         "buckets": _buckets(key, now),
-        "month": None if month is None else words.month_of_calls(month),
-        "resets": None if month is None else words.moment(month.resets_at, now),
+        "month": None if month is None else formatting.month_of_calls(month),
+        "resets": None if month is None else ago(month.resets_at, now),
         "jobs": grouped(key.tier.simulation_jobs),
         "simulations": grouped(key.tier.simulations_per_job),
     }

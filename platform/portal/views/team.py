@@ -8,12 +8,13 @@ from django.utils import timezone
 
 from access.callers import Quota
 from access.errors import OrderRefused
-from portal import store, words
+from portal import store
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
 from portal.services import members, post
 from portal.views.doors import changed_by_owners, order_of_owners, page, say_no, too_often
 from staff import audit
+from staff.formatting import ago, badge
 
 # Each sends a mail to an address that somebody typed.
 _INVITATIONS = Quota(rate=20 / 3600, burst=20)
@@ -43,7 +44,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
             "row": each,
             "state": _state(each),
             "is_invited": each.user.is_active and members.is_invited(each.user),
-            "last": words.moment(each.user.last_login, now),
+            "last": ago(each.user.last_login, now),
             "is_me": each.pk == member.pk,
         }
         for each in store.members_of(member.customer_id)
@@ -61,10 +62,10 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
 
 def _state(member: Member) -> object:
     if not member.user.is_active:
-        return words.word("deactivated", "bad", "Switched off by the operator")
+        return badge("deactivated", "bad", "Switched off by the operator")
     if members.is_invited(member.user):
-        return words.word("invited", "warning", "Has not chosen a password yet")
-    return words.word("active", "good")
+        return badge("invited", "warning", "Has not chosen a password yet")
+    return badge("active", "good")
 
 
 @order_of_owners

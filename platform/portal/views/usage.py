@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from access.admin import usage_csv as csv_files
 from access.admin.charts import chart_of
-from access.admin.words import grouped
 from access.models import ApiKey
 from access.services import usage_reports
 from access.spans import SPANS, Span, span_named
@@ -17,6 +16,7 @@ from access.usage_queries import Asked
 from portal import refusal_words, store
 from portal.models import Member
 from portal.views.doors import for_members, page
+from staff.formatting import grouped
 
 _KEYS = 50
 

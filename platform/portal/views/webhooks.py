@@ -9,12 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin.words import grouped
 from access.callers import Quota
 from access.errors import OrderRefused
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks as services
-from portal import store, words
+from portal import formatting, store
 from portal.forms.webhooks import WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
@@ -29,6 +28,7 @@ from portal.views.doors import (
 )
 from staff import audit
 from staff.changes import host_of
+from staff.formatting import ago, badge, grouped
 
 # Each posts to an address that somebody typed.
 _TESTS = Quota(rate=10 / 60, burst=10)
@@ -60,9 +60,9 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
 def _row(webhook: Webhook, now: Any) -> dict[str, Any]:
     return {
         "row": webhook,
-        "state": words.webhook_state(webhook, now),
+        "state": formatting.webhook_state(webhook, now),
         "kinds": ", ".join(webhook.kinds) or "all events",
-        "delivered": words.moment(webhook.delivered_at, now),
+        "delivered": ago(webhook.delivered_at, now),
     }
 
 
@@ -114,7 +114,7 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "row": _row(found, now),
         "form": form,
         "secret": _secret(found) if member.is_owner else None,
-        "old_until": words.moment(found.previous_until, now, "")
+        "old_until": ago(found.previous_until, now, "")
         if found.previous_until is not None and found.previous_until > now
         else None,
         "deliveries": [
@@ -138,15 +138,13 @@ def _delivery(delivery: Delivery, now: Any) -> dict[str, Any]:
     return {
         "row": delivery,
         "event": delivery.event,
-        "state": words.word(text, hue),
-        "at": words.moment(delivery.event.at, now),
-        "due": words.moment(delivery.due_at, now)
-        if delivery.state == Delivery.State.WAITING
-        else None,
+        "state": badge(text, hue),
+        "at": ago(delivery.event.at, now),
+        "due": ago(delivery.due_at, now) if delivery.state == Delivery.State.WAITING else None,
         "tries": [
             {
                 "row": each,
-                "at": words.moment(each.at, now),
+                "at": ago(each.at, now),
                 "took": f"{grouped(each.milliseconds)} ms",
             }
             for each in delivery.log.all()
