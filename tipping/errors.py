@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from access.buckets import Taken
 from access.capped_buckets import DAILY_CAP
 from gateway.refusals import Refusal
+from staff.errors import OrderRefused
 
 # `error` is the reason itself, and a quota's `reason` is a word of the answer alone.
 _NO_DATA = ("error", "reason")
@@ -91,16 +92,16 @@ class TipAddressesUnavailable(FetchRefused):
         return {"Retry-After": str(self.retry_seconds)}
 
 
-class DefaultClassStays(Exception):
+class DefaultClassStays(OrderRefused):
     """The default TTL class cannot go, nor stop being the default, before another one is it."""
 
     def __init__(self) -> None:
-        super().__init__("one class is the default: make another one the default first")
+        super().__init__("One class is the default: make another one the default first.")
 
 
-class ClassHasBatches(Exception):
+class ClassHasBatches(OrderRefused):
     """A TTL class whose addresses were issued stays, so that what they receive is still swept."""
 
     def __init__(self, ttl_seconds: int) -> None:
-        super().__init__(f"addresses of the class of {ttl_seconds} s were issued: it cannot go")
+        super().__init__(f"Addresses of the class of {ttl_seconds} s were issued: it cannot go.")
         self.ttl_seconds = ttl_seconds

@@ -44,6 +44,22 @@ def duration(span: timedelta) -> str:
     return f"{seconds} s"
 
 
+def milliseconds(value: float) -> str:
+    """0.25 ms; 12.3 ms; 240 ms; 12.5 s: three digits that count."""
+    if value >= 10_000:
+        return f"{value / 1e3:,.1f} s"
+    return f"{value:,.{0 if value >= 100 else 1 if value >= 1 else 2}f} ms"
+
+
+def after(seconds: float) -> str:
+    """How long after another moment: +2.4 ms, +14.2 s, +12 min."""
+    if abs(seconds) < 10:
+        return f"{seconds * 1e3:+,.1f} ms"
+    return (
+        f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{duration(timedelta(seconds=seconds))}"
+    )
+
+
 def grouped(number: int | float | None, nothing: str = "-") -> str:
     """1,234,567; `nothing` for None."""
     return nothing if number is None else f"{number:,}"

@@ -8,18 +8,13 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from priority.admin.fates import in_words, slots_after, state_word
+from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_word
 from priority.models import Attempt, Submission
 from priority.submissions import State
-from staff.formatting import badge, duration, shortened, utc
+from staff.formatting import after, badge, milliseconds, shortened, utc
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _TRIES_SHOWN = 200
-_HUES = {
-    Attempt.Outcome.SENT: "good",
-    Attempt.Outcome.REFUSED: "bad",
-    Attempt.Outcome.FAILED: "warning",
-}
 # By how a reason begins: what to do about it.
 _ADVICE = (
     ("blockhash_expired", "Its blockhash is too old for any block: sign it again with a new one."),
@@ -68,7 +63,9 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
             "advice": advice(row),
             "moments": [
                 {
-                    "after": span(each.at, row.accepted_at) if number else "0 ms",
+                    "after": after((each.at - row.accepted_at).total_seconds())
+                    if number
+                    else "0 ms",
                     "when": utc(each.at, seconds=True),
                     "hue": each.hue,
                     "title": each.title,
@@ -94,15 +91,6 @@ def advice(row: Submission) -> str:
     return _ADVICE_BY_STATE.get(State(row.state), "")
 
 
-def span(at: datetime, start: datetime) -> str:
-    """How long after the start: +2.4 ms, +14.2 s."""
-    milliseconds = (at - start).total_seconds() * 1e3
-    if abs(milliseconds) < 10_000:
-        return f"{milliseconds:+,.1f} ms"
-    seconds = milliseconds / 1e3
-    return f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{duration(at - start)}"
-
-
 def _moments(row: Submission) -> Iterator[Moment]:
     slot = "" if row.accepted_slot is None else f"slot {row.accepted_slot}"
     yield Moment(row.accepted_at, "quiet", "received and accepted", slot)
@@ -119,11 +107,11 @@ def _moments(row: Submission) -> Iterator[Moment]:
 
 
 def _try(each: Attempt) -> Moment:
-    took = f"{each.latency_us / 1e3:,.1f} ms"
-    outcome = badge(each.outcome, _HUES[Attempt.Outcome(each.outcome)])
+    took = milliseconds(each.latency_us / 1e3)
+    outcome = badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)])
     title = format_html("round {}: {} {} in {}", each.number, each.upstream, outcome, took)
     detail = ": ".join(text for text in (each.target, each.answer) if text)
-    return Moment(each.started_at, _HUES[Attempt.Outcome(each.outcome)], title, detail)
+    return Moment(each.started_at, OUTCOME_HUES[Attempt.Outcome(each.outcome)], title, detail)
 
 
 def _address(row: Submission) -> TipAddress | None:

@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
@@ -24,7 +23,8 @@ from priority.services.landing_report import (
 )
 from priority.store.landings import MOST_OF_KEYS
 from priority.submissions import State
-from staff.formatting import ago, badge, grouped
+from staff.formatting import ago, badge, grouped, milliseconds
+from staff.parsing import id_in
 
 _STATES = [state.value for state in State]
 # From the ground of a bar up.
@@ -54,9 +54,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     report = landing_report.landing_report(span, narrowed, now=timezone.now())
     asked = {name: str(value) for name, value in request.GET.items() if value}
     context = {
-        **admin.admin_site.each_context(request),
         "title": "Landing",
-        "opts": admin.opts,
         "span": span,
         "spans": [
             (each, each is span, "?" + urlencode({**asked, "span": each.name}))
@@ -67,7 +65,8 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "cleared": f"?span={span.name}",
         **_shown(report, narrowed),
     }
-    return TemplateResponse(request, "admin/priority/landing.html", context)
+    page: HttpResponse = admin.page(request, "admin/priority/landing.html", context)
+    return page
 
 
 def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
@@ -92,9 +91,8 @@ def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
 
 
 def _row(model: type[Any], pk: str | None) -> Any:
-    if not pk or not pk.isascii() or not pk.isdecimal() or len(pk) > 18:
-        return None
-    return model.objects.filter(pk=int(pk)).first()
+    number = id_in(pk)
+    return None if number is None else model.objects.filter(pk=number).first()
 
 
 def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
@@ -111,7 +109,7 @@ def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
 
 
 def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
-    chart = charts.stacked(report.steps, _STACKED, report.span) if report.steps else None
+    chart = charts.over_time(report.steps, _STACKED, report.span) if report.steps else None
     return {
         "report": report,
         "chart": chart,
@@ -165,28 +163,14 @@ def percent(share: float | None) -> str:
     return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
 
 
-def milliseconds(microseconds: float) -> str:
-    """12.3 ms, with three digits that count."""
-    value = microseconds / 1e3
-    if value >= 10_000:
-        return f"{value / 1e3:,.1f} s"
-    return (
-        f"{value:,.0f} ms"
-        if value >= 100
-        else f"{value:.1f} ms"
-        if value >= 1
-        else f"{value:.2f} ms"
-    )
-
-
 def times(found: Percentiles | None) -> list[tuple[str, str]]:
     """What half, nine in ten and 99 in 100 of them took at most."""
     if found is None:
         return []
     return [
-        ("p50", milliseconds(found.p50)),
-        ("p90", milliseconds(found.p90)),
-        ("p99", milliseconds(found.p99)),
+        ("p50", milliseconds(found.p50 / 1e3)),
+        ("p90", milliseconds(found.p90 / 1e3)),
+        ("p99", milliseconds(found.p99 / 1e3)),
     ]
 
 
@@ -218,9 +202,9 @@ def _upstream(each: UpstreamFigures) -> dict[str, Any]:
         "tries": grouped(tried),
         "refused": grouped(each.tries["refused"]),
         "failed": grouped(each.tries["failed"]),
-        "byte": "-" if each.byte is None else milliseconds(each.byte.p50),
-        "p50": "-" if each.answer is None else milliseconds(each.answer.p50),
-        "p90": "-" if each.answer is None else milliseconds(each.answer.p90),
+        "byte": "-" if each.byte is None else milliseconds(each.byte.p50 / 1e3),
+        "p50": "-" if each.answer is None else milliseconds(each.answer.p50 / 1e3),
+        "p90": "-" if each.answer is None else milliseconds(each.answer.p90 / 1e3),
         "answers": [
             (outcome, answer, grouped(count))
             for (outcome, answer), count in each.answers.most_common()
@@ -253,7 +237,7 @@ def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
         for start, _ in report.steps
     ]
     labels = {colour: f"to {class_name(name)}" for name, colour in colours.items()}
-    chart = charts.stacked(steps, list(labels), report.span, label=lambda name: labels[name])
+    chart = charts.over_time(steps, list(labels), report.span, label=lambda name: labels[name])
     return {"chart": chart, "legend": [(colours[name], class_name(name)) for name in names]}
 
 

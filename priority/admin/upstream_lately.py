@@ -5,11 +5,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from priority.admin.landing import milliseconds, percent
+from priority.admin.landing import percent
 from priority.models import Attempt, Upstream
 from priority.services.landing_report import SPANS, all_figures
 from priority.store.upstreams import openings
-from staff.formatting import ago, duration, grouped
+from staff.formatting import ago, duration, grouped, milliseconds
 
 _OPENINGS_SHOWN = 20
 # Of these newest tries the last one that failed is looked for.
@@ -51,10 +51,10 @@ def _figures(upstream: Upstream, span: Any, now: datetime) -> dict[str, Any]:
         "rate": percent(found.rate),
         "refused": grouped(found.tries["refused"]),
         "failed": grouped(found.tries["failed"]),
-        "byte": "-" if found.byte is None else milliseconds(found.byte.p50),
+        "byte": "-" if found.byte is None else milliseconds(found.byte.p50 / 1e3),
         "answer": "-"
         if found.answer is None
-        else f"{milliseconds(found.answer.p50)}, {milliseconds(found.answer.p90)}",
+        else f"{milliseconds(found.answer.p50 / 1e3)}, {milliseconds(found.answer.p90 / 1e3)}",
     }
 
 

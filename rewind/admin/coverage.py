@@ -5,16 +5,14 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 
-from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
 from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import cause_hint
-from historical.admin.gaps import event_in_words, in_words
+from historical.admin.gaps import event_in_words, in_words, order_links
 from historical.services import overview as ledger_overview
 from rewind.admin import heat_maps
 from rewind.admin.audit import chart_of_days, rate
@@ -25,6 +23,8 @@ from rewind.services.audit_overview import audited_days, audited_today
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
 from staff.formatting import ago, grouped
+from staff.parsing import slot_in
+from staff.read_only import ReadOnlyAdmin
 
 _EPOCHS = 16
 # Of either kind.
@@ -65,7 +65,7 @@ class CoverageAdmin(ReadOnlyAdmin):
             "legend": heat_maps.LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
             **_filters(),
-            **_orders(request),
+            **order_links(request),
         }
         return self._page(request, "coverage", context)
 
@@ -96,7 +96,7 @@ class CoverageAdmin(ReadOnlyAdmin):
             "older": heat_maps.epoch_link(epoch - 1) if epoch > lowest else "",
             "newer": heat_maps.epoch_link(epoch + 1) if epoch < highest else "",
             "legend": heat_maps.LEGEND,
-            **_orders(request, whole),
+            **order_links(request, whole, at_once=MOST_SLOTS),
         }  # fmt: skip
         return self._page(request, "epoch", context)
 
@@ -128,40 +128,19 @@ class CoverageAdmin(ReadOnlyAdmin):
             if window.first
             else "",
             "newer": heat_maps.slots_link(window.last + 1, window.last + window.size),
-            **_orders(request, window),
+            **order_links(request, window, at_once=MOST_SLOTS),
         }
         return self._page(request, "slots", context)
 
     def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return TemplateResponse(
-            request,
-            f"admin/rewind/slottally/{name}.html",
-            {**self.admin_site.each_context(request), **context},
-        )
+        return self.page(request, f"admin/rewind/slottally/{name}.html", context)
 
 
 def _around(slot: int) -> str:
     first = slot - slot % _DEFAULT_SLOTS
     return heat_maps.slots_link(first, min(first + _DEFAULT_SLOTS, I64_MAX) - 1)
-
-
-def _orders(request: HttpRequest, window: SlotRange | None = None) -> dict[str, str]:
-    """Links to orders over the slots, for whoever may give them."""
-    if not request.user.has_perm("ingest.order_ranges"):
-        return {}
-    try:
-        add = reverse("admin:ingest_rangeorder_add")
-    except NoReverseMatch:
-        return {}
-    query = "" if window is None else f"&first_slot={window.first}&last_slot={window.last}"
-    # A whole epoch is too much to fetch at once; whoever wants that names parts of it.
-    small = window is None or window.size <= MOST_SLOTS
-    return {
-        "verify": f"{add}?kind=verify{query}",
-        "reingest": f"{add}?kind=reingest{query}" if small else "",
-    }
 
 
 def _filters() -> dict[str, Any]:

@@ -7,9 +7,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -18,6 +16,7 @@ from rewind.models import FilteredPubkey, Owner
 from rewind.services import filters, forecasts
 from rewind.services.forecasts import Forecast
 from staff import audit
+from staff.columns import column
 from staff.formatting import grouped, size_of
 from staff.pages import StaffAdmin
 
@@ -88,14 +87,12 @@ class _FilterAdmin(StaffAdmin):
 
     def _forecast_page(self, request: HttpRequest, pubkey: Pubkey) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
             "title": f"Filter {self.noun}?",
-            "opts": self.opts,
             "noun": self.noun,
             "pubkey": pubkey,
             "forecast": _shown(self.forecast(pubkey)),
         }
-        return TemplateResponse(request, "admin/rewind/filter_forecast.html", context)
+        return self.page(request, "admin/rewind/filter_forecast.html", context)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -128,9 +125,7 @@ class _FilterAdmin(StaffAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return () if obj is None else ("shown",)
 
-    @admin.display(description="pubkey")
-    def shown(self, row: Any) -> SafeString:
-        return format_html("<code>{}</code>", row.pubkey)
+    shown = column("pubkey", lambda row: format_html("<code>{}</code>", row.pubkey))
 
 
 @admin.register(Owner)

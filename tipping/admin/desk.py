@@ -6,14 +6,13 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from staff.formatting import ago, badge, duration, grouped, in_full, utc
-from tipping.models import TipBatch, TtlClass
+from staff.formatting import ago, badge, duration, grouped, in_full, lamports, utc
+from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
 from tipping.services.desk import NamedAddress, Rung, TipSums, TreasuryState
@@ -28,9 +27,7 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         treasury=settings.TREASURY_ADDRESS, static=settings.TIP_ADDRESSES, now=now
     )
     context = {
-        **admin.admin_site.each_context(request),
         "title": "Tip desk",
-        "opts": admin.opts,
         "has_add_permission": admin.has_add_permission(request),
         "may_order": may_order(request),
         "rungs": [_rung(each, now) for each in found.rungs],
@@ -40,7 +37,8 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "named": [_named(each) for each in found.named] if _may_see_ledger(request) else [],
         "sweep_after": duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
     }
-    return TemplateResponse(request, "admin/tipping/ttlclass/desk.html", context)
+    page: HttpResponse = admin.page(request, "admin/tipping/ttlclass/desk.html", context)
+    return page
 
 
 def may_order(request: HttpRequest) -> bool:
@@ -154,15 +152,15 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%b} {moment.day} {moment:%H:%M:%S}"
 
 
-def _sums(each: TipSums) -> dict[str, str]:
+def _sums(each: TipSums) -> dict[str, Any]:
     return {
         "label": each.label,
         "tips": grouped(each.tips),
-        "static": grouped(each.static),
-        "dynamic": grouped(each.dynamic),
-        "total": grouped(each.static + each.dynamic),
-        "swept": grouped(each.swept),
-        "fees": grouped(each.fees),
+        "static": lamports(each.static),
+        "dynamic": lamports(each.dynamic),
+        "total": lamports(each.static + each.dynamic),
+        "swept": lamports(each.swept),
+        "fees": lamports(each.fees),
     }
 
 
@@ -170,14 +168,14 @@ def _treasury(each: TreasuryState, now: datetime) -> dict[str, Any]:
     node = each.by_node
     return {
         "address": in_full(each.address),
-        "by_ledger": grouped(each.by_ledger),
-        "by_node": "" if node is None else grouped(node.lamports),
+        "by_ledger": lamports(each.by_ledger),
+        "by_node": "" if node is None else lamports(node.lamports),
         "slot": "" if node is None else node.slot,
         "read": "" if node is None else ago(node.at, now),
         "difference": "" if not each.difference else f"{each.difference:+,}",
         "why": _why(each),
-        "unswept": grouped(each.unswept),
-        "sweeping": grouped(each.sweeping),
+        "unswept": lamports(each.unswept),
+        "sweeping": lamports(each.sweeping),
         "sweeping_since": ago(each.sweeping_since, now, ""),
     }
 
@@ -204,13 +202,9 @@ def _named(each: NamedAddress) -> dict[str, Any]:
         "pubkey": str(each.pubkey),
         "roles": ", ".join(roles),
         "tips": grouped(each.tips),
-        "tipped": grouped(each.tipped),
-        "received": grouped(each.received),
-        "paid": grouped(each.paid),
-        "balance": grouped(each.balance),
+        "tipped": lamports(each.tipped),
+        "received": lamports(each.received),
+        "paid": lamports(each.paid),
+        "balance": lamports(each.balance),
         "entries": f"{reverse('admin:tipping_tipentry_changelist')}?q={each.pubkey}",
     }
-
-
-def class_named(pk: int) -> TtlClass | None:
-    return TtlClass.objects.filter(pk=pk).first()

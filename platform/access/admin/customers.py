@@ -12,16 +12,15 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
 from unfold.decorators import action
-from unfold.views import ChangeList
 
 from access import usage_queries
 from access.admin import usage_panel
 from access.admin.key_words import key_badge
-from access.errors import OrderRefused
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits
-from staff.formatting import ago, grouped
+from staff.columns import column
+from staff.formatting import ago, grouped, link
 from staff.pages import StaffAdmin
 
 
@@ -48,30 +47,9 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description="key")
-    def key(self, key: ApiKey) -> SafeString:
-        link = reverse("admin:access_apikey_change", args=[key.pk])
-        return format_html('<a class="text-link" href="{}">{}</a>', link, key)
-
-    @admin.display(description="state")
-    def state(self, key: ApiKey) -> SafeString:
-        return key_badge(key, timezone.now())
-
-    @admin.display(description="last used")
-    def used(self, key: ApiKey) -> SafeString | str:
-        return ago(key.last_used_at)
-
-
-class CustomerList(ChangeList):  # type: ignore[misc]
-    """The list, with the month's calls of the customers on the page: of all it would take long."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        start, end = month_of(timezone.now())
-        shown = [customer.pk for customer in self.result_list]
-        calls = usage_queries.calls_by_customer(shown, start.date(), end.date())
-        for customer in self.result_list:
-            customer.month_calls = calls.get(customer.pk, 0)
+    key = column("key", lambda row: link(row, "access_apikey_change", row.pk))
+    state = column("state", lambda row: key_badge(row, timezone.now()))
+    used = column("last used", lambda row: ago(row.last_used_at))
 
 
 @admin.register(Customer)
@@ -80,7 +58,6 @@ class CustomerAdmin(StaffAdmin):
     ordering = ("name",)  # Meta's does not survive the counting below
     search_fields = ("name", "email", "notes")
     search_help_text = "Name, e-mail or notes"
-    list_per_page = 50
     fields = ("name", "email", "alert_mails", "notes")
     change_form_outer_after_template = "admin/access/customer/usage.html"
     inlines: ClassVar[list[Any]] = [KeysOfCustomer]
@@ -91,8 +68,13 @@ class CustomerAdmin(StaffAdmin):
         queryset: QuerySet[Customer] = super().get_queryset(request)
         return queryset.annotate(key_count=Count("keys"), used_at=Max("keys__last_used_at"))
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CustomerList]:
-        return CustomerList
+    def complete_rows(self, rows: Any) -> None:
+        # The month's calls of the customers on the page: of all it would take long.
+        start, end = month_of(timezone.now())
+        shown = [customer.pk for customer in rows]
+        calls = usage_queries.calls_by_customer(shown, start.date(), end.date())
+        for customer in rows:
+            customer.month_calls = calls.get(customer.pk, 0)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -115,13 +97,8 @@ class CustomerAdmin(StaffAdmin):
         count = grouped(customer.month_calls)  # type: ignore[attr-defined]
         return format_html('<a href="{}?customer={}&span=month">{}</a>', link, customer.pk, count)
 
-    @admin.display(description="last used", ordering="used_at")
-    def used(self, customer: Customer) -> SafeString | str:
-        return ago(customer.used_at)  # type: ignore[attr-defined]
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, customer: Customer) -> SafeString | str:
-        return ago(customer.created_at)
+    used = column("last used", lambda row: ago(row.used_at), "used_at")
+    created = column("created", lambda row: ago(row.created_at), "created_at")
 
     @action(description="Usage", icon="bar_chart", permissions=["usage"])  # type: ignore[untyped-decorator]
     def show_usage(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -155,19 +132,10 @@ class CustomerAdmin(StaffAdmin):
     def has_issue_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("access.add_apikey")
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        extra = dict(extra_context or {})
-        customer = None if object_id is None else self.get_object(request, unquote(object_id))
-        if customer is not None and self.has_usage_permission(request):
-            extra["usage"] = usage_panel.panel(request, customer_id=customer.pk)
-        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        return response
+    def beside_fields(self, request: HttpRequest, row: Customer) -> dict[str, Any]:
+        if not self.has_usage_permission(request):
+            return {}
+        return {"usage": usage_panel.panel(request, customer_id=row.pk)}
 
     def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
         customer_edits.save_customer(obj)
@@ -183,15 +151,8 @@ class CustomerAdmin(StaffAdmin):
             reason = customer_edits.why_customer_stays(customer)
             if reason is not None:
                 messages.error(request, reason)
-                return HttpResponseRedirect(
-                    reverse("admin:access_customer_change", args=[customer.pk])
-                )
-        try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:  # a key came in between
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse("admin:access_customer_change", args=[object_id]))
-        return response
+                return HttpResponseRedirect(self.page_of(customer.pk))
+        return super().delete_view(request, object_id, extra_context)
 
 
 def _is_there(page: str) -> bool:

@@ -13,7 +13,6 @@ from django.utils.safestring import SafeString
 
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
-from access.errors import OrderRefused
 from access.models import Tier
 from access.services import tier_edits
 from staff.formatting import grouped
@@ -143,10 +142,5 @@ class TierAdmin(StaffAdmin):
             reason = tier_edits.why_tier_stays(tier)
             if reason is not None:
                 messages.error(request, reason)
-                return HttpResponseRedirect(reverse("admin:access_tier_change", args=[tier.pk]))
-        try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:  # a key came in between
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse("admin:access_tier_change", args=[object_id]))
-        return response
+                return HttpResponseRedirect(self.page_of(tier.pk))
+        return super().delete_view(request, object_id, extra_context)

@@ -52,6 +52,7 @@ def panel(
     return {
         "report": report,
         "chart": chart_of(report),
+        "chart_label": f"Calls: {report.ok:,} ok, {report.errors:,} refused or failed",
         "bars": [
             (bar, grouped(bar.calls), _address(request, method=bar.method))
             for bar in method_bars(report)

@@ -15,7 +15,7 @@ from access.services import usage_reports
 from operations.home import figures
 from operations.home.cards import Card, list_of
 from operations.readings.present import Readings
-from staff.formatting import badge, grouped
+from staff.formatting import badge, grouped, milliseconds
 
 _LISTED = 5
 _OUTCOMES = 8
@@ -72,7 +72,7 @@ def failures(request: HttpRequest, now: Readings) -> Card:
         if found.refused_share is not None:
             rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
         if found.milliseconds is not None:
-            rows.append(("Mean time of a call", figures.milliseconds(found.milliseconds)))
+            rows.append(("Mean time of a call", milliseconds(found.milliseconds)))
     return Card(
         "failures",
         "Failures",
@@ -91,7 +91,7 @@ def speed(request: HttpRequest, now: Readings) -> Card:
     return Card(
         "speed",
         "Time of a call",
-        "no calls just now" if found is None else figures.milliseconds(found),
+        "no calls just now" if found is None else milliseconds(found),
         None,
         "In this service, from reading the call to its answer; the mean of the last minute.",
         (),

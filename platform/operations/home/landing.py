@@ -14,7 +14,7 @@ from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
 from priority.admin.fates import HUES
 from priority.submissions import State
-from staff.formatting import badge, grouped, shortened, utc
+from staff.formatting import badge, grouped, milliseconds, shortened, utc
 
 _MINUTES = int(WINDOW.total_seconds()) // 60
 # Below it somebody ought to look; of a few submissions a share says nothing.
@@ -54,7 +54,7 @@ def latency(request: HttpRequest, now: Readings) -> Card:
     found = now.landing
     rows: list[tuple[Any, Any]] = []
     if found.first_send_milliseconds is not None:
-        rows.append(("First try sent after", figures.milliseconds(found.first_send_milliseconds)))
+        rows.append(("First attempt sent after", milliseconds(found.first_send_milliseconds)))
     rows += [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
     slots = found.slots_to_land
     return Card(
@@ -62,8 +62,8 @@ def latency(request: HttpRequest, now: Readings) -> Card:
         "Time to land",
         "not known yet" if slots is None else f"{slots:.1f} slots",
         None,
-        "From acceptance to the block, on average. By way: the mean time of a try, and how much"
-        " landed of what went that way.",
+        "From acceptance to the block, on average. By upstream: the mean time of an attempt, and"
+        " how much landed of what it was sent.",
         rows,
         list_of(request, "priority", "upstream"),
         "Upstreams",
@@ -73,7 +73,7 @@ def latency(request: HttpRequest, now: Readings) -> Card:
 
 
 def _by(each: UpstreamReading) -> Any:
-    took = "-" if each.milliseconds is None else figures.milliseconds(each.milliseconds)
+    took = "-" if each.milliseconds is None else milliseconds(each.milliseconds)
     landed = ""
     if each.settled:
         landed = f", {figures.percent(100 * each.landed / each.settled)}"
@@ -89,7 +89,7 @@ def landers(request: HttpRequest, now: Readings) -> Card:
         rows.append(("Accepted, not done yet", badge(grouped(found.waiting), hue)))
     if found.queue is not None:
         hue = "good" if found.queue.age_ms <= found.refused_from_ms else "bad"
-        waited = badge(figures.milliseconds(found.queue.age_ms), hue)
+        waited = badge(milliseconds(found.queue.age_ms), hue)
         rows.append(("Not sent yet", grouped(found.queue.unsent)))
         rows.append(("The oldest of them waits since", waited))
     for lander in found.landers or []:
@@ -110,7 +110,7 @@ def landers(request: HttpRequest, now: Readings) -> Card:
     alive = len(found.landers or [])
     state = ("alive", "good", "") if alive else ("missing", "bad", "")
     if alive and (broken or not enabled):
-        state = ("a way is broken", "warning", "") if enabled else ("no way out", "bad", "")
+        state = ("an upstream is broken", "warning", "") if enabled else ("no upstream", "bad", "")
     return Card(
         "landers",
         "Landers",
@@ -139,7 +139,7 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
         rows.append(("Batches with a note", badge(grouped(found.noted), "warning")))
     state = ("available", "good", "")
     if any(each.is_available and not each.prepared for each in found.classes) or found.unswept:
-        state = ("needs a look", "warning", "")
+        state = ("check", "warning", "")
     if available < len(found.classes):
         state = ("unavailable", "bad", f"{len(found.classes) - available} classes")
     return Card(

@@ -10,7 +10,7 @@ from operations.home.cards import Card, list_of, number_word
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
-from staff.formatting import ago, badge, duration, grouped, size_of
+from staff.formatting import ago, badge, duration, grouped, milliseconds, size_of
 
 _FEW, _LITTLE = 5_000_000_000, 0.1
 _FULL = 0.8
@@ -22,7 +22,7 @@ def processes(request: HttpRequest, now: Readings) -> Card:
     if found is None:
         state = ("not known", "bad", "Valkey does not answer.")
         return Card(
-            "processes", "Processes", "not known", state, "They tell Valkey that they live."
+            "processes", "Processes", "not known", state, "Each reports its heartbeat to Valkey."
         )
     alive = sum(bool(each.alive) for each in found)
     state = ("all alive", "good", "")
@@ -33,7 +33,7 @@ def processes(request: HttpRequest, now: Readings) -> Card:
         "Processes",
         f"{alive} of {len(found)} kinds alive",
         state,
-        "Each says every second that its work goes on. Without that for 4 s it is missing or hung."
+        "Each sends a heartbeat every second. Without one for 4 s it is missing or hung."
         if not told
         else REMEDY,
         [(each.kind, _alive(each, now)) for each in found],
@@ -64,12 +64,12 @@ def _alive(each: ProcessReading, now: Readings) -> Any:
 
 def servers(request: HttpRequest, now: Readings) -> Card:
     database, redis = now.database, now.redis
-    told = f"answered in {database.milliseconds:.1f} ms"
+    told = f"answered in {milliseconds(database.milliseconds)}"
     rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", told))]
     if redis is None:
         rows.append(("Valkey", badge("down", "bad", "limits and queues stand still")))
     else:
-        told = f"answered in {redis.milliseconds:.1f} ms"
+        told = f"answered in {milliseconds(redis.milliseconds)}"
         up = badge("up", "good", told)
         if not redis.takes_writes:
             up = badge("cannot write", "bad", "its disk is full or fails")
@@ -78,7 +78,7 @@ def servers(request: HttpRequest, now: Readings) -> Card:
     return Card(
         "servers",
         "Servers",
-        figures.milliseconds(database.milliseconds),
+        milliseconds(database.milliseconds),
         _servers_state(redis),
         "How long PostgreSQL takes for a query that does nothing.",
         rows,
@@ -139,7 +139,7 @@ def queues(request: HttpRequest, now: Readings) -> Card:
         rows.append(("of these late", number_word(now.alerts.late)))
     state = ("moving", "good", "")
     if waiting > _MANY:
-        state = ("filling", "warning", "Whoever empties them is too slow, or missing.")
+        state = ("filling", "warning", "The workers are too slow, or missing.")
     if now.redis is None:
         state = ("not known", "bad", "Valkey does not answer.")
     return Card(
@@ -147,7 +147,7 @@ def queues(request: HttpRequest, now: Readings) -> Card:
         "Queues",
         f"{grouped(waiting)} waiting" if now.redis is not None else "not known",
         state,
-        "Tasks that wait for a worker; below, what else waits for somebody.",
+        "Tasks that wait for a worker; below, what else waits.",
         rows,
         list_of(request, "alerts", "delivery"),
         "Deliveries",

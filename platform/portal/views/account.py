@@ -34,8 +34,6 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
             messages.success(request, "The password is changed; other sessions are signed out")
             return _back()
     context = {
-        "member": member,
-        "at": "account",
         "form": form,
         "since": ago(member.created_at),
         "has_factor": second_factor.has_device(member.user),
@@ -68,7 +66,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     if second_factor.has_device(user):
         return _back()
     form = NewCodeForm(request.POST or None)
-    context: dict[str, Any] = {"member": member, "at": "account", "form": form}
+    context: dict[str, Any] = {"form": form}
     if request.method == "POST":
         refused = _too_often(request, member)
         if refused is not None:
@@ -106,7 +104,7 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
                     # A session that a recovery code began would end with the old codes.
                     second_factor.finish(request, member.user, device)
                 audit.record(request, "renewed the recovery codes", member)
-            context = {"member": member, "at": "account", "codes": codes}
+            context = {"codes": codes}
             return page(request, "portal/recovery_codes.html", context)
     return _back()
 

@@ -31,8 +31,6 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
         each.key_id: each for each in monthly_quotas.usages_of_customer(member.customer_id, now)
     }
     context = {
-        "member": member,
-        "at": "limits",
         "tiers": formatting.tiers_of(keys),
         "rows": [
             {
@@ -57,8 +55,6 @@ def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         raise Http404("no such key of this customer")
     month = monthly_quotas.usage_of(pk, now)
     context = {
-        "member": member,
-        "at": "limits",
         "key": key,
         "state": key_badge(key, now),
         "scopes": scopes_of(key),

@@ -28,8 +28,6 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
     keys = list(store.keys_of(customer))
     report = usage_reports.usage_report(DEFAULT_SPAN, now=now, customer_id=customer)
     context = {
-        "member": member,
-        "at": "overview",
         "keys": keys,
         "working": sum(_works(key, now) for key in keys),
         "expiring": _expiring(keys, now),

@@ -50,8 +50,6 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
         for each in store.members_of(member.customer_id)
     ]
     context = {
-        "member": member,
-        "at": "team",
         "people": people,
         "form": form,
         "is_full": len(people) >= members.MOST_MEMBERS,
