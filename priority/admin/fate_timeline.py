@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_word
 from priority.models import Attempt, Submission
 from priority.submissions import State
-from staff.formatting import after, badge, milliseconds, shortened, utc
+from staff.formatting import after, badge, link, milliseconds, shortened, utc
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _TRIES_SHOWN = 200
@@ -130,11 +129,9 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
     part = parts.select_related("sweep").order_by("sweep__slot").defer("sweep__wire").first()
     if part is None or part.sweep.settled_at is None:
         return
-    link = reverse("admin:tipping_tipsweep_change", args=[part.sweep_id])
-    detail = format_html(
-        '<a class="tm-link" href="{}">{} lamports of its address</a>, slot {}',
-        *(link, f"{part.lamports:,}", part.sweep.slot),
-    )
+    text = f"{part.lamports:,} lamports of its address"
+    swept = link(text, "tipping_tipsweep_change", part.sweep_id)
+    detail = format_html("{}, slot {}", swept, part.sweep.slot)
     yield Moment(part.sweep.settled_at, "quiet", "tip swept to the treasury", detail)
 
 
@@ -152,11 +149,9 @@ def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     told = f"{row.tip_lamports:,} lamports"
     if address is None:
         return f"{told} to a static address"
-    link = reverse("admin:tipping_tipbatch_change", args=[address.batch_id])
-    return format_html(
-        '{} to an address of class {} s, <a class="tm-link" href="{}">batch {}</a>',
-        *(told, f"{address.batch.ttl_seconds:,}", link, address.batch.number),
-    )
+    batch = link(f"batch {address.batch.number}", "tipping_tipbatch_change", address.batch_id)
+    ttl = f"{address.batch.ttl_seconds:,}"
+    return format_html("{} to an address of class {} s, {}", told, ttl, batch)
 
 
 def _siblings(row: Submission) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -101,15 +101,9 @@ class SubmissionAdmin(LongListAdmin):
         label = Submission.Kind(row.kind).label
         if row.bundle is None:
             return str(label)
-        link = reverse("admin:priority_bundle_change", args=[row.bundle.pk])
+        bundle = link(shortened(row.bundle.bundle_id), "priority_bundle_change", row.bundle.pk)
         place = "" if row.bundle_index is None else f", number {row.bundle_index + 1}"
-        return format_html(
-            '{}: <a class="tm-link" href="{}">{}</a>{}',
-            label,
-            link,
-            shortened(row.bundle.bundle_id),
-            place,
-        )
+        return format_html("{}: {}{}", label, bundle, place)
 
     tip = column("tip (lamports)", lambda row: lamports(row.tip_lamports))
 

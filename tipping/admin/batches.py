@@ -6,15 +6,13 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge
+from staff.formatting import ago, badge, link
 from staff.parsing import id_in
 from staff.read_only import ReadOnlyAdmin
 from tipping.models import TipAddress, TipBatch, TipSweepPart
@@ -100,10 +98,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     @admin.display(description="its addresses")
     def links(self, batch: TipBatch) -> SafeString:
-        link = reverse("admin:tipping_tipaddress_changelist")
-        return format_html(
-            '<a class="tm-link" href="{}?batch={}">show the addresses</a>', link, batch.pk
-        )
+        return link("show the addresses", "tipping_tipaddress_changelist", batch=batch.pk)
 
     prepared = column("prepared", lambda row: ago(row.prepared_at))
     opened = column("opened", lambda row: ago(row.opened_at, never="-"), "opened_at")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from staff.formatting import ago, badge, duration, grouped, in_full, lamports, utc
+from staff.formatting import ago, badge, duration, grouped, in_full, lamports, link, utc
 from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
@@ -63,8 +63,7 @@ def class_word(state: ClassState | None) -> SafeString:
 
 
 def batch_link(batch: TipBatch) -> SafeString:
-    link = reverse("admin:tipping_tipbatch_change", args=[batch.pk])
-    return format_html('<a class="tm-link" href="{}">{}</a>', link, batch.number)
+    return link(batch.number, "tipping_tipbatch_change", batch.pk)
 
 
 def _rung(rung: Rung, now: datetime) -> dict[str, Any]:
@@ -73,12 +72,10 @@ def _rung(rung: Rung, now: datetime) -> dict[str, Any]:
     ends = None if batch is None else batch.window_ends_at
     waiting: SafeString | str = "none"
     if rung.waiting:
-        link = reverse("admin:tipping_tipbatch_changelist")
         noted = badge(f"{rung.noted} noted", "warning", "The sweeper left a note on it.")
-        waiting = format_html(
-            '<a class="tm-link" href="{}?ttl_class__id__exact={}&amp;swept=waiting">{}</a> {}',
-            *(link, ttl_class.pk, grouped(rung.waiting), noted if rung.noted else ""),
-        )
+        asked = {"ttl_class__id__exact": ttl_class.pk, "swept": "waiting"}
+        batches = link(grouped(rung.waiting), "tipping_tipbatch_changelist", **asked)
+        waiting = format_html("{} {}", batches, noted if rung.noted else "")
     return {
         "pk": ttl_class.pk,
         "name": f"{ttl_class.ttl_seconds:,} s",

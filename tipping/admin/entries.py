@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -90,16 +89,14 @@ class TipEntryAdmin(LongListAdmin):
         return link(text, "tipping_tipaddress_change", str(entry.pubkey))
 
     what = column("kind", lambda row: badge(row.kind, _HUES[TipEntry.Kind(row.kind)]))
-
-    @admin.display(description="its way")
-    def way(self, entry: TipEntry) -> SafeString | str:
-        if entry.key is None and entry.kind != TipEntry.Kind.SWEEP:
-            return "not by a key of ours"
-        link = reverse("admin:priority_submission_changelist")
-        return format_html(
-            '<a class="tm-link" href="{}?q={}">show the submission</a>', link, entry.signature
-        )
-
+    way = column(
+        "its way",
+        lambda row: (
+            "not by a key of ours"
+            if row.key is None and row.kind != TipEntry.Kind.SWEEP
+            else link("show the submission", "priority_submission_changelist", q=row.signature)
+        ),
+    )
     amount = column("lamports", lambda row: f"{row.lamports:+,}")
     by_key = column("key", key_link)
     slot_number = column("slot", lambda row: str(row.slot), "slot")

@@ -5,12 +5,10 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from staff.columns import column
-from staff.formatting import ago, badge, grouped, in_full, lamports, shortened
+from staff.formatting import ago, badge, grouped, in_full, lamports, link, shortened
 from staff.parsing import signature_in
 from staff.read_only import LongListAdmin
 from tipping.admin.addresses import SWEEP_HUES
@@ -76,7 +74,4 @@ class TipSweepAdmin(LongListAdmin):
 
     @admin.display(description="its way")
     def submission(self, sweep: TipSweep) -> SafeString:
-        link = reverse("admin:priority_submission_changelist")
-        return format_html(
-            '<a class="tm-link" href="{}?q={}">show the submission</a>', link, sweep.signature
-        )
+        return link("show the submission", "priority_submission_changelist", q=sweep.signature)
