@@ -34,15 +34,10 @@ def choice_filter(
 
 
 def value_filter(
-    title: str,
-    parameter: str,
-    choices: Callable[[], _Choices],
-    *,
-    field: str = "",
-    newest: bool = False,
+    title: str, parameter: str, choices: Callable[[], _Choices], *, newest: bool = False
 ) -> type[admin.SimpleListFilter]:
-    """A filter by the value of `field` (by default the parameter's); with `newest` only the newest
-    rows are looked through.
+    """A filter by the value of the parameter's field; with `newest` only the newest rows are
+    looked through.
     """
 
     class ValueFilter(admin.SimpleListFilter):
@@ -54,7 +49,7 @@ def value_filter(
                 return queryset
             if newest:
                 queryset = newest_of(queryset)
-            return queryset.filter(**{field or parameter: self.value()})
+            return queryset.filter(**{parameter: self.value()})
 
     ValueFilter.title, ValueFilter.parameter_name = title, parameter
     return ValueFilter

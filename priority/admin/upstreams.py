@@ -1,4 +1,4 @@
-"""Upstreams: the ways to the leaders, and their circuit breakers."""
+"""Upstreams, and their circuit breakers."""
 
 from datetime import datetime
 from typing import Any
@@ -198,8 +198,8 @@ class UpstreamAdmin(StaffAdmin):
     change_form_outer_after_template = "admin/priority/upstream/lately.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
-        ("Who goes this way", {"fields": ("tiers", "weight")}),
-        ("Terms", {"fields": ("timeout_ms", "own_tip_lamports")}),
+        ("Routing", {"fields": ("tiers", "weight")}),
+        ("Limits", {"fields": ("timeout_ms", "own_tip_lamports")}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -13,7 +13,7 @@ from staff.formatting import badge, grouped
 
 # From bad to worse; quiet says nothing.
 _ORDER = ("quiet", "good", "warning", "bad")
-_ANSWERS = {"good": "yes", "warning": "check", "bad": "no", "quiet": "no data yet"}
+_ANSWERS = {"good": "yes", "warning": "needs attention", "bad": "no", "quiet": "no data yet"}
 
 
 @dataclass(slots=True)

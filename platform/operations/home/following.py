@@ -35,7 +35,7 @@ def chain(request: HttpRequest, now: Readings) -> Card:
         ]
     hint = "The newest stored slot, against the newest finalized one of the stream."
     if found.stream == NOT_FOLLOWED:
-        hint = "No follower has told anything in the last half minute."
+        hint = "No follower has reported in the last half minute."
     return Card(
         "chain",
         "Chain",

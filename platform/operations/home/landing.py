@@ -139,7 +139,7 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
         rows.append(("Batches with a note", badge(grouped(found.noted), "warning")))
     state = ("available", "good", "")
     if any(each.is_available and not each.prepared for each in found.classes) or found.unswept:
-        state = ("check", "warning", "")
+        state = ("needs attention", "warning", "")
     if available < len(found.classes):
         state = ("unavailable", "bad", f"{len(found.classes) - available} classes")
     return Card(

@@ -14,7 +14,8 @@ from portal.models import Member
 from portal.services import members, post
 from portal.views.doors import changed_by_owners, order_of_owners, page, say_no, too_often
 from staff import audit
-from staff.formatting import ago, badge
+from staff.formatting import ago
+from staff.inviting import sign_in_badge
 
 # Each sends a mail to an address that somebody typed.
 _INVITATIONS = Quota(rate=20 / 3600, burst=20)
@@ -42,7 +43,9 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
     people = [
         {
             "row": each,
-            "state": _state(each),
+            "state": sign_in_badge(
+                is_active=each.user.is_active, is_invited=members.is_invited(each.user)
+            ),
             "is_invited": each.user.is_active and members.is_invited(each.user),
             "last": ago(each.user.last_login, now),
             "is_me": each.pk == member.pk,
@@ -56,14 +59,6 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
         "most": members.MOST_MEMBERS,
     }
     return page(request, "portal/team.html", context)
-
-
-def _state(member: Member) -> object:
-    if not member.user.is_active:
-        return badge("deactivated", "bad", "Switched off by the operator")
-    if members.is_invited(member.user):
-        return badge("invited", "warning", "Has not chosen a password yet")
-    return badge("active", "good")
 
 
 @order_of_owners
