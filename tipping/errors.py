@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from access.buckets import Taken
 from access.capped_buckets import DAILY_CAP
 from gateway.refusals import Refusal
+from staff.errors import OrderRefused
 
 # `error` is the reason itself; a quota's `reason` appears in the GET response only.
 _NO_DATA = ("error", "reason")
@@ -91,16 +92,18 @@ class TipAddressesUnavailable(FetchRefused):
         return {"Retry-After": str(self.retry_seconds)}
 
 
-class DefaultClassRequired(Exception):
+class DefaultClassRequired(OrderRefused):
     """The default TTL class can be deleted or demoted only after another class is the default."""
 
     def __init__(self) -> None:
-        super().__init__("one class is the default: make another one the default first")
+        super().__init__("One class is the default: make another one the default first.")
 
 
-class ClassHasBatches(Exception):
+class ClassHasBatches(OrderRefused):
     """A TTL class whose addresses were issued is kept, so that late tips are still swept."""
 
     def __init__(self, ttl_seconds: int) -> None:
-        super().__init__(f"the class of {ttl_seconds} s has issued addresses: it cannot be deleted")
+        super().__init__(
+            f"The class of {ttl_seconds} s has issued addresses: it cannot be deleted."
+        )
         self.ttl_seconds = ttl_seconds

@@ -3,53 +3,32 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from solders.signature import Signature
-from unfold.paginator import InfinitePaginator
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin, slot_in
-from chain.units import I64_MAX
 from historical.models import Block
 from historical.services import overview
 from historical.store import overview as store
+from staff.columns import column
+from staff.formatting import ago, grouped, in_full, shortened, size_of, utc
+from staff.parsing import signature_in, slot_in
+from staff.read_only import LongListAdmin
 
 _VERSIONS = {-1: "legacy only", 0: "up to version 0", 1: "up to version 1"}
 
 
 @admin.register(Block)
-class BlockAdmin(ReadOnlyAdmin):
+class BlockAdmin(LongListAdmin):
     list_display = ("slot_number", "short_hash", "time", "transactions", "failed", "stored")
-    list_display_links = ("slot_number",)
-    list_per_page = 50
-    # A count of all blocks would scan an index of millions; the home page has the number.
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    search_fields = ("slot",)  # looked for in get_search_results
+    search_fields = ("slot",)  # by `condition`
     search_help_text = "A slot or a transaction's signature"
     fieldsets = (
         (None, {"fields": ("slot_number", "hash", "time", "height", "neighbours")}),
         ("Content", {"fields": ("transactions", "failed", "versions", "stored", "recorded")}),
         ("Chain", {"fields": ("parent", "previous_hash")}),
-    )
-    readonly_fields = (
-        "slot_number",
-        "hash",
-        "time",
-        "height",
-        "neighbours",
-        "transactions",
-        "failed",
-        "versions",
-        "stored",
-        "recorded",
-        "parent",
-        "previous_hash",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Block]:
@@ -61,77 +40,47 @@ class BlockAdmin(ReadOnlyAdmin):
             changes.why_nothing = _why_nothing(changes.query)
         return changes
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Block], search_term: str
-    ) -> tuple[QuerySet[Block], bool]:
-        text = search_term.strip()
-        if not text:
-            return queryset, False
-        asked = slot_in(text)
-        if asked is not None:
-            return queryset.filter(slot=asked), False
-        try:
-            slot = overview.slot_of(bytes(Signature.from_string(text)))
-        except ValueError:
-            slot = None
-        return (queryset.none() if slot is None else queryset.filter(slot=slot)), False
+    def condition(self, text: str) -> Q | None:
+        slot, signature = slot_in(text), signature_in(text)
+        if slot is None and signature is not None:
+            slot = overview.slot_of(bytes(signature))
+        return None if slot is None else Q(slot=slot)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        if not object_id.isdecimal() or int(object_id) > I64_MAX:
-            return None
-        return super().get_object(request, object_id, from_field)
+        return None if slot_in(object_id) is None else super().get_object(request, object_id)
 
-    @admin.display(description="slot", ordering="slot")
-    def slot_number(self, block: Block) -> str:
-        return str(block.slot)
+    slot_number = column("slot", lambda row: str(row.slot), "slot")
+    short_hash = column("blockhash", lambda row: shortened(row.blockhash))
+    hash = column("blockhash", lambda row: in_full(row.blockhash))
 
-    @admin.display(description="blockhash")
-    def short_hash(self, block: Block) -> SafeString:
-        text = str(block.blockhash)
-        return format_html('<code title="{}">{}…{}</code>', text, text[:8], text[-4:])
-
-    @admin.display(description="blockhash")
-    def hash(self, block: Block) -> SafeString:
-        return format_html('<code class="tm-break">{}</code>', block.blockhash)
-
-    @admin.display(description="previous blockhash")
-    def previous_hash(self, block: Block) -> SafeString:
-        return format_html('<code class="tm-break">{}</code>', block.previous_blockhash)
+    previous_hash = column("previous blockhash", lambda row: in_full(row.previous_blockhash))
 
     @admin.display(description="time")
     def time(self, block: Block) -> str:
         at = overview.moment_of(block.block_time)
-        return "not told" if at is None else words.plain(at, seconds=True)
+        return "not told" if at is None else utc(at, seconds=True)
 
-    @admin.display(description="block height")
-    def height(self, block: Block) -> str:
-        return words.grouped(block.block_height, "not told")
-
-    @admin.display(description="transactions")
-    def transactions(self, block: Block) -> str:
-        return words.grouped(block.transaction_count)
+    height = column("block height", lambda row: grouped(row.block_height, "not told"))
+    transactions = column("transactions", lambda row: grouped(row.transaction_count))
 
     @admin.display(description="failed")
     def failed(self, block: Block) -> str:
         if not block.failed_count:
             return "0"
         share = 100 * block.failed_count / max(1, block.transaction_count)
-        return f"{words.grouped(block.failed_count)} ({share:.0f}%)"
+        return f"{grouped(block.failed_count)} ({share:.0f}%)"
 
-    @admin.display(description="transaction versions")
-    def versions(self, block: Block) -> str:
-        return _VERSIONS.get(block.newest_version, str(block.newest_version))
+    versions = column(
+        "transaction versions",
+        lambda row: _VERSIONS.get(row.newest_version, str(row.newest_version)),
+    )
 
     @admin.display(description="stored bytes")
     def stored(self, block: Block) -> SafeString:
         size: int = block.stored_bytes  # type: ignore[attr-defined]
-        return format_html(
-            '<span title="{} bytes">{}</span>', words.grouped(size), words.size_of(size)
-        )
+        return format_html('<span title="{} bytes">{}</span>', grouped(size), size_of(size))
 
-    @admin.display(description="recorded")
-    def recorded(self, block: Block) -> SafeString | str:
-        return words.moment(block.recorded_at, timezone.now())
+    recorded = column("recorded", lambda row: ago(row.recorded_at))
 
     @admin.display(description="parent slot")
     def parent(self, block: Block) -> SafeString | str:
@@ -156,8 +105,6 @@ def _why_nothing(asked: str) -> str:
     slot = slot_in(asked)
     if slot is not None:
         return overview.why_no_block(slot)
-    try:
-        Signature.from_string(asked)
-    except ValueError:
+    if signature_in(asked) is None:
         return "Neither a slot nor a signature: a slot is a number, a signature 87 or 88 letters."
     return "No stored transaction has this signature."

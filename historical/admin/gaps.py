@@ -1,30 +1,31 @@
 """Runs of slots that are lacking: the ledger's, and the page that the archive's have too."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import (
     HttpRequest,
-    HttpResponse,
-    HttpResponseNotAllowed,
-    HttpResponseRedirect,
 )
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin, slot_in
+from chain.slot_ranges import SlotRange
 from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import CAUSES, cause_hint
 from historical.models import Gap
 from historical.services import gaps
 from staff import audit
+from staff.columns import column
+from staff.filters import choice_filter, value_filter
+from staff.formatting import ago, badge, grouped, slot_range, utc
+from staff.parsing import slot_in
+from staff.read_only import ReadOnlyAdmin
 
 # What an event of a gap's history is drawn as.
 _EVENT_HUES = {
@@ -39,35 +40,19 @@ _STATUS_HINTS = {
 }
 
 
-class OpenFilter(admin.SimpleListFilter):
-    """Open gaps are what somebody comes for; the closed ones are history."""
-
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("open", "open"), ("cannot_be_had", "cannot be had"), ("closed", "closed")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() is None:
-            return queryset
-        if self.value() == "closed":
-            return queryset.filter(closed_at__isnull=False)
-        is_open = self.value() == "open"
-        return queryset.filter(closed_at__isnull=True, cannot_be_had_at__isnull=is_open)
-
-
-class CauseFilter(admin.SimpleListFilter):
-    """The causes that the service knows: to ask the table for its own would read all of it."""
-
-    title = "cause"
-    parameter_name = "cause"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(cause, in_words(cause)) for cause in CAUSES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(cause=self.value())
+_OPEN = Q(closed_at__isnull=True)
+# The causes that the service knows: to ask the table for its own would read all of it.
+_CAUSES = [(cause, cause.replace("_", " ")) for cause in CAUSES]
+OpenFilter = choice_filter(
+    "state",
+    "state",
+    {
+        "open": ("open", _OPEN & Q(cannot_be_had_at__isnull=True)),
+        "cannot_be_had": ("cannot be had", _OPEN & Q(cannot_be_had_at__isnull=False)),
+        "closed": ("closed", ~_OPEN),
+    },
+)
+CauseFilter = value_filter("cause", "cause", lambda: _CAUSES)
 
 
 @admin.register(Gap)
@@ -79,45 +64,35 @@ class GapAdmin(ReadOnlyAdmin):
     change_form_outer_after_template = "admin/historical/gap/history.html"
     list_before_template = "admin/historical/gap/areas.html"
     list_display = ("slots", "size", "outcome", "why", "tries", "next_try", "opened", "latest")
-    list_display_links = ("slots",)
     list_fullwidth = True
     list_filter = (OpenFilter, "status", CauseFilter)
-    list_per_page = 50
     ordering = ("-from_slot", "-pk")
-    search_fields = ("from_slot",)  # looked for in get_search_results
+    search_fields = ("from_slot",)  # by `condition`
     search_help_text = "A slot"
     actions = ["try_again_now", "give_up"]
-    readonly_fields = (
+    fields = (
         *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
         *("next_try", "opened", "closing"),
     )
-    fieldsets = ((None, {"fields": readonly_fields}),)
 
     def get_urls(self) -> list[URLPattern]:
-        retry = self.admin_site.admin_view(self.try_this_now)
-        name = f"{self.opts.app_label}_{self.opts.model_name}_retry"
-        give_up = self.admin_site.admin_view(self.give_this_up)
+        name = f"{self.opts.app_label}_gap"
         return [
-            path("<int:pk>/retry/", retry, name=name),
-            path("<int:pk>/give-up/", give_up, name=name.replace("_retry", "_give_up")),
+            path("<int:pk>/retry/", self.button("try_again_now"), name=f"{name}_retry"),
+            path("<int:pk>/give-up/", self.button("give_up"), name=f"{name}_give_up"),
             *super().get_urls(),
         ]
 
-    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        gap = self.get_object(request, object_id)
-        if gap is None:
-            return {}
-        model = f"{self.opts.app_label}_{self.opts.model_name}"
-        may = gap.closed_at is None and self.has_retry_permission(request)
-        is_wanted = gap.state is GapState.OPEN
+    def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        model = f"admin:{self.opts.app_label}_gap"
+        may = row.closed_at is None and self.has_retry_permission(request)
+        is_wanted = row.state is GapState.OPEN
         return {
-            "events": [_told(event) for event in reversed(gap.history)],
-            "retry": reverse(f"admin:{model}_retry", args=[gap.pk]) if may else "",
-            "give_up": reverse(f"admin:{model}_give_up", args=[gap.pk])
-            if may and is_wanted
-            else "",
-            "slots_page": _slots_page(gap),
-            **_orders(request, gap),
+            "events": [_told(event) for event in reversed(row.history)],
+            "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
+            "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
+            "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
+            **order_links(request, SlotRange(row.from_slot, row.to_slot)),
         }
 
     # --- orders ---
@@ -127,23 +102,7 @@ class GapAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Try again now", permissions=["retry"])
     def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._try_now(request, list(queryset.values_list("pk", flat=True)))
-
-    def try_this_now(self, request: HttpRequest, pk: int) -> HttpResponse:
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not self.has_retry_permission(request):
-            raise PermissionDenied
-        self._try_now(request, [pk])
-        return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_gap_change", args=[pk]))
-
-    @transaction.atomic
-    def _try_now(self, request: HttpRequest, chosen: list[int]) -> None:
-        due = self.services.try_now(chosen, now=timezone.now())
-        if due:
-            found = self.model._default_manager.filter(pk__in=chosen[:2])
-            subject = found[0] if len(chosen) == 1 else f"{due} gaps of the {self.area}"
-            audit.record(request, "ordered a try", subject)
+        due = self._order(request, queryset, "ordered a try", self.services.try_now)
         noun = "gap is" if due == 1 else "gaps are"
         messages.success(
             request,
@@ -152,24 +111,8 @@ class GapAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Cannot be had: try no more", permissions=["retry"])
     def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        self._give_up(request, list(queryset.values_list("pk", flat=True)))
-
-    def give_this_up(self, request: HttpRequest, pk: int) -> HttpResponse:
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not self.has_retry_permission(request):
-            raise PermissionDenied
-        self._give_up(request, [pk])
-        return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_gap_change", args=[pk]))
-
-    @transaction.atomic
-    def _give_up(self, request: HttpRequest, chosen: list[int]) -> None:
-        who = request.user.get_username()
-        count = self.services.give_up(chosen, by=who, now=timezone.now())
-        if count:
-            found = self.model._default_manager.filter(pk__in=chosen[:2])
-            subject = found[0] if len(chosen) == 1 else f"{count} gaps of the {self.area}"
-            audit.record(request, "decided that it cannot be had", subject)
+        give_up = partial(self.services.give_up, by=request.user.get_username())
+        count = self._order(request, queryset, "decided that it cannot be had", give_up)
         noun = "gap is" if count == 1 else "gaps are"
         messages.success(
             request,
@@ -177,46 +120,41 @@ class GapAdmin(ReadOnlyAdmin):
             " the same closes it; “Try again now” takes this back.",
         )
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        text = search_term.strip()
-        if not text:
-            return queryset, False
+    @transaction.atomic
+    def _order(self, request: HttpRequest, queryset: QuerySet[Any], verb: str, do: Any) -> int:
+        chosen = list(queryset.values_list("pk", flat=True))
+        count: int = do(chosen, now=timezone.now())
+        if count:
+            found = self.model._default_manager.filter(pk__in=chosen[:2])
+            subject = found[0] if len(chosen) == 1 else f"{count} gaps of the {self.area}"
+            audit.record(request, verb, subject)
+        return count
+
+    def condition(self, text: str) -> Q | None:
         slot = slot_in(text)
-        if slot is None:
-            return queryset.none(), False
-        return queryset.filter(from_slot__lte=slot, to_slot__gte=slot), False
+        return None if slot is None else Q(from_slot__lte=slot, to_slot__gte=slot)
 
-    @admin.display(description="slots", ordering="from_slot")
-    def slots(self, gap: SlotGap) -> str:
-        one = gap.from_slot == gap.to_slot
-        return f"{gap.from_slot}" if one else f"{gap.from_slot} to {gap.to_slot}"
+    # --- what is shown ---
 
-    @admin.display(description="how many")
-    def size(self, gap: SlotGap) -> str:
-        return words.grouped(gap.to_slot - gap.from_slot + 1)
+    slots = column("slots", lambda row: slot_range(row.from_slot, row.to_slot), "from_slot")
+    size = column("how many", lambda row: grouped(row.to_slot - row.from_slot + 1))
 
     @admin.display(description="state", ordering="status")
     def outcome(self, gap: SlotGap) -> SafeString:
         if gap.closed_at is not None:
-            return words.coloured(
-                "closed", "good", f"{gap.closed_by}, {words.plain(gap.closed_at)}"
-            )
+            return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
         if gap.cannot_be_had_at is not None:
-            at = words.plain(gap.cannot_be_had_at)
+            at = utc(gap.cannot_be_had_at)
             hint = f"{gap.status}; by {gap.cannot_be_had_by}, {at}"
-            return words.coloured("cannot be had", "quiet", hint)
+            return badge("cannot be had", "quiet", hint)
         hue = "bad" if gap.status == GapStatus.MISSING else "warning"
-        return words.coloured(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+        return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
 
     @admin.display(description="cause", ordering="cause")
     def why(self, gap: SlotGap) -> SafeString:
         return format_html('<span title="{}">{}</span>', cause_hint(gap.cause), in_words(gap.cause))
 
-    @admin.display(description="what that means")
-    def what_helps(self, gap: SlotGap) -> str:
-        return cause_hint(gap.cause)
+    what_helps = column("what that means", lambda row: cause_hint(row.cause))
 
     @admin.display(description="sources tried")
     def tried_sources(self, gap: SlotGap) -> str:
@@ -227,7 +165,7 @@ class GapAdmin(ReadOnlyAdmin):
     def closing(self, gap: SlotGap) -> SafeString | str:
         if gap.closed_at is None:
             return "not yet"
-        at = words.moment(gap.closed_at, timezone.now())
+        at = ago(gap.closed_at)
         return format_html("{} by {}", at, gap.closed_by or "nobody who was told")
 
     @admin.display(description="next try", ordering="next_try_at")
@@ -236,15 +174,12 @@ class GapAdmin(ReadOnlyAdmin):
             return "-"
         if gap.cannot_be_had_at is not None:
             return "none"
-        return words.moment(gap.next_try_at, timezone.now(), "at once")
+        return ago(gap.next_try_at, never="at once")
 
-    @admin.display(description="opened", ordering="opened_at")
-    def opened(self, gap: SlotGap) -> SafeString | str:
-        return words.moment(gap.opened_at, timezone.now())
-
-    @admin.display(description="last event")
-    def latest(self, gap: SlotGap) -> str:
-        return event_in_words(gap.history[-1]) if gap.history else "-"
+    opened = column("opened", lambda row: ago(row.opened_at), "opened_at")
+    latest = column(
+        "last event", lambda row: event_in_words(row.history[-1]) if row.history else "-"
+    )
 
 
 def in_words(cause: str) -> str:
@@ -262,8 +197,8 @@ def event_in_words(event: dict[str, str]) -> str:
 def _told(event: dict[str, str]) -> dict[str, Any]:
     at = datetime.fromisoformat(event["at"])
     return {
-        "ago": words.moment(at, timezone.now()),
-        "at": words.plain(at, seconds=True),
+        "ago": ago(at),
+        "at": utc(at, seconds=True),
         "event": event["event"],
         "hue": _EVENT_HUES.get(event["event"], "quiet"),
         "source": event.get("source", ""),
@@ -271,17 +206,18 @@ def _told(event: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _slots_page(gap: SlotGap) -> str:
-    return f"{reverse('admin:rewind_slottally_slots')}?slot={gap.from_slot}"
-
-
-def _orders(request: HttpRequest, gap: SlotGap) -> dict[str, str]:
-    """Links to orders over the gap's slots, for whoever may give them."""
+def order_links(
+    request: HttpRequest, slots: SlotRange | None = None, *, at_once: int | None = None
+) -> dict[str, str]:
+    """Links to orders over the slots, for who may give them; more than `at_once` are too many to
+    fetch.
+    """
     if not request.user.has_perm("ingest.order_ranges"):
         return {}
-    try:
-        add = reverse("admin:ingest_rangeorder_add")
-    except NoReverseMatch:
-        return {}
-    query = f"first_slot={gap.from_slot}&last_slot={gap.to_slot}"
-    return {"verify": f"{add}?kind=verify&{query}", "reingest": f"{add}?kind=reingest&{query}"}
+    add = reverse("admin:ingest_rangeorder_add")
+    query = "" if slots is None else f"&first_slot={slots.first}&last_slot={slots.last}"
+    small = slots is None or at_once is None or slots.size <= at_once
+    return {
+        "verify": f"{add}?kind=verify{query}",
+        "reingest": f"{add}?kind=reingest{query}" if small else "",
+    }

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from jsonrpc.errors import RpcError
+from staff import errors
 
 
 class KeyRefused(RpcError):
@@ -60,7 +61,7 @@ class KeyExpired(KeyRefused):
         )
 
 
-class OrderRefused(Exception):
+class OrderRefused(errors.OrderRefused):
     """An administrator's order that makes no sense; the text says why."""
 
 

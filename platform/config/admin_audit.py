@@ -1,6 +1,6 @@
 """The audit log's pages: the list, one entry, and its files."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -11,15 +11,15 @@ from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.paginator import InfinitePaginator
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin
 from config import audit_files
 from config.audit_filters import PersonFilter, SubjectFilter, TimeFilter, VerbFilter
 from config.templatetags.moments import in_words
 from staff import audit, audit_chain
+from staff.columns import column
+from staff.formatting import ago, badge, grouped, in_full, link, utc
 from staff.models import AuditEntry
+from staff.read_only import LongListAdmin
 
 # No index serves words inside of texts: among these a search takes a moment, among all it may not.
 _SEARCHED = 200_000
@@ -27,16 +27,12 @@ _HUES = (("failed", "bad"), ("deleted", "bad"), ("revoked", "bad"), ("signed", "
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnlyAdmin):
+class AuditEntryAdmin(LongListAdmin):
     list_display = ("when", "person", "what", "subject_link", "told", "place")
-    list_display_links = ("when",)
     list_filter = (TimeFilter, PersonFilter, VerbFilter, SubjectFilter)
     list_before_template = "admin/staff/log.html"
     list_fullwidth = True
-    list_per_page = 50
     list_select_related = ()
-    paginator = InfinitePaginator
-    show_full_result_count = False
     search_fields = ("who", "subject", "text")
     search_help_text = "A name, what was done to, or a word of the text"
     change_form_outer_after_template = "admin/staff/entry.html"
@@ -45,21 +41,13 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         ("From where", {"fields": ("place", "request_id")}),
         ("Proof", {"fields": ("number", "mark")}),
     )
-    readonly_fields: ClassVar = [
-        *("moment", "person", "what", "subject_link", "text"),
-        *("place", "request_id", "number", "mark"),
-    ]
 
     # --- what is shown ---
 
-    @admin.display(description="when")
-    def when(self, entry: AuditEntry) -> SafeString | str:
-        return words.moment(entry.at, timezone.now())
-
-    @admin.display(description="when")
-    def moment(self, entry: AuditEntry) -> SafeString:
-        ago = words.moment(entry.at, timezone.now())
-        return format_html("{} ({})", words.plain(entry.at, seconds=True), ago)
+    when = column("when", lambda row: ago(row.at))
+    moment = column(
+        "when", lambda row: format_html("{} ({})", utc(row.at, seconds=True), ago(row.at))
+    )
 
     @admin.display(description="who")
     def person(self, entry: AuditEntry) -> SafeString | str:
@@ -68,13 +56,12 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             return format_html(
                 '<span class="tm-muted" title="{}">{}</span>', hint.get(entry.who, ""), entry.who
             )
-        link = reverse("admin:auth_user_change", args=[entry.user_id])
-        return format_html('<a class="tm-link" href="{}">{}</a>', link, entry.who)
+        return link(entry.who, "auth_user_change", entry.user_id)
 
     @admin.display(description="what")
     def what(self, entry: AuditEntry) -> SafeString | str:
         hue = next((hue for word, hue in _HUES if entry.verb.startswith(word)), None)
-        return entry.verb if hue is None else words.coloured(entry.verb, hue)
+        return entry.verb if hue is None else badge(entry.verb, hue)
 
     @admin.display(description="to what")
     def subject_link(self, entry: AuditEntry) -> SafeString | str:
@@ -101,21 +88,12 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             return text or "-"
         return format_html('<span title="{}">{}…</span>', text[:2_000], text[:160])
 
-    @admin.display(description="from")
-    def place(self, entry: AuditEntry) -> str:
-        return entry.address or "-"
+    place = column("from", lambda row: row.address or "-")
+    number = column("entry", lambda row: grouped(row.pk))
+    mark = column("digest", lambda row: in_full(bytes(row.digest).hex()))
 
-    @admin.display(description="entry")
-    def number(self, entry: AuditEntry) -> str:
-        return words.grouped(entry.pk)
-
-    @admin.display(description="digest")
-    def mark(self, entry: AuditEntry) -> SafeString:
-        return words.whole(bytes(entry.digest).hex())
-
-    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        entry = AuditEntry.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
-        return {} if entry is None else {"changes": entry.changes, "entry": entry}
+    def beside_fields(self, request: HttpRequest, row: AuditEntry) -> dict[str, Any]:
+        return {"changes": row.changes, "entry": row}
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

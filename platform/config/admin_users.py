@@ -5,26 +5,27 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from unfold.decorators import action
 from unfold.widgets import (
     UnfoldAdminEmailInputWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanSwitchWidget,
 )
 
-from access.admin import words
-from config import admin_user_orders as orders
+from config.admin_user_actions import ACTIONS
 from portal.models import Member
-from staff import sessions
-from staff.errors import OrderRefused
-from staff.inviting import InvitingAdmin
+from staff import audit, invitations, sessions
+from staff.columns import column
+from staff.filters import choice_filter
+from staff.formatting import ago, badge
+from staff.inviting import InvitingAdmin, sign_in_badge
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
 _NEXT = (
@@ -113,35 +114,17 @@ class RoleFilter(admin.SimpleListFilter):
         return queryset if chosen is None else queryset.filter(groups__name=chosen)
 
 
-class SecondFactorFilter(admin.SimpleListFilter):
-    title = "second factor"
-    parameter_name = "second_factor"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("on", "on"), ("off", "off")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        chosen = self.value()
-        if chosen is None:
-            return queryset
-        return queryset.filter(_HAS_DEVICE if chosen == "on" else ~_HAS_DEVICE)
-
-
-def _order_link(order: str, icon: str) -> Any:
-    """A link of the theme to the page that asks whether the order is meant."""
-
-    def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        link = reverse("admin:auth_user_order", args=[int(object_id), order])
-        return HttpResponseRedirect(link)
-
-    lead.__name__ = order  # by which the theme knows it
-    return action(description=orders.ORDERS[order].title, icon=icon, permissions=["order"])(lead)
+SecondFactorFilter = choice_filter(
+    "second factor",
+    "second_factor",
+    {"on": ("on", Q(_HAS_DEVICE)), "off": ("off", ~Q(_HAS_DEVICE))},
+)
 
 
 @admin.register(User)
 class UserAdmin(InvitingAdmin):
     invite_title = "Invite somebody"
-    refusals = (OrderRefused,)
+    admin_actions = ACTIONS
     form = PersonForm
     list_display = ("username", "name", "email", "role", "second_factor", "signed_in", "state")
     list_filter = (KindFilter, RoleFilter, SecondFactorFilter, "is_active")
@@ -149,9 +132,6 @@ class UserAdmin(InvitingAdmin):
     ordering = ("username",)
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "User name, name or e-mail"
-    show_full_result_count = False
-    actions = None
-    actions_detail = ("new_link", "reset_second_factor", "sign_out")
     shown: ClassVar = ("second_factor", "signed_in", "joined")
 
     # --- what is shown ---
@@ -190,44 +170,31 @@ class UserAdmin(InvitingAdmin):
             kwargs["form"] = type("FormWithoutRole", (PersonForm,), {"role": None})
         return super().get_form(request, obj, change=change, **kwargs)
 
-    @admin.display(description="name", ordering="first_name")
-    def name(self, user: User) -> str:
-        return user.get_full_name() or "-"
+    name = column("name", lambda row: row.get_full_name() or "-", "first_name")
 
     @admin.display(description="role")
     def role(self, user: User) -> SafeString | str:
         if not user.is_staff:
-            return words.coloured("customer's", "quiet", "a portal user: never in the admin")
+            return badge("customer's", "quiet", "a portal user: never in the admin")
         role = (
             Role.ADMINISTRATOR
             if user.is_superuser
             else highest(group.name for group in user.groups.all())
         )
         if role is None:
-            return words.coloured("no role", "bad", "may sign in, and see nothing")
-        return words.coloured(role.value, _HUES[role], MEANINGS[role])
+            return badge("no role", "bad", "may sign in, and see nothing")
+        return badge(role.value, _HUES[role], MEANINGS[role])
 
-    @admin.display(description="second factor", ordering="has_device")
-    def second_factor(self, user: User) -> SafeString:
-        if user.has_device:  # type: ignore[attr-defined]
-            return words.coloured("on", "good", "signing in takes a code of an app")
-        return words.coloured("off", "quiet", "the password alone signs in")
+    signed_in = column("last sign-in", lambda row: ago(row.last_login), "last_login")
 
-    @admin.display(description="last sign-in", ordering="last_login")
-    def signed_in(self, user: User) -> SafeString | str:
-        return words.moment(user.last_login, timezone.now())
-
-    @admin.display(description="state", ordering="is_active")
-    def state(self, user: User) -> SafeString:
-        if not user.is_active:
-            return words.coloured("deactivated", "bad")
-        if not user.has_usable_password():
-            return words.coloured("invited", "warning", "has not chosen a password yet")
-        return words.coloured("active", "good")
-
-    @admin.display(description="added")
-    def joined(self, user: User) -> SafeString | str:
-        return words.moment(user.date_joined, timezone.now())
+    state = column(
+        "state",
+        lambda row: sign_in_badge(
+            is_active=row.is_active, is_invited=not row.has_usable_password()
+        ),
+        "is_active",
+    )
+    joined = column("added", lambda row: ago(row.date_joined))
 
     @admin.display(description="belongs to")
     def belongs_to(self, user: User) -> SafeString | str:
@@ -242,22 +209,46 @@ class UserAdmin(InvitingAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return "password" not in lookup and super().lookup_allowed(lookup, value, request)
 
-    # --- orders ---
+    # --- actions ---
 
-    def get_urls(self) -> list[URLPattern]:
-        ask = self.admin_site.admin_view(
-            lambda request, **named: orders.page(self, request, **named)
-        )
-        own = path("<int:user_id>/order/<slug:order_name>/", ask, name="auth_user_order")
-        return [own, *super().get_urls()]
+    def action_rows(self, request: HttpRequest) -> QuerySet[User]:
+        return self.get_queryset(request).filter(is_staff=True)
 
-    def has_order_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        person = User.objects.filter(pk=object_id, is_staff=True).first()
-        return person is not None and self.has_change_permission(request, person)
-
-    new_link = _order_link("new_link", "link")
-    reset_second_factor = _order_link("reset_second_factor", "phonelink_erase")
-    sign_out = _order_link("sign_out", "logout")
+    def show_link(self, request: HttpRequest, invited: User) -> HttpResponse:
+        """The page with a new link to a password, shown this once and mailed where it can be.
+        Outside of a transaction: a mail server may take its time.
+        """
+        user = invited
+        is_new = not user.has_usable_password()
+        with transaction.atomic():
+            if is_new:
+                user.set_unusable_password()  # another one, so that links of before are void
+                user.save(update_fields=["password"])
+            link = invitations.link_for(user)
+            audit.record(request, "made a password link", user)
+        mailed = ""
+        if user.email:
+            try:
+                invitations.mail(user, link, by=request.user.get_username(), is_new=is_new)
+                mailed = user.email
+            except OSError as error:  # smtplib's errors are
+                messages.error(request, f"It could not be mailed to {user.email}: {error}")
+        context = {
+            "title": "Invitation" if is_new else "Link to a password",
+            "warning": format_html(
+                "Anyone with this link can choose the password of <strong>{}</strong>. It works"
+                " once, for {} days, and this page shows it once.",
+                *(user, invitations.days()),
+            ),
+            "heading": f"Link for {user.get_full_name() or user}",
+            "secret": link,
+            "hint": f"Mailed to {mailed} as well."
+            if mailed
+            else "Not mailed: give it to the person yourself, over a private channel.",
+            "back": self.page_of(user.pk),
+            "back_text": "The person's page",
+        }
+        return self.page(request, "admin/secret.html", context)
 
     # --- what may be changed ---
 
@@ -284,16 +275,3 @@ class UserAdmin(InvitingAdmin):
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         keep_one_administrator(without=obj)
         obj.delete()
-
-    def show_link(self, request: HttpRequest, invited: User) -> HttpResponse:
-        return orders.show_link(self, request, invited)
-
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse("admin:auth_user_change", args=[object_id]))
-        return response

@@ -4,13 +4,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 from django.http import (
     HttpRequest,
     HttpResponse,
-    HttpResponseNotAllowed,
     HttpResponseRedirect,
 )
 from django.urls import URLPattern, path, reverse
@@ -24,14 +22,16 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
 from ingest.finding_words import FINDINGS
 from ingest.models import RangeOrder
 from ingest.services import orders
 from staff import audit
+from staff.columns import column
+from staff.formatting import ago, badge, grouped, progress, slot_range
+from staff.parsing import slot_in
+from staff.read_only import ReadOnlyAdmin
 
 State = RangeOrder.State
 _HUES = {
@@ -125,18 +125,13 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(RangeOrder)
 class RangeOrderAdmin(ReadOnlyAdmin):
     list_display = ("slots", "what", "areas", "asked_of", "standing", "progress", "found", "asked")
-    list_display_links = ("slots",)
     list_filter = ("kind", "state")
-    list_per_page = 50
     ordering = ("-pk",)
-    search_fields = ("first_slot",)  # looked for in get_search_results
+    search_fields = ("first_slot",)  # by `condition`
     search_help_text = "A slot"
     actions = ["cancel_orders"]
+    adds_one = True
     change_form_outer_after_template = "admin/ingest/rangeorder/findings.html"
-    readonly_fields = (
-        *("slots", "what", "areas", "asked_of", "standing", "progress", "why"),
-        *("sound_slots", "stored_slots", "changed_slots", "found", "asked", "begun", "ended"),
-    )
 
     def get_form(self, *_args: Any, **_kwargs: Any) -> Any:
         return OrderForm
@@ -153,25 +148,18 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return () if obj is None else self.readonly_fields
+        return () if obj is None else super().get_readonly_fields(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
         return [
-            path("<int:pk>/cancel/", view(self.cancel_this), name="ingest_rangeorder_cancel"),
-            path("<int:pk>/gaps/", view(self.open_gaps), name="ingest_rangeorder_gaps"),
+            path("<int:pk>/cancel/", self.button("cancel_orders"), name="ingest_rangeorder_cancel"),
+            path("<int:pk>/gaps/", self.button("open_gaps"), name="ingest_rangeorder_gaps"),
             *super().get_urls(),
         ]
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[RangeOrder], search_term: str
-    ) -> tuple[QuerySet[RangeOrder], bool]:
-        if not search_term.strip():
-            return queryset, False
-        slot = slot_in(search_term.strip())
-        if slot is None:
-            return queryset.none(), False
-        return queryset.filter(first_slot__lte=slot, last_slot__gte=slot), False
+    def condition(self, text: str) -> Q | None:
+        slot = slot_in(text)
+        return None if slot is None else Q(first_slot__lte=slot, last_slot__gte=slot)
 
     # --- orders ---
 
@@ -203,14 +191,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        try:
-            one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
-            context = {**one_button, "title": "Order over slots", **(extra_context or {})}
-            response: HttpResponse = super().add_view(request, form_url, context)
-        except OrderRefused as refused:  # somebody else's came between the look and the order
-            messages.error(request, str(refused))
-            return HttpResponseRedirect(reverse("admin:ingest_rangeorder_changelist"))
-        return response
+        context = {"title": "Order over slots", **(extra_context or {})}
+        return super().add_view(request, form_url, context)  # type: ignore[no-any-return]
 
     def response_add(
         self, request: HttpRequest, obj: RangeOrder, post_url_continue: Any = None
@@ -222,55 +204,34 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         return HttpResponseRedirect(reverse("admin:ingest_rangeorder_change", args=[obj.pk]))
 
     @admin.action(description="Cancel", permissions=["order"])
-    def cancel_orders(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
-        self._cancel(request, list(queryset.filter(state__in=orders.OPEN)))
-
-    def cancel_this(self, request: HttpRequest, pk: int) -> HttpResponse:
-        if (refused := self._refused(request)) is not None:
-            return refused
-        self._cancel(request, list(RangeOrder.objects.filter(pk=pk, state__in=orders.OPEN)))
-        return HttpResponseRedirect(reverse("admin:ingest_rangeorder_change", args=[pk]))
-
     @transaction.atomic
-    def _cancel(self, request: HttpRequest, chosen: list[RangeOrder]) -> None:
+    def cancel_orders(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
         cancelled = 0
-        for order in chosen:
+        for order in queryset.filter(state__in=orders.OPEN):
             if orders.cancel([order.pk], now=timezone.now()):
                 cancelled += 1
                 audit.record(request, "cancelled", order)
         noun = "order is" if cancelled == 1 else "orders are"
         messages.success(request, f"{cancelled} {noun} cancelled; what was done stays.")
 
-    def open_gaps(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Of the slots that the order found to be lacking."""
-        if (refused := self._refused(request)) is not None:
-            return refused
-        order = RangeOrder.objects.filter(pk=pk).first()
-        if order is None:
-            return HttpResponseRedirect(reverse("admin:ingest_rangeorder_changelist"))
-        with transaction.atomic():
+    @admin.action(description="Open gaps", permissions=["order"])
+    @transaction.atomic
+    def open_gaps(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
+        """Of the slots that the orders found to be lacking."""
+        for order in queryset:
             slots = orders.open_gaps_of(order, now=timezone.now())
             audit.record(request, "opened gaps", order, text=f"{slots} slots")
-        noun = "slot is in an" if slots == 1 else "slots are in"
-        messages.success(
-            request, f"{slots} {noun} open gap{'s' if slots != 1 else ''} now, but for those that"
-            " came meanwhile: they are filled by themselves."
-        )  # fmt: skip
-        return HttpResponseRedirect(reverse("admin:ingest_rangeorder_change", args=[pk]))
-
-    def _refused(self, request: HttpRequest) -> HttpResponse | None:
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not self.has_order_permission(request):
-            raise PermissionDenied
-        return None
+            noun = "slot is in an open gap" if slots == 1 else "slots are in open gaps"
+            messages.success(
+                request,
+                f"{slots} {noun} now, but for those that came meanwhile: they are filled by"
+                " themselves.",
+            )
 
     # --- what is shown ---
 
-    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        order = self.get_object(request, object_id)
-        if order is None:
-            return {}
+    def beside_fields(self, request: HttpRequest, row: RangeOrder) -> dict[str, Any]:
+        order = row
         ends = order.found.aggregate(first=Min("slot"), last=Max("slot"))
         add = reverse("admin:ingest_rangeorder_add")
         stored = f"{add}?kind={order.kind}&first_slot={order.first_slot}&last_slot="
@@ -279,9 +240,9 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             "is_open": order.state in orders.OPEN,
             "may_order": self.has_order_permission(request),
             "findings": [_finding(each) for each in order.found.all()[:_LISTED]],
-            "listed": words.grouped(_LISTED),
+            "listed": grouped(_LISTED),
             "more": order.findings > _LISTED,
-            "total": words.grouped(order.findings),
+            "total": grouped(order.findings),
             "lacking": order.found.filter(
                 what__in=[what for what, told in FINDINGS.items() if told.lacking]
             ).exists(),
@@ -291,13 +252,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             "again": f"{stored}{order.last_slot}&source={order.source}",
         }
 
-    @admin.display(description="slots", ordering="first_slot")
-    def slots(self, order: RangeOrder) -> str:
-        return f"{order.first_slot} to {order.last_slot}"
-
-    @admin.display(description="what", ordering="kind")
-    def what(self, order: RangeOrder) -> str:
-        return str(order.get_kind_display())
+    slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
+    what = column("what", lambda row: str(row.get_kind_display()), "kind")
 
     @admin.display(description="of")
     def areas(self, order: RangeOrder) -> str:
@@ -309,57 +265,48 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         named = {"": "what is stored", orders.STREAM: "the stream's replay"}
         return named.get(order.source, order.source)
 
-    @admin.display(description="state", ordering="state")
-    def standing(self, order: RangeOrder) -> SafeString:
-        if order.state == State.DONE and order.findings:
-            return words.coloured("done", "warning", f"{order.findings:,} findings")
-        return words.coloured(order.state, _HUES[State(order.state)], order.failure)
+    standing = column(
+        "state",
+        lambda row: (
+            badge("done", "warning", f"{row.findings:,} findings")
+            if row.state == State.DONE and row.findings
+            else badge(row.state, _HUES[State(row.state)], row.failure)
+        ),
+        "state",
+    )
 
     @admin.display(description="progress")
     def progress(self, order: RangeOrder) -> SafeString:
         slots = order.last_slot - order.first_slot + 1
-        done = min(slots, order.next_slot - order.first_slot)
-        return format_html(
-            '<span class="tm-progress"><progress max="{}" value="{}"></progress> {} of {} slots'
-            "</span>",
-            *(slots, done, words.grouped(done), words.grouped(slots)),
-        )
+        return progress(min(slots, order.next_slot - order.first_slot), slots, "slots")
 
-    @admin.display(description="failure")
-    def why(self, order: RangeOrder) -> str:
-        return order.failure or "none"
+    why = column("failure", lambda row: row.failure or "none")
+    sound_slots = column("slots as they should be", lambda row: grouped(row.sound))
 
-    @admin.display(description="slots as they should be")
-    def sound_slots(self, order: RangeOrder) -> str:
-        return words.grouped(order.sound)
+    stored_slots = column("slots that came", lambda row: _hinted(row.stored, "They were lacking"))
+    changed_slots = column(
+        "slots that were replaced",
+        lambda row: _hinted(row.changed, "What was stored said otherwise, or lacked something"),
+    )
+    found = column(
+        "findings",
+        lambda row: (
+            badge("0", "good" if row.state == State.DONE else "quiet")
+            if not row.findings
+            else badge(grouped(row.findings), "warning")
+        ),
+    )
+    asked = column(
+        "asked",
+        lambda row: format_html("{} by {}", ago(row.asked_at), row.asked_by),
+        "asked_at",
+    )
+    begun = column("begun", lambda row: ago(row.started_at, never="not yet"))
+    ended = column("ended", lambda row: ago(row.finished_at, never="not yet"))
 
-    @admin.display(description="slots that came")
-    def stored_slots(self, order: RangeOrder) -> SafeString:
-        hint = '<span title="They were lacking">{}</span>'
-        return format_html(hint, words.grouped(order.stored))
 
-    @admin.display(description="slots that were replaced")
-    def changed_slots(self, order: RangeOrder) -> SafeString:
-        hint = '<span title="What was stored said otherwise, or lacked something">{}</span>'
-        return format_html(hint, words.grouped(order.changed))
-
-    @admin.display(description="findings")
-    def found(self, order: RangeOrder) -> SafeString:
-        if not order.findings:
-            return words.coloured("0", "good" if order.state == State.DONE else "quiet")
-        return words.coloured(words.grouped(order.findings), "warning")
-
-    @admin.display(description="asked", ordering="asked_at")
-    def asked(self, order: RangeOrder) -> SafeString:
-        return format_html("{} by {}", words.moment(order.asked_at, timezone.now()), order.asked_by)
-
-    @admin.display(description="begun")
-    def begun(self, order: RangeOrder) -> SafeString | str:
-        return words.moment(order.started_at, timezone.now(), "not yet")
-
-    @admin.display(description="ended")
-    def ended(self, order: RangeOrder) -> SafeString | str:
-        return words.moment(order.finished_at, timezone.now(), "not yet")
+def _hinted(number: int, hint: str) -> SafeString:
+    return format_html('<span title="{}">{}</span>', hint, grouped(number))
 
 
 def _finding(each: Any) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from staff import errors
+
 
 class ImportRefused(Exception):
     """A file that was not brought in, or not to its end. The text names the file, the place in it
@@ -14,7 +16,7 @@ class ImportRefused(Exception):
         self.blocks = blocks
 
 
-class OrderRefused(Exception):
+class OrderRefused(errors.OrderRefused):
     """An order over a range of slots that cannot be taken; the text is for who asked."""
 
 

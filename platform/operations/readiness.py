@@ -6,13 +6,13 @@ from typing import Any
 
 from django.conf import settings
 
-from access.admin.words import size_of
 from access.outages import FULL_BYTES
 from historical.services.bounds import newest_slot_or_none
 from operations.models import Sample
 from operations.readings.present import MOMENT_SECONDS
 from operations.readings.processes import REMEDY, read_processes
 from operations.readings.servers import read_disk
+from staff.formatting import size_of
 
 
 def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from access.admin.words import grouped, length, size_of
 from access.outages import FULL_BYTES
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
+from staff.formatting import duration, grouped, size_of
 
 CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
@@ -124,7 +124,7 @@ def _sweep_stuck(now: Readings) -> Iterator[Finding]:
         yield Finding("batches", f"{grouped(now.tips.unswept)} expired {noun} were not swept.")
     oldest = now.tips.oldest_sweep_at
     if oldest is not None and now.at - oldest > _SWEEP_PATIENCE:
-        yield Finding("sweeps", f"A sweep is under way for {length(now.at - oldest)}.")
+        yield Finding("sweeps", f"A sweep is under way for {duration(now.at - oldest)}.")
 
 
 def _upstream_broken(now: Readings) -> Iterator[Finding]:
@@ -174,7 +174,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
             continue
         heard = "it was never heard"
         if each.heard_at is not None:
-            heard = f"it was heard {length(at - each.heard_at)} ago"
+            heard = f"it was heard {duration(at - each.heard_at)} ago"
         duty = _DUTIES[each.kind]
         text = f"No {each.kind} process is alive ({heard}): it {duty}."
         if each.trouble == "hung":
@@ -188,7 +188,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
 
 def _clock_stopped(now: Readings) -> Iterator[Finding]:
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
-        since = length(now.at - now.sampled_at)
+        since = duration(now.at - now.sampled_at)
         text = f"What clocks should start every 15 s did not run for {since}; a web process looks."
         yield Finding("", text)
 

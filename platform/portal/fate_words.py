@@ -4,14 +4,6 @@ from typing import NamedTuple
 
 from priority.submissions import State
 
-HUES = {
-    State.RECEIVED: "quiet",
-    State.SENT: "warning",
-    State.LANDED: "good",
-    State.FAILED: "bad",
-    State.EXPIRED: "bad",
-    State.REFUSED: "bad",
-}
 _STATES = {
     State.RECEIVED: "Accepted, and no upstream has it yet.",
     State.SENT: "At least one upstream has it; no block does yet.",

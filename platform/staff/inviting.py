@@ -1,23 +1,49 @@
-"""InvitingAdmin: pages where somebody is added by a link that they choose a password with."""
+"""InvitingAdmin: pages where a person is added by a link with which they choose a password."""
 
 from typing import Any, ClassVar
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
+from django.utils.safestring import SafeString
 
-from staff.pages import StaffAdmin
+from staff.actions import ActionsAdmin, AdminAction
+from staff.columns import column
+from staff.formatting import badge
 
 
-class InvitingAdmin(StaffAdmin):
-    """Adding ends on the page of the link, shown once. `refusals` are the errors that are told as
-    a message; `show_link` is the page.
+def sign_in_badge(*, is_active: bool, is_invited: bool) -> SafeString:
+    """Whether the person can sign in."""
+    if not is_active:
+        return badge("deactivated", "bad", "cannot sign in")
+    if is_invited:
+        return badge("invited", "warning", "has not chosen a password yet")
+    return badge("active", "good")
+
+
+def _factor(row: Any) -> SafeString:
+    if row.has_device:
+        return badge("on", "good", "signing in takes a code of an app")
+    return badge("off", "quiet", "the password alone signs in")
+
+
+class InvitingAdmin(ActionsAdmin):
+    """Adding ends on `show_link`, the page of the link, shown once; so does an action that shows
+    its result.
     """
 
     invite_title: ClassVar[str]
-    refusals: ClassVar[tuple[type[Exception], ...]]
+    adds_one = True
+    show_full_result_count = False
+    actions: Any = None
+
+    second_factor = column("second factor", _factor, "has_device")
 
     def show_link(self, request: HttpRequest, invited: Any) -> HttpResponse:
         raise NotImplementedError
+
+    def result_page(
+        self, request: HttpRequest, action: AdminAction, row: Any, result: Any
+    ) -> HttpResponse:
+        return self.show_link(request, row)
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
@@ -32,13 +58,8 @@ class InvitingAdmin(StaffAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra = {"show_save_and_add_another": False, **(extra_context or {})}
-        if object_id is None:
-            extra |= {"show_save_and_continue": False, "title": self.invite_title}
-        try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        except self.refusals as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(request.get_full_path())
+        extra = {"title": self.invite_title} if object_id is None else {}
+        extra |= extra_context or {}
+        response = super().changeform_view(request, object_id, form_url, extra)
         invited = getattr(request, "invited", None)
         return response if invited is None else self.show_link(request, invited)

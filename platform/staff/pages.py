@@ -1,15 +1,25 @@
 """StaffAdmin: the base of every page of the admin."""
 
-from typing import Any
+from typing import Any, ClassVar
 
+from django.contrib import messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Q
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from unfold.admin import ModelAdmin
 
 from staff import audit, changes
+from staff.errors import OrderRefused
 from staff.models import AuditEntry
 
 # Entries that the page of a row's history shows; the audit log has them all.
@@ -17,9 +27,124 @@ _NEWEST = 200
 
 
 class StaffAdmin(ModelAdmin):  # type: ignore[misc]
-    """Writes what is done here into the audit log. An order of its own (an admin action) calls
-    `staff.audit.record(request, "rotated", row)` in the transaction of what it does.
+    """Writes what is done here into the audit log. An action of a list calls
+    `staff.audit.record(request, "rotated", row)` in the transaction of what it does. What a service
+    refuses (`OrderRefused`) is shown as a message.
     """
+
+    list_per_page = 50
+    # Why a list may be empty.
+    why_nothing = ""
+    # Fields whose rows are neither shown nor changed in a window of their own from here.
+    plain_choices: ClassVar[tuple[str, ...]] = ()
+    # Rows are added one at a time, each with a page to go on to.
+    adds_one = False
+
+    # --- hooks of our own ---
+
+    def condition(self, text: str) -> Q | None:
+        """The rows that a searched text names; None for what can be none of them. Without this
+        Django searches `search_fields`.
+        """
+        raise NotImplementedError
+
+    def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """What a row's page shows beside its fields, by the names of its template."""
+        return {}
+
+    def complete_rows(self, rows: Any) -> None:
+        """Gives the rows of a list's page what the list shows of other tables."""
+
+    def button(self, action: str) -> Any:
+        """A view that does one of the list's actions to one row: `path("<int:pk>/retry/", …)`."""
+
+        def press(request: HttpRequest, pk: int) -> HttpResponse:
+            if request.method != "POST":
+                return HttpResponseNotAllowed(["POST"])
+            act = getattr(self, action)
+            if not all(
+                getattr(self, f"has_{name}_permission")(request) for name in act.allowed_permissions
+            ):
+                raise PermissionDenied
+            row = self.get_queryset(request).filter(pk=pk)
+            if not row.exists():
+                raise Http404
+            act(request, row)
+            return HttpResponseRedirect(self.page_of(pk))
+
+        return self.admin_site.admin_view(press)
+
+    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+        """A page of this admin that is kept nowhere."""
+        shared = {**self.admin_site.each_context(request), "opts": self.opts}
+        response = TemplateResponse(request, template, {**shared, **context})
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def page_of(self, pk: Any) -> str:
+        """The address of a row's page."""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[pk])
+
+    # --- Django's ---
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[Any, bool]:
+        text = search_term.strip()
+        if not text or type(self).condition is StaffAdmin.condition:
+            found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term)
+            return found
+        named = self.condition(text)
+        return (queryset.none() if named is None else queryset.filter(named)), False
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changes = super().get_changelist_instance(request)
+        changes.why_nothing = self.why_nothing
+        self.complete_rows(changes.result_list)
+        return changes
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        extra: dict[str, Any] = {}
+        if self.adds_one:
+            extra["show_save_and_add_another"] = False
+        if object_id is None and self.adds_one:
+            extra["show_save_and_continue"] = False
+        if object_id is not None and type(self).beside_fields is not StaffAdmin.beside_fields:
+            row = self.get_object(request, unquote(object_id))
+            if row is not None and self.has_view_or_change_permission(request, row):
+                extra |= self.beside_fields(request, row)
+        extra |= extra_context or {}
+        try:
+            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
+        except OrderRefused as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(request.get_full_path())
+        return response
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        try:
+            response: HttpResponse = super().delete_view(request, object_id, extra_context)
+        except OrderRefused as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(self.page_of(unquote(object_id)))
+        return response
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and db_field.name in self.plain_choices:
+            for what in ("add", "change", "delete", "view"):
+                setattr(field.widget, f"can_{what}_related", False)
+        return field
+
+    # --- the audit log ---
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False

@@ -4,22 +4,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
-from priority.admin.fates import in_words, slots_after, state_word
+from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_word
 from priority.models import Attempt, Submission
 from priority.submissions import State
+from staff.formatting import after, badge, link, milliseconds, shortened, utc
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _TRIES_SHOWN = 200
-_HUES = {
-    Attempt.Outcome.SENT: "good",
-    Attempt.Outcome.REFUSED: "bad",
-    Attempt.Outcome.FAILED: "warning",
-}
 # By how a reason begins: what to do about it.
 _ADVICE = (
     ("blockhash_expired", "Its blockhash is too old for any block: sign it again with a new one."),
@@ -68,8 +62,10 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
             "advice": advice(row),
             "moments": [
                 {
-                    "after": span(each.at, row.accepted_at) if number else "0 ms",
-                    "when": words.plain(each.at, seconds=True),
+                    "after": after((each.at - row.accepted_at).total_seconds())
+                    if number
+                    else "0 ms",
+                    "when": utc(each.at, seconds=True),
                     "hue": each.hue,
                     "title": each.title,
                     "detail": each.detail,
@@ -94,15 +90,6 @@ def advice(row: Submission) -> str:
     return _ADVICE_BY_STATE.get(State(row.state), "")
 
 
-def span(at: datetime, start: datetime) -> str:
-    """How long after the start: +2.4 ms, +14.2 s."""
-    milliseconds = (at - start).total_seconds() * 1e3
-    if abs(milliseconds) < 10_000:
-        return f"{milliseconds:+,.1f} ms"
-    seconds = milliseconds / 1e3
-    return f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{words.length(at - start)}"
-
-
 def _moments(row: Submission) -> Iterator[Moment]:
     slot = "" if row.accepted_slot is None else f"slot {row.accepted_slot}"
     yield Moment(row.accepted_at, "quiet", "received and accepted", slot)
@@ -119,11 +106,11 @@ def _moments(row: Submission) -> Iterator[Moment]:
 
 
 def _try(each: Attempt) -> Moment:
-    took = f"{each.latency_us / 1e3:,.1f} ms"
-    outcome = words.coloured(each.outcome, _HUES[Attempt.Outcome(each.outcome)])
+    took = milliseconds(each.latency_us / 1e3)
+    outcome = badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)])
     title = format_html("round {}: {} {} in {}", each.number, each.upstream, outcome, took)
     detail = ": ".join(text for text in (each.target, each.answer) if text)
-    return Moment(each.started_at, _HUES[Attempt.Outcome(each.outcome)], title, detail)
+    return Moment(each.started_at, OUTCOME_HUES[Attempt.Outcome(each.outcome)], title, detail)
 
 
 def _address(row: Submission) -> TipAddress | None:
@@ -142,11 +129,9 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
     part = parts.select_related("sweep").order_by("sweep__slot").defer("sweep__wire").first()
     if part is None or part.sweep.settled_at is None:
         return
-    link = reverse("admin:tipping_tipsweep_change", args=[part.sweep_id])
-    detail = format_html(
-        '<a class="tm-link" href="{}">{} lamports of its address</a>, slot {}',
-        *(link, f"{part.lamports:,}", part.sweep.slot),
-    )
+    text = f"{part.lamports:,} lamports of its address"
+    swept = link(text, "tipping_tipsweep_change", part.sweep_id)
+    detail = format_html("{}, slot {}", swept, part.sweep.slot)
     yield Moment(part.sweep.settled_at, "quiet", "tip swept to the treasury", detail)
 
 
@@ -164,11 +149,9 @@ def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     told = f"{row.tip_lamports:,} lamports"
     if address is None:
         return f"{told} to a static address"
-    link = reverse("admin:tipping_tipbatch_change", args=[address.batch_id])
-    return format_html(
-        '{} to an address of class {} s, <a class="tm-link" href="{}">batch {}</a>',
-        *(told, f"{address.batch.ttl_seconds:,}", link, address.batch.number),
-    )
+    batch = link(f"batch {address.batch.number}", "tipping_tipbatch_change", address.batch_id)
+    ttl = f"{address.batch.ttl_seconds:,}"
+    return format_html("{} to an address of class {} s, {}", told, ttl, batch)
 
 
 def _siblings(row: Submission) -> list[dict[str, Any]]:
@@ -178,7 +161,7 @@ def _siblings(row: Submission) -> list[dict[str, Any]]:
     return [
         {
             "row": each,
-            "name": words.short(str(each.signature)),
+            "name": shortened(str(each.signature)),
             "word": state_word(each),
             "is_this": each.pk == row.pk,
         }

@@ -2,9 +2,9 @@
 
 from django.utils.safestring import SafeString
 
-from access.admin import words
-from priority.models import Bundle, Submission
+from priority.models import Attempt, Bundle, Submission
 from priority.submissions import State
+from staff.formatting import badge
 
 HUES = {
     State.RECEIVED: "quiet",
@@ -20,20 +20,26 @@ _SENTENCES = {
     State.EXPIRED: "In no block, and no block can take it any more.",
     State.REFUSED: "In no block, and no upstream ever took it.",
 }
-_SETTLED = "Settled"
-_OPEN = "Not settled yet"
+OUTCOME_HUES = {
+    Attempt.Outcome.SENT: "good",
+    Attempt.Outcome.REFUSED: "bad",
+    Attempt.Outcome.FAILED: "warning",
+}
 
 
 def state_word(row: Submission | Bundle) -> SafeString:
     """The state in its colour; while it may still change, with how deep it is."""
-    text = row.state
-    hint = row.reason or (_SETTLED if row.settled_at else _OPEN)
-    if isinstance(row, Submission) and row.commitment and not row.settled_at:
-        text = f"{row.state}, {row.commitment}"
-    hue = HUES.get(State(row.state), "quiet")
-    if hue == "good" and not row.settled_at:
-        hue = "warning"
-    return words.coloured(text, hue, hint)
+    depth = row.commitment if isinstance(row, Submission) else ""
+    return state_badge(row.state, row.reason, final=bool(row.settled_at), depth=depth)
+
+
+def state_badge(
+    state: str, reason: str | None, *, final: bool, depth: str | None = ""
+) -> SafeString:
+    hue = HUES.get(State(state), "quiet")
+    text = f"{state}, {depth}" if depth and not final else state
+    hint = reason or ("settled" if final else "not settled yet")
+    return badge(text, "warning" if hue == "good" and not final else hue, hint)
 
 
 def in_words(submission: Submission) -> str:

@@ -5,11 +5,9 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
 from access.models import ApiKey, Customer, Tier
 from priority.admin import landing_charts as charts
 from priority.admin.fates import HUES
@@ -25,6 +23,8 @@ from priority.services.landing_report import (
 )
 from priority.store.landings import MOST_OF_KEYS
 from priority.submissions import State
+from staff.formatting import ago, badge, grouped, milliseconds
+from staff.parsing import id_in
 
 _STATES = [state.value for state in State]
 # From the ground of a bar up.
@@ -54,9 +54,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     report = landing_report.landing_report(span, narrowed, now=timezone.now())
     asked = {name: str(value) for name, value in request.GET.items() if value}
     context = {
-        **admin.admin_site.each_context(request),
         "title": "Landing",
-        "opts": admin.opts,
         "span": span,
         "spans": [
             (each, each is span, "?" + urlencode({**asked, "span": each.name}))
@@ -67,7 +65,8 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "cleared": f"?span={span.name}",
         **_shown(report, narrowed),
     }
-    return TemplateResponse(request, "admin/priority/landing.html", context)
+    page: HttpResponse = admin.page(request, "admin/priority/landing.html", context)
+    return page
 
 
 def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
@@ -92,9 +91,8 @@ def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
 
 
 def _row(model: type[Any], pk: str | None) -> Any:
-    if not pk or not pk.isascii() or not pk.isdecimal() or len(pk) > 18:
-        return None
-    return model.objects.filter(pk=int(pk)).first()
+    number = id_in(pk)
+    return None if number is None else model.objects.filter(pk=number).first()
 
 
 def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
@@ -111,35 +109,35 @@ def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
 
 
 def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
-    chart = charts.stacked(report.steps, _STACKED, report.span) if report.steps else None
+    chart = charts.over_time(report.steps, _STACKED, report.span) if report.steps else None
     return {
         "report": report,
         "chart": chart,
-        "total": words.grouped(report.total),
+        "total": grouped(report.total),
         "rate": percent(report.rate),
-        "counted": words.moment(report.counted_at, timezone.now(), "never: the worker counts"),
+        "counted": ago(report.counted_at, never="never: the worker counts"),
         "states": [
             {
-                "word": words.coloured(state, HUES[State(state)], _MEANINGS[state]),
-                "count": words.grouped(report.states[state]),
+                "word": badge(state, HUES[State(state)], _MEANINGS[state]),
+                "count": grouped(report.states[state]),
                 "share": percent(report.states[state] / report.total if report.total else None),
                 "link": list_link(report, narrowed, state=state),
             }
             for state in _STATES
         ],
-        "legend": [(state, words.grouped(report.states[state])) for state in _STACKED],
+        "legend": [(state, grouped(report.states[state])) for state in _STACKED],
         "byte": times(report.byte),
         "histograms": _histograms(report, narrowed),
         "upstreams": [_upstream(each) for each in report.upstreams],
         "kinds": [
-            (_KINDS.get(kind, kind), words.grouped(count), f"{share:.1f}%")
+            (_KINDS.get(kind, kind), grouped(count), f"{share:.1f}%")
             for kind, count, share in charts.shares(report.kinds.most_common())
         ],
         "tips": [] if narrowed.upstream else [_tip(each) for each in report.tips],
         "tip_chart": None if narrowed.upstream else _tip_chart(report),
         "losses": [_losses(each, report) for each in report.losses],
-        "refusals": [(status, words.grouped(calls)) for status, calls in report.refusals],
-        "most_of_keys": words.grouped(MOST_OF_KEYS),
+        "refusals": [(status, grouped(calls)) for status, calls in report.refusals],
+        "most_of_keys": grouped(MOST_OF_KEYS),
         "since_day": f"{report.steps[0][0]:%Y-%m-%d}" if report.steps else "",
     }
 
@@ -165,28 +163,14 @@ def percent(share: float | None) -> str:
     return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
 
 
-def milliseconds(microseconds: float) -> str:
-    """12.3 ms, with three digits that count."""
-    value = microseconds / 1e3
-    if value >= 10_000:
-        return f"{value / 1e3:,.1f} s"
-    return (
-        f"{value:,.0f} ms"
-        if value >= 100
-        else f"{value:.1f} ms"
-        if value >= 1
-        else f"{value:.2f} ms"
-    )
-
-
 def times(found: Percentiles | None) -> list[tuple[str, str]]:
     """What half, nine in ten and 99 in 100 of them took at most."""
     if found is None:
         return []
     return [
-        ("p50", milliseconds(found.p50)),
-        ("p90", milliseconds(found.p90)),
-        ("p99", milliseconds(found.p99)),
+        ("p50", milliseconds(found.p50 / 1e3)),
+        ("p90", milliseconds(found.p90 / 1e3)),
+        ("p99", milliseconds(found.p99 / 1e3)),
     ]
 
 
@@ -196,9 +180,9 @@ def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any
     return [
         {
             "name": name,
-            "count": words.grouped(sum(slots.values())),
+            "count": grouped(sum(slots.values())),
             "bars": [
-                (bound, words.grouped(count), f"{share:.1f}%", f"{width:.1f}")
+                (bound, grouped(count), f"{share:.1f}%", f"{width:.1f}")
                 for bound, count, share, width in charts.histogram(slots)
             ],
         }
@@ -212,17 +196,17 @@ def _upstream(each: UpstreamFigures) -> dict[str, Any]:
     return {
         "name": each.name,
         "link": f"{reverse('admin:priority_upstream_changelist')}?q={each.name}",
-        "took": words.grouped(sum(each.took.values())),
-        "first": words.grouped(each.first),
+        "took": grouped(sum(each.took.values())),
+        "first": grouped(each.first),
         "rate": percent(each.rate),
-        "tries": words.grouped(tried),
-        "refused": words.grouped(each.tries["refused"]),
-        "failed": words.grouped(each.tries["failed"]),
-        "byte": "-" if each.byte is None else milliseconds(each.byte.p50),
-        "p50": "-" if each.answer is None else milliseconds(each.answer.p50),
-        "p90": "-" if each.answer is None else milliseconds(each.answer.p90),
+        "tries": grouped(tried),
+        "refused": grouped(each.tries["refused"]),
+        "failed": grouped(each.tries["failed"]),
+        "byte": "-" if each.byte is None else milliseconds(each.byte.p50 / 1e3),
+        "p50": "-" if each.answer is None else milliseconds(each.answer.p50 / 1e3),
+        "p90": "-" if each.answer is None else milliseconds(each.answer.p90 / 1e3),
         "answers": [
-            (outcome, answer, words.grouped(count))
+            (outcome, answer, grouped(count))
             for (outcome, answer), count in each.answers.most_common()
         ],
     }
@@ -236,10 +220,10 @@ def class_name(name: str) -> str:
 def _tip(each: ClassTips) -> tuple[str, str, str, str]:
     return (
         class_name(each.name),
-        words.grouped(each.count),
-        words.grouped(each.lamports),
+        grouped(each.count),
+        grouped(each.lamports),
         # It is known to 5 %: more digits would say more.
-        words.grouped(int(float(f"{each.median:.2g}"))),
+        grouped(int(float(f"{each.median:.2g}"))),
     )
 
 
@@ -253,7 +237,7 @@ def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
         for start, _ in report.steps
     ]
     labels = {colour: f"to {class_name(name)}" for name, colour in colours.items()}
-    chart = charts.stacked(steps, list(labels), report.span, label=lambda name: labels[name])
+    chart = charts.over_time(steps, list(labels), report.span, label=lambda name: labels[name])
     return {"chart": chart, "legend": [(colours[name], class_name(name)) for name in names]}
 
 
@@ -263,16 +247,16 @@ def _losses(each: KeyLosses, report: LandingReport) -> dict[str, Any]:
         "key": each.key,
         "key_id": each.key_id,
         "link": f"?{urlencode(query)}" if each.key is not None else "",
-        "total": words.grouped(each.total),
-        "lost": words.grouped(each.lost),
-        "refused": words.grouped(each.refused),
+        "total": grouped(each.total),
+        "lost": grouped(each.lost),
+        "refused": grouped(each.refused),
         "reasons": [
             (
-                words.coloured(reason.state, HUES[State(reason.state)]),
+                badge(reason.state, HUES[State(reason.state)]),
                 reason.reason or "no reason was told",
-                words.grouped(reason.count),
+                grouped(reason.count),
             )
             for reason in each.reasons[:4]
         ],
-        "statuses": [(status, words.grouped(calls)) for status, calls in each.refusals[:4]],
+        "statuses": [(status, grouped(calls)) for status, calls in each.refusals[:4]],
     }

@@ -2,67 +2,29 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from priority.services.landing_report import SLOT_BOUNDS, Span
-
-# Of a chart's height 100: a single one beside a million is still to be seen.
-_LEAST = 1.5
+from staff.charts import LEAST, Chart, stacked, time_label
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a bar, in a colour that admin.css knows by its name."""
-
-    name: str
-    y: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One step, its pieces from the ground up."""
-
-    x: float
-    parts: Sequence[Part]
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """Bars in a box of `width` by 100. `scale` labels go from the top, `times` from the left."""
-
-    width: int
-    bars: Sequence[Bar]
-    scale: Sequence[str]
-    times: Sequence[str]
-
-
-def stacked(
+def over_time(
     steps: Sequence[tuple[datetime, Mapping[str, int]]],
     names: Sequence[str],
     span: Span,
     *,
     label: Callable[[str], str] = str,
 ) -> Chart:
-    """A bar a step; `names` stand in it from the ground up."""
-    top = rounded_up(max((sum(counts.values()) for _, counts in steps), default=0))
-    last = max(len(steps) - 1, 0)
-    marks = [steps[round(last * part / 4)][0] for part in range(5)] if steps else []
-    return Chart(
-        width=10 * len(steps),
-        bars=[
-            Bar(
-                x=10 * number + 1,
-                parts=_parts(counts, names, top),
-                title=_title(start, counts, names, span, label),
-            )
-            for number, (start, counts) in enumerate(steps)
-        ],
-        scale=[f"{top:,}", f"{top / 2:,.0f}" if top > 1 else "", "0"],
-        times=[_time(mark, span) for mark in marks],
-    )
+    """A bar a step, in the colours of admin.css' classes tm-l-…"""
+    times = [
+        time_label(start, timedelta(seconds=span.step_seconds), span.steps) for start, _ in steps
+    ]
+    bars = []
+    for time, (_, counts) in zip(times, steps, strict=True):
+        told = ", ".join(f"{counts[name]:,} {label(name)}" for name in names if counts.get(name))
+        drawn = {f"l-{name}": count for name, count in counts.items()}
+        bars.append((f"{time} UTC: {told or 'none'}", drawn))
+    return stacked(bars, [f"l-{name}" for name in names], times)
 
 
 def histogram(slots: Counter[int]) -> list[tuple[str, int, float, float]]:
@@ -73,7 +35,7 @@ def histogram(slots: Counter[int]) -> list[tuple[str, int, float, float]]:
             bound,
             slots[number],
             100 * slots[number] / total if total else 0.0,
-            max(100 * slots[number] / most, _LEAST) if slots[number] else 0.0,
+            max(100 * slots[number] / most, LEAST) if slots[number] else 0.0,
         )
         for number, bound in enumerate(SLOT_BOUNDS)
     ]
@@ -84,43 +46,3 @@ def shares(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int, float]]:
     rows = list(counts)
     total = sum(count for _, count in rows)
     return [(name, count, 100 * count / total if total else 0.0) for name, count in rows]
-
-
-def rounded_up(number: int) -> int:
-    """The next of 1, 2, 5, 10, 20, 50, …"""
-    top = 1
-    while True:
-        for step in (1, 2, 5):
-            if top * step >= number:
-                return top * step
-        top *= 10
-
-
-def _parts(counts: Mapping[str, int], names: Sequence[str], top: int) -> list[Part]:
-    ground, parts = 0.0, []
-    for name in names:
-        if not counts.get(name):
-            continue
-        height = min(max(100 * counts[name] / top, _LEAST), 100 - ground)
-        ground += height
-        parts.append(Part(name, round(100 - ground, 2), round(height, 2)))
-    return parts
-
-
-def _title(
-    start: datetime,
-    counts: Mapping[str, int],
-    names: Sequence[str],
-    span: Span,
-    label: Callable[[str], str],
-) -> str:
-    told = ", ".join(f"{counts[name]:,} {label(name)}" for name in names if counts.get(name))
-    return f"{_time(start, span)} UTC: {told or 'none'}"
-
-
-def _time(moment: datetime, span: Span) -> str:
-    if span.step_seconds >= 86_400:
-        return f"{moment:%b} {moment.day}"
-    if span.steps <= 24:
-        return f"{moment:%H:%M}"
-    return f"{moment:%b} {moment.day}, {moment:%H:%M}"

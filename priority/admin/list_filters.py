@@ -1,55 +1,61 @@
 """Filters of the list of submissions to which the page of landing leads."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from access.admin.newest import NewestFilter
 from access.models import ApiKey, Customer, Tier
 from priority.models import Attempt, Submission, Upstream
+from priority.submissions import State
+from staff.filters import choice_filter, row_filter, value_filter
 
-_SPANS = {"1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24}
 # Each of them is looked for among the tries.
 _NEWEST_TRIED = 20_000
 
 
-class KindFilter(NewestFilter):
-    title = "kind"
-    field = parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, str(label)) for value, label in Submission.Kind.choices]
+def _keys_of(customer: int) -> list[int]:
+    return list(ApiKey.objects.filter(customer=customer).values_list("pk", flat=True))
 
 
-class TierFilter(NewestFilter):
-    title = "tier"
-    field = parameter_name = "tier"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in Tier.objects.values_list("name", flat=True)]
+def _accepted_within(span: timedelta) -> Callable[[], Q]:
+    return lambda: Q(accepted_at__gte=timezone.now() - span)
 
 
-class SinceFilter(admin.SimpleListFilter):
-    title = "accepted"
-    parameter_name = "since"
+def _kinds() -> list[tuple[str, str]]:
+    return [(value, str(label)) for value, label in Submission.Kind.choices]
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            ("1h", "in the last hour"),
-            ("24h", "in the last 24 hours"),
-            ("7d", "in the last 7 days"),
-            ("30d", "in the last 30 days"),
-        ]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        hours = _SPANS.get(self.value() or "")
-        if hours is None:
-            return queryset
-        return queryset.filter(accepted_at__gte=timezone.now() - timedelta(hours=hours))
+def _tiers() -> list[tuple[str, str]]:
+    return [(name, name) for name in Tier.objects.values_list("name", flat=True)]
+
+
+def _states() -> list[tuple[str, str]]:
+    return [(state.value, state.value) for state in State]
+
+
+StateFilter = value_filter("state", "state", _states, newest=True)
+KindFilter = value_filter("kind", "kind", _kinds, newest=True)
+TierFilter = value_filter("tier", "tier", _tiers, newest=True)
+SinceFilter = choice_filter(
+    "accepted",
+    "since",
+    {
+        "1h": ("in the last hour", _accepted_within(timedelta(hours=1))),
+        "24h": ("in the last 24 hours", _accepted_within(timedelta(hours=24))),
+        "7d": ("in the last 7 days", _accepted_within(timedelta(days=7))),
+        "30d": ("in the last 30 days", _accepted_within(timedelta(days=30))),
+    },
+)
+# The pages of keys and customers lead here.
+KeyFilter = row_filter("key", "key", ApiKey, missing="deleted {}")
+CustomerFilter = row_filter(
+    "customer", "customer", Customer, field="key__in", rows=_keys_of, newest=True
+)
 
 
 class UpstreamFilter(admin.SimpleListFilter):
@@ -71,44 +77,3 @@ class UpstreamFilter(admin.SimpleListFilter):
         )
         newest = Submission.objects.aggregate(newest=Max("pk"))["newest"] or 0
         return queryset.filter(Exists(taken), pk__gt=newest - _NEWEST_TRIED)
-
-
-def _chosen(request: HttpRequest, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
-
-
-class KeyFilter(admin.SimpleListFilter):
-    """One key's submissions: its page leads here."""
-
-    title = "key"
-    parameter_name = "key"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        chosen = _chosen(request, "key")
-        if chosen is None:
-            return []
-        key = ApiKey.objects.filter(pk=chosen).first()
-        return [(str(chosen), f"deleted key {chosen}" if key is None else str(key))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(key=self.value())
-
-
-class CustomerFilter(NewestFilter):
-    """One customer's submissions, of the newest ones of all."""
-
-    title = "customer"
-    parameter_name = "customer"
-    field = "key__in"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        chosen = _chosen(request, "customer")
-        customer = None if chosen is None else Customer.objects.filter(pk=chosen).first()
-        return [] if customer is None else [(str(customer.pk), customer.name)]
-
-    def value(self) -> Any:
-        chosen = super().value()
-        if chosen is None:
-            return None
-        return list(ApiKey.objects.filter(customer=int(chosen)).values_list("pk", flat=True))

@@ -8,17 +8,15 @@ from urllib.parse import urlencode
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from access.admin import words
 from priority.errors import FatesUnavailable
 from priority.models import Bundle, Submission
 from priority.services.fates import remembered
+from staff.formatting import ago
 
 _MOST = 50
 _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
@@ -69,14 +67,13 @@ def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
                 page = reverse("admin:priority_bundle_change", args=[bundle.pk])
                 return HttpResponseRedirect(page)
     context = {
-        **admin.admin_site.each_context(request),
         "title": "Fate of a submission",
-        "opts": admin.opts,
         "asked": text,
         "waiting": _waiting(text),
         "is_readable": bool(text) and condition(text) is not None,
     }
-    return TemplateResponse(request, "admin/priority/submission/look_up.html", context)
+    response: HttpResponse = admin.page(request, "admin/priority/submission/look_up.html", context)
+    return response
 
 
 def _waiting(text: str) -> SafeString | str:
@@ -89,4 +86,4 @@ def _waiting(text: str) -> SafeString | str:
     if received_at is None:
         return ""
     at = datetime.fromtimestamp(received_at, UTC)
-    return words.moment(at, timezone.now())
+    return ago(at)

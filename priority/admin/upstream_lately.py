@@ -5,11 +5,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from access.admin import words
-from priority.admin.landing import milliseconds, percent
+from priority.admin.landing import percent
 from priority.models import Attempt, Upstream
 from priority.services.landing_report import SPANS, all_figures
 from priority.store.upstreams import openings
+from staff.formatting import ago, duration, grouped, milliseconds
 
 _OPENINGS_SHOWN = 20
 # Of these newest tries the last one that failed is looked for.
@@ -23,8 +23,8 @@ def upstream_lately(upstream: Upstream, *, now: datetime) -> dict[str, Any]:
         "last_error": _last_error(upstream, now),
         "openings": [
             {
-                "opened": words.moment(each.opened_at, now),
-                "length": words.length((each.closed_at or now) - each.opened_at),
+                "opened": ago(each.opened_at, now),
+                "length": duration((each.closed_at or now) - each.opened_at),
                 "is_open": each.closed_at is None,
                 "by": each.closed_by,
                 "times": each.times,
@@ -45,16 +45,16 @@ def _figures(upstream: Upstream, span: Any, now: datetime) -> dict[str, Any]:
     tries = sum(found.tries.values())
     return {
         "label": span.label,
-        "tries": words.grouped(tries),
-        "took": words.grouped(sum(found.took.values())),
-        "first": words.grouped(found.first),
+        "tries": grouped(tries),
+        "took": grouped(sum(found.took.values())),
+        "first": grouped(found.first),
         "rate": percent(found.rate),
-        "refused": words.grouped(found.tries["refused"]),
-        "failed": words.grouped(found.tries["failed"]),
-        "byte": "-" if found.byte is None else milliseconds(found.byte.p50),
+        "refused": grouped(found.tries["refused"]),
+        "failed": grouped(found.tries["failed"]),
+        "byte": "-" if found.byte is None else milliseconds(found.byte.p50 / 1e3),
         "answer": "-"
         if found.answer is None
-        else f"{milliseconds(found.answer.p50)}, {milliseconds(found.answer.p90)}",
+        else f"{milliseconds(found.answer.p50 / 1e3)}, {milliseconds(found.answer.p90 / 1e3)}",
     }
 
 
@@ -65,7 +65,7 @@ def _last_error(upstream: Upstream, now: datetime) -> dict[str, Any] | None:
     if bad is None or bad.started_at < now - timedelta(days=30):
         return None
     return {
-        "at": words.moment(bad.started_at, now),
+        "at": ago(bad.started_at, now),
         "outcome": bad.outcome,
         "answer": bad.answer or "no answer",
         "target": bad.target,

@@ -1,6 +1,5 @@
-"""Upstreams: the ways to the leaders, and their circuit breakers."""
+"""Upstreams, and their circuit breakers."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,16 +7,14 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.models import Tier
 from priority.admin.landing import percent
 from priority.admin.upstream_lately import upstream_lately
@@ -26,21 +23,12 @@ from priority.services import upstream_orders as orders
 from priority.services.landing_report import all_figures
 from priority.submissions import BUNDLE_NAME
 from staff import audit
+from staff.actions import AdminAction
+from staff.columns import column
+from staff.formatting import badge, duration, utc
 from staff.pages import StaffAdmin
 
 Kind = Upstream.Kind
-_DONE = {
-    "enabled": "Enabled",
-    "disabled": "Disabled",
-    "drained": "No new submissions go to",
-    "reset the breaker of": "Tried again now",
-}
-_NOTHING = {
-    "enabled": "they take submissions already",
-    "disabled": "they are disabled already",
-    "drained": "they are disabled, or drained already",
-    "reset the breaker of": "no breaker of theirs is open",
-}
 
 
 def derived_url(kind: str) -> str:
@@ -115,20 +103,71 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
 
-def _fit_orders(upstream: Upstream) -> list[tuple[str, str, str]]:
-    """(order, its title, what it does) of those that would change something."""
-    drained = upstream.draining_since is not None
-    on = upstream.is_enabled
-    fit = (
-        (not on or drained, "enable", "Enable", "It takes new submissions."),
-        (on and not drained, "drain", "Drain", "New ones go elsewhere; what it has goes on."),
-        (on, "disable", "Disable", "Nothing is sent to it any more, also what is under way."),
-        (
-            upstream.broken_until is not None,
-            *("reset_breaker", "Reset the circuit breaker", "It is tried again at once."),
-        ),
-    )
-    return [(name, title, meaning) for fits, name, title, meaning in fit if fits]
+ACTIONS = (
+    AdminAction(
+        "enable",
+        "Enable",
+        "It takes new submissions.",
+        "enabled",
+        lambda request, row: orders.enable(row.pk),
+        lambda request, row: "enabled" if row.is_enabled and row.draining_since is None else "",
+        said="Enabled",
+        in_vain="they take submissions already",
+    ),
+    AdminAction(
+        "drain",
+        "Drain",
+        "New submissions go elsewhere; those under way go on.",
+        "drained",
+        lambda request, row: orders.drain(row.pk, now=timezone.now()),
+        lambda request, row: "" if row.is_enabled and row.draining_since is None else "not in use",
+        said="No new submissions go to",
+        in_vain="they are disabled, or drained already",
+    ),
+    AdminAction(
+        "disable",
+        "Disable",
+        "Nothing is sent to it any more, also what is under way.",
+        "disabled",
+        lambda request, row: orders.disable(row.pk),
+        lambda request, row: "" if row.is_enabled else "disabled",
+        said="Disabled",
+        in_vain="they are disabled already",
+    ),
+    AdminAction(
+        "reset_breaker",
+        "Reset the circuit breaker",
+        "It is tried again at once.",
+        "reset the breaker of",
+        lambda request, row: orders.reset_breaker(row.pk, now=timezone.now()),
+        lambda request, row: "closed" if row.broken_until is None else "",
+        said="Tried again now",
+        in_vain="no breaker of theirs is open",
+    ),
+)
+
+
+def _list_action(each: AdminAction) -> Any:
+    """Done to the chosen rows at once: the landers read them every second or two."""
+
+    @admin.action(description=each.title, permissions=["change"])
+    def act(model_admin: Any, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
+        done = []
+        with transaction.atomic():
+            for upstream in queryset:
+                if each.run(request, upstream):
+                    audit.record(request, each.verb, upstream)
+                    done.append(upstream.name)
+        if done:
+            text = f"{each.said}: {', '.join(done)}. Landers follow within two seconds."
+            messages.success(request, text)
+        else:
+            messages.info(request, f"Nothing to do: {each.in_vain}.")
+        if not Upstream.objects.filter(is_enabled=True, draining_since__isnull=True).exists():
+            messages.warning(request, "No upstream is left: what is accepted now will expire.")
+
+    act.__name__ = each.name
+    return act
 
 
 def _missing(kind: str) -> str:
@@ -153,14 +192,14 @@ class UpstreamAdmin(StaffAdmin):
     list_filter = ("kind", "is_enabled")
     search_fields = ("name", "url")
     search_help_text = "Name or address"
-    actions = ["enable", "drain", "disable", "reset_breaker"]
+    actions = [*map(_list_action, ACTIONS)]
     readonly_fields = ("breaker", "switched")
     change_form_outer_before_template = "admin/priority/upstream/orders.html"
     change_form_outer_after_template = "admin/priority/upstream/lately.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
-        ("Who goes this way", {"fields": ("tiers", "weight")}),
-        ("Terms", {"fields": ("timeout_ms", "own_tip_lamports")}),
+        ("Routing", {"fields": ("tiers", "weight")}),
+        ("Limits", {"fields": ("timeout_ms", "own_tip_lamports")}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -184,110 +223,39 @@ class UpstreamAdmin(StaffAdmin):
         queryset: QuerySet[Upstream] = super().get_queryset(request)
         return queryset.prefetch_related("tiers")
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
+    def complete_rows(self, rows: Any) -> None:
         figures = {each.name: each for each in all_figures(now=timezone.now())}
-        for upstream in changes.result_list:
+        for upstream in rows:
             upstream.figures = figures.get(upstream.name)
-        return changes
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        upstream = None if object_id is None else self.get_object(request, unquote(object_id))
-        beside: dict[str, Any] = {}
-        if upstream is not None:
-            beside = upstream_lately(upstream, now=timezone.now())
-            if self.has_change_permission(request, upstream):
-                beside["orders"] = _fit_orders(upstream)
-        extra = {**beside, **(extra_context or {})}
-        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        return response
+    def beside_fields(self, request: HttpRequest, row: Upstream) -> dict[str, Any]:
+        may = self.has_change_permission(request, row)
+        fit = {"orders": [each for each in ACTIONS if may and not each.why_not(request, row)]}
+        return {**upstream_lately(row, now=timezone.now()), **fit}
 
     def save_model(self, request: HttpRequest, obj: Upstream, form: Any, change: bool) -> None:
         if "is_enabled" in form.changed_data:
             obj.draining_since = None
         super().save_model(request, obj, form, change)
 
-    # --- orders: the landers read the rows every second or two ---
-
-    @admin.action(description="Enable", permissions=["change"])
-    def enable(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        self._carry_out(request, queryset, "enabled", orders.enable)
-
-    @admin.action(description="Drain: no new submissions", permissions=["change"])
-    def drain(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        def drain(pk: int) -> bool:
-            return orders.drain(pk, now=timezone.now())
-
-        self._carry_out(request, queryset, "drained", drain)
-        self._warn(request)
-
-    @admin.action(description="Disable", permissions=["change"])
-    def disable(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        self._carry_out(request, queryset, "disabled", orders.disable)
-        self._warn(request)
-
-    @admin.action(description="Reset the circuit breaker", permissions=["change"])
-    def reset_breaker(self, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
-        def reset(pk: int) -> bool:
-            return orders.reset_breaker(pk, now=timezone.now())
-
-        self._carry_out(request, queryset, "reset the breaker of", reset)
-
-    def _carry_out(
-        self,
-        request: HttpRequest,
-        queryset: QuerySet[Upstream],
-        verb: str,
-        order: Callable[[int], bool],
-    ) -> None:
-        done = []
-        with transaction.atomic():
-            for upstream in queryset:
-                if order(upstream.pk):
-                    audit.record(request, verb, upstream)
-                    done.append(upstream.name)
-        names = ", ".join(done)
-        if done:
-            messages.success(request, f"{_DONE[verb]}: {names}. Landers follow within two seconds.")
-        else:
-            messages.info(request, f"Nothing to do: {_NOTHING[verb]}.")
-
-    def _warn(self, request: HttpRequest) -> None:
-        if not Upstream.objects.filter(is_enabled=True, draining_since__isnull=True).exists():
-            messages.warning(request, "No upstream is left: what is accepted now will expire.")
-
     # --- what is shown ---
 
-    @admin.display(description="kind", ordering="kind")
-    def way(self, upstream: Upstream) -> str:
-        return str(Kind(upstream.kind).label)
+    way = column("kind", lambda row: str(Kind(row.kind).label), "kind")
 
     @admin.display(description="leads to")
     def leads_to(self, upstream: Upstream) -> SafeString:
         url = upstream.url or derived_url(upstream.kind)
         if not url:
-            return words.coloured("nowhere", "bad", _missing(upstream.kind))
+            return badge("nowhere", "bad", _missing(upstream.kind))
         # The host alone: an address may hold a key in its path or query.
         own = "" if upstream.url else " (followed chain)"
         return format_html("<code>{}</code>{}", urlsplit(url).netloc.rpartition("@")[2], own)
 
-    @admin.display(description="tiers")
-    def for_tiers(self, upstream: Upstream) -> str:
-        return ", ".join(tier.name for tier in upstream.tiers.all()) or "all"
-
-    @admin.display(description="weight", ordering="weight")
-    def share(self, upstream: Upstream) -> str:
-        return f"{upstream.weight}%"
-
-    @admin.display(description="state", ordering="is_enabled")
-    def switched(self, upstream: Upstream) -> SafeString:
-        return state_word(upstream)
+    for_tiers = column(
+        "tiers", lambda row: ", ".join(tier.name for tier in row.tiers.all()) or "all"
+    )
+    share = column("weight", lambda row: f"{row.weight}%", "weight")
+    switched = column("state", lambda row: state_word(row), "is_enabled")
 
     @admin.display(description="last 24 hours")
     def lately(self, upstream: Any) -> SafeString | str:
@@ -309,26 +277,26 @@ class UpstreamAdmin(StaffAdmin):
 def state_word(upstream: Upstream) -> SafeString:
     """Whether it takes new submissions, and how far it is drained."""
     if not upstream.is_enabled:
-        return words.coloured("disabled", "quiet", "Nothing is sent to it.")
+        return badge("disabled", "quiet", "Nothing is sent to it.")
     draining = orders.draining(upstream)
     if draining is None:
-        return words.coloured("enabled", "good", "It takes new submissions.")
-    since = f"No new submissions since {words.plain(draining.since, seconds=True)}"
+        return badge("enabled", "good", "It takes new submissions.")
+    since = f"No new submissions since {utc(draining.since, seconds=True)}"
     if draining.is_drained:
         hint = f"{since}; all that were accepted before have a fate: it may be disabled."
-        return words.coloured("drained", "quiet", hint)
+        return badge("drained", "quiet", hint)
     most = "at least " if draining.under_way >= orders.MOST_COUNTED else ""
     hint = f"{since}; {most}{draining.under_way:,} of before have no fate yet."
-    return words.coloured(f"draining, {most}{draining.under_way:,} under way", "warning", hint)
+    return badge(f"draining, {most}{draining.under_way:,} under way", "warning", hint)
 
 
 def breaker_word(upstream: Upstream, now: datetime) -> SafeString:
     """Whether it is sent to, and if not, until when; the reason is its hint."""
     until = upstream.broken_until
     if until is None:
-        return words.coloured("closed", "good", "It is sent to.")
+        return badge("closed", "good", "It is sent to.")
     if until <= now:
         hint = "One try shows whether it works again."
-        return words.coloured("half open", "warning", f"{upstream.broken_reason} {hint}".strip())
-    hint = f"{upstream.broken_reason}, until {words.plain(until, seconds=True)}"
-    return words.coloured(f"open for {words.length(until - now)}", "bad", hint)
+        return badge("half open", "warning", f"{upstream.broken_reason} {hint}".strip())
+    hint = f"{upstream.broken_reason}, until {utc(until, seconds=True)}"
+    return badge(f"open for {duration(until - now)}", "bad", hint)

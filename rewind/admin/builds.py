@@ -5,13 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin
 from rewind.models import ProgramBuild
+from staff.columns import column
+from staff.formatting import ago, in_full, size_of
+from staff.read_only import ReadOnlyAdmin
 
 
 @admin.register(ProgramBuild)
@@ -19,9 +17,11 @@ class ProgramBuildAdmin(ReadOnlyAdmin):
     """Who may change builds may remove them. They come by manage.py import_program."""
 
     list_display = ("shown", "slots", "loader", "length", "source", "recorded")
-    list_display_links = ("shown",)
-    readonly_fields = ("shown", "slots", "loader", "length", "sha256", "source", "recorded")
-    fieldsets = ((None, {"fields": readonly_fields}),)
+    fields = ("shown", "slots", "loader", "length", "sha256", "source", "recorded")
+    why_nothing = (
+        "Builds of programs for slots of which the archive has none."
+        " On the server: manage.py import_program FILE --program ID --from-slot N"
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ProgramBuild]:
         queryset: QuerySet[ProgramBuild] = super().get_queryset(request)
@@ -30,30 +30,19 @@ class ProgramBuildAdmin(ReadOnlyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("rewind.change_programbuild")
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
-        changes.why_nothing = (
-            "Builds of programs for slots of which the archive has none."
-            " On the server: manage.py import_program FILE --program ID --from-slot N"
-        )
-        return changes
-
-    @admin.display(description="program", ordering="program")
-    def shown(self, build: ProgramBuild) -> SafeString:
-        return format_html('<code class="tm-break">{}</code>', build.program)
-
-    @admin.display(description="slots", ordering="from_slot")
-    def slots(self, build: ProgramBuild) -> str:
-        return f"{build.from_slot} to {'now' if build.to_slot is None else build.to_slot}"
-
-    @admin.display(description="size", ordering="size")
-    def length(self, build: ProgramBuild) -> str:
-        return words.size_of(build.size)
-
-    @admin.display(description="SHA-256")
-    def sha256(self, build: ProgramBuild) -> SafeString:
-        return format_html('<code class="tm-break">{}</code>', bytes(build.digest).hex())
-
-    @admin.display(description="recorded", ordering="recorded_at")
-    def recorded(self, build: ProgramBuild) -> SafeString | str:
-        return words.moment(build.recorded_at, timezone.now())
+    shown = column(
+        "program",
+        lambda row: in_full(row.program),
+        "program",
+    )
+    slots = column(
+        "slots",
+        lambda row: f"{row.from_slot} to {'now' if row.to_slot is None else row.to_slot}",
+        "from_slot",
+    )
+    length = column("size", lambda row: size_of(row.size), "size")
+    sha256 = column(
+        "SHA-256",
+        lambda row: in_full(bytes(row.digest).hex()),
+    )
+    recorded = column("recorded", lambda row: ago(row.recorded_at), "recorded_at")

@@ -5,17 +5,14 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin, slot_in
 from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
 from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import cause_hint
-from historical.admin.gaps import event_in_words, in_words
+from historical.admin.gaps import event_in_words, in_words, order_links
 from historical.services import overview as ledger_overview
 from rewind.admin import heat_maps
 from rewind.admin.audit import chart_of_days, rate
@@ -25,6 +22,9 @@ from rewind.services import filters, heat, overview
 from rewind.services.audit_overview import audited_days, audited_today
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
+from staff.formatting import ago, grouped
+from staff.parsing import slot_in
+from staff.read_only import ReadOnlyAdmin
 
 _EPOCHS = 16
 # Of either kind.
@@ -65,7 +65,7 @@ class CoverageAdmin(ReadOnlyAdmin):
             "legend": heat_maps.LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
             **_filters(),
-            **_orders(request),
+            **order_links(request),
         }
         return self._page(request, "coverage", context)
 
@@ -87,7 +87,7 @@ class CoverageAdmin(ReadOnlyAdmin):
         context = {
             "title": f"Epoch {epoch}",
             "range": f"{whole.first} to {whole.last}",
-            "cell_slots": words.grouped(archived[len(archived) // 2].last
+            "cell_slots": grouped(archived[len(archived) // 2].last
                                         - archived[len(archived) // 2].first + 1),
             "areas": [
                 heat_maps.area_cells("archive", archived, link),
@@ -96,7 +96,7 @@ class CoverageAdmin(ReadOnlyAdmin):
             "older": heat_maps.epoch_link(epoch - 1) if epoch > lowest else "",
             "newer": heat_maps.epoch_link(epoch + 1) if epoch < highest else "",
             "legend": heat_maps.LEGEND,
-            **_orders(request, whole),
+            **order_links(request, whole, at_once=MOST_SLOTS),
         }  # fmt: skip
         return self._page(request, "epoch", context)
 
@@ -117,7 +117,7 @@ class CoverageAdmin(ReadOnlyAdmin):
             "epoch": (epoch := epochs().schedule.epoch_of(window.first)),
             "epoch_link": heat_maps.epoch_link(epoch),
             "cut": last > window.last,
-            "most": words.grouped(MOST_SLOTS),
+            "most": grouped(MOST_SLOTS),
             "areas": [
                 {"area": area, "cells": heat_maps.slot_cells(states, area)}
                 for area in ("archive", "ledger")
@@ -128,40 +128,19 @@ class CoverageAdmin(ReadOnlyAdmin):
             if window.first
             else "",
             "newer": heat_maps.slots_link(window.last + 1, window.last + window.size),
-            **_orders(request, window),
+            **order_links(request, window, at_once=MOST_SLOTS),
         }
         return self._page(request, "slots", context)
 
     def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return TemplateResponse(
-            request,
-            f"admin/rewind/slottally/{name}.html",
-            {**self.admin_site.each_context(request), **context},
-        )
+        return self.page(request, f"admin/rewind/slottally/{name}.html", context)
 
 
 def _around(slot: int) -> str:
     first = slot - slot % _DEFAULT_SLOTS
     return heat_maps.slots_link(first, min(first + _DEFAULT_SLOTS, I64_MAX) - 1)
-
-
-def _orders(request: HttpRequest, window: SlotRange | None = None) -> dict[str, str]:
-    """Links to orders over the slots, for whoever may give them."""
-    if not request.user.has_perm("ingest.order_ranges"):
-        return {}
-    try:
-        add = reverse("admin:ingest_rangeorder_add")
-    except NoReverseMatch:
-        return {}
-    query = "" if window is None else f"&first_slot={window.first}&last_slot={window.last}"
-    # A whole epoch is too much to fetch at once; whoever wants that names parts of it.
-    small = window is None or window.size <= MOST_SLOTS
-    return {
-        "verify": f"{add}?kind=verify{query}",
-        "reingest": f"{add}?kind=reingest{query}" if small else "",
-    }
 
 
 def _filters() -> dict[str, Any]:
@@ -170,12 +149,12 @@ def _filters() -> dict[str, Any]:
     return {
         "filtered_owners": owners[:_FILTERS],
         "filtered_accounts": accounts[:_FILTERS],
-        "more_filters": words.grouped(more) if more else "",
+        "more_filters": grouped(more) if more else "",
     }
 
 
 def _epoch_words(known: Epochs) -> str:
-    length = words.grouped(known.schedule.slots_per_epoch)
+    length = grouped(known.schedule.slots_per_epoch)
     if known.told:
         return f"An epoch of this chain has {length} slots, as its node says."
     return (
@@ -191,12 +170,11 @@ def _archive(whole: heat.Cell | None) -> dict[str, Any] | None:
     return {
         **_figures(whole),
         "percent": percent_of(found.gap_percent),
-        "every_write": f"{words.grouped(fine)} ({percent_of(100 * fine / max(1, found.archived))})",
-        "coarse": words.grouped(found.coarse) if found.coarse else "",
+        "every_write": f"{grouped(fine)} ({percent_of(100 * fine / max(1, found.archived))})",
+        "coarse": grouped(found.coarse) if found.coarse else "",
         **_gaps(found.causes, found.newest_gaps, found.open_gaps),
         "baselines": [
-            (each, words.grouped(each.accounts), words.moment(each.recorded_at, timezone.now()))
-            for each in found.baselines
+            (each, grouped(each.accounts), ago(each.recorded_at)) for each in found.baselines
         ],
     }
 
@@ -209,7 +187,7 @@ def _ledger(whole: heat.Cell | None) -> dict[str, Any] | None:
     return {
         **_figures(whole),
         "percent": percent_of(None if share is None else 100 * share),
-        "untold": words.grouped(whole.untold),
+        "untold": grouped(whole.untold),
         **_gaps(found.causes, found.newest, found.open),
     }
 
@@ -217,37 +195,35 @@ def _ledger(whole: heat.Cell | None) -> dict[str, Any] | None:
 def _figures(whole: heat.Cell) -> dict[str, str]:
     return {
         "range": f"{whole.first} to {whole.last}",
-        "slots": words.grouped(whole.slots),
-        "held": words.grouped(whole.held),
-        "skipped": words.grouped(whole.skipped),
-        "missing": words.grouped(whole.missing),
-        "unknown": words.grouped(whole.unknown),
+        "slots": grouped(whole.slots),
+        "held": grouped(whole.held),
+        "skipped": grouped(whole.skipped),
+        "missing": grouped(whole.missing),
+        "unknown": grouped(whole.unknown),
     }
 
 
 def _gaps(causes: Any, newest: Any, number: int) -> dict[str, Any]:
     now = timezone.now()
     return {
-        "causes": [
-            (in_words(cause), cause_hint(cause), words.grouped(slots)) for cause, slots in causes
-        ],
+        "causes": [(in_words(cause), cause_hint(cause), grouped(slots)) for cause, slots in causes],
         "gaps": [
             {
                 "gap": gap,
-                "slots": words.grouped(gap.to_slot - gap.from_slot + 1),
+                "slots": grouped(gap.to_slot - gap.from_slot + 1),
                 "hue": _hue(gap),
                 "state": "cannot be had" if gap.cannot_be_had_at else gap.status,
                 "next_try": "none"
                 if gap.cannot_be_had_at
-                else words.moment(gap.next_try_at, now, "at once"),
-                "opened": words.moment(gap.opened_at, now),
+                else ago(gap.next_try_at, now, "at once"),
+                "opened": ago(gap.opened_at, now),
                 "cause": in_words(gap.cause),
                 "hint": cause_hint(gap.cause),
                 "last": event_in_words(gap.history[-1]) if gap.history else "-",
             }
             for gap in newest
         ],
-        "more_gaps": words.grouped(number) if number > len(newest) else "",
+        "more_gaps": grouped(number) if number > len(newest) else "",
     }
 
 
@@ -266,9 +242,9 @@ def _audit() -> dict[str, Any]:
         total = total.plus(day.count)
     return {
         "today": rate(today),
-        "replayed": words.grouped(today.replayed),
+        "replayed": grouped(today.replayed),
         "month": rate(total),
-        "open": words.grouped(divergences),
+        "open": grouped(divergences),
         "hue": "bad" if divergences else "good",
         "chart": chart_of_days(days),
         "counted": bool(total.replayed),

@@ -7,18 +7,17 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from access.admin import words
 from rewind.admin.shares import percent_of
 from rewind.models import FilteredPubkey, Owner
 from rewind.services import filters, forecasts
 from rewind.services.forecasts import Forecast
 from staff import audit
+from staff.columns import column
+from staff.formatting import grouped, size_of
 from staff.pages import StaffAdmin
 
 _HINT = "Before it is set, the next page says what that would save."
@@ -88,14 +87,12 @@ class _FilterAdmin(StaffAdmin):
 
     def _forecast_page(self, request: HttpRequest, pubkey: Pubkey) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
             "title": f"Filter {self.noun}?",
-            "opts": self.opts,
             "noun": self.noun,
             "pubkey": pubkey,
             "forecast": _shown(self.forecast(pubkey)),
         }
-        return TemplateResponse(request, "admin/rewind/filter_forecast.html", context)
+        return self.page(request, "admin/rewind/filter_forecast.html", context)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -128,9 +125,7 @@ class _FilterAdmin(StaffAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return () if obj is None else ("shown",)
 
-    @admin.display(description="pubkey")
-    def shown(self, row: Any) -> SafeString:
-        return format_html("<code>{}</code>", row.pubkey)
+    shown = column("pubkey", lambda row: format_html("<code>{}</code>", row.pubkey))
 
 
 @admin.register(Owner)
@@ -177,16 +172,16 @@ def _shown(found: Forecast) -> dict[str, Any]:
     share = found.share
     per_epoch = 1 / found.epochs_per_day if found.epochs_per_day else 0.0
     return {
-        "seen": words.grouped(found.seen) if found.seen else "",
-        "accounts": words.grouped(found.accounts) if found.accounts else "",
+        "seen": grouped(found.seen) if found.seen else "",
+        "accounts": grouped(found.accounts) if found.accounts else "",
         "share": percent_of(None if share is None else round(100 * share, 3)),
         "writes": _about(found.writes),
-        "size": words.size_of(round(found.size)),
+        "size": size_of(round(found.size)),
         "epoch_writes": _about(found.writes * per_epoch),
-        "epoch_size": words.size_of(round(found.size * per_epoch)),
+        "epoch_size": size_of(round(found.size * per_epoch)),
         "all_writes": _about(found.all_writes),
-        "all_size": words.size_of(round(found.all_size)),
-        "left_size": words.size_of(round(max(0.0, found.all_size - found.size))),
+        "all_size": size_of(round(found.all_size)),
+        "left_size": size_of(round(max(0.0, found.all_size - found.size))),
         "named": None if found.named is None else _about(found.named),
         "dropped": found.dropped,
     }
@@ -196,6 +191,6 @@ def _about(number: float) -> str:
     """Two digits that count: a sample knows no more."""
     whole = round(number)
     if whole < 100:
-        return words.grouped(whole)
+        return grouped(whole)
     unit = 10 ** (len(str(whole)) - 2)
-    return words.grouped(round(whole / unit) * unit)
+    return grouped(round(whole / unit) * unit)

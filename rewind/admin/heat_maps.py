@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from access.admin import words
 from rewind.admin.shares import percent_of
 from rewind.services.heat import Cell, EpochRow
 from rewind.services.slot_states import SlotStates, State
+from staff.formatting import grouped
 
 # What a share of lacking slots is drawn as: below each bound, by these classes in admin.css.
 _LEVELS = ((0.01, "tm-h1"), (0.1, "tm-h2"), (0.5, "tm-h3"))
@@ -192,7 +192,7 @@ def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
         lines.append(
             {
                 "slots": f"{first.slot}" if first is last else f"{first.slot} to {last.slot}",
-                "size": words.grouped(len(members)),
+                "size": grouped(len(members)),
                 "areas": [_in_words(members, area) for area in ("archive", "ledger")],
             }
         )

@@ -7,17 +7,17 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from access.admin import words
-from access.admin.key_names import with_key_names
-from access.admin.read_only import ReadOnlyAdmin
+from access.admin.key_names import key_link, with_key_names
 from rewind.models import SimulationJob
 from rewind.services.jobs import submitting
 from rewind.services.jobs.requests import read_request
+from staff.columns import column
+from staff.filters import value_filter
+from staff.formatting import ago, badge, duration, grouped, progress, size_of
+from staff.read_only import ReadOnlyAdmin
 
 State = SimulationJob.State
 _HUES = {
@@ -29,24 +29,15 @@ _HUES = {
 }
 
 
-class TierFilter(admin.SimpleListFilter):
-    title = "tier"
-    parameter_name = "tier"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        tiers = SimulationJob.objects.order_by("tier").values_list("tier", flat=True).distinct()
-        return [(tier, tier) for tier in tiers[:50]]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(tier=self.value())
+def _tiers() -> list[tuple[str, str]]:
+    tiers = SimulationJob.objects.order_by("tier").values_list("tier", flat=True).distinct()
+    return [(tier, tier) for tier in tiers[:50]]
 
 
 @admin.register(SimulationJob)
 class SimulationJobAdmin(ReadOnlyAdmin):
     list_display = ("name", "key", "tier", "standing", "progress", "errors", "came", "took")
-    list_display_links = ("name",)
-    list_filter = ("state", TierFilter)
-    list_per_page = 50
+    list_filter = ("state", value_filter("tier", "tier", _tiers))
     ordering = ("-submitted_at",)
     search_fields = ("id", "client_reference")
     search_help_text = "A job's id or its caller's reference"
@@ -55,11 +46,6 @@ class SimulationJobAdmin(ReadOnlyAdmin):
         (None, {"fields": ("whole_name", "key", "tier", "reference", "standing", "why")}),
         ("Simulations", {"fields": ("asked", "progress", "errors", "size")}),
         ("Times", {"fields": ("came", "began", "ended", "took", "expires", "turns")}),
-    )
-    readonly_fields = (
-        *("whole_name", "key", "tier", "reference", "standing", "why"),
-        *("asked", "progress", "errors", "size"),
-        *("came", "began", "ended", "took", "expires", "turns"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SimulationJob]:
@@ -83,52 +69,19 @@ class SimulationJobAdmin(ReadOnlyAdmin):
 
     # --- what is shown ---
 
-    @admin.display(description="job")
-    def name(self, job: SimulationJob) -> SafeString:
-        return format_html('<code title="{}">{}</code>', job.pk, str(job.pk)[:8])
-
-    @admin.display(description="job")
-    def whole_name(self, job: SimulationJob) -> SafeString:
-        return format_html("<code>{}</code>", job.pk)
-
-    @admin.display(description="key")
-    def key(self, job: Any) -> SafeString | str:
-        if job.key_name is None:
-            return f"deleted key {job.key_id}"
-        link = reverse("admin:access_apikey_change", args=[job.key_id])
-        return format_html('<a class="tm-link" href="{}">{}</a>', link, job.key_name)
-
-    @admin.display(description="caller's reference")
-    def reference(self, job: SimulationJob) -> str:
-        return job.client_reference or "-"
-
-    @admin.display(description="state", ordering="state")
-    def standing(self, job: SimulationJob) -> SafeString:
-        return words.coloured(job.state, _HUES[State(job.state)], job.failure)
-
-    @admin.display(description="failure")
-    def why(self, job: SimulationJob) -> str:
-        return job.failure or "-"
-
-    @admin.display(description="progress")
-    def progress(self, job: SimulationJob) -> SafeString:
-        return format_html(
-            '<span class="tm-progress"><progress max="{}" value="{}">{}%</progress>'
-            ' <span class="tm-nowrap">{} of {}</span></span>',
-            job.total,
-            job.done,
-            100 * job.done // max(1, job.total),
-            words.grouped(job.done),
-            words.grouped(job.total),
-        )
-
-    @admin.display(description="errors", ordering="failed")
-    def errors(self, job: SimulationJob) -> str:
-        return words.grouped(job.failed) if job.failed else "none"
-
-    @admin.display(description="results take")
-    def size(self, job: SimulationJob) -> str:
-        return words.size_of(job.stored_bytes)
+    name = column(
+        "job", lambda row: format_html('<code title="{}">{}</code>', row.pk, str(row.pk)[:8])
+    )
+    whole_name = column("job", lambda row: format_html("<code>{}</code>", row.pk))
+    key = column("key", key_link)
+    reference = column("caller's reference", lambda row: row.client_reference or "-")
+    standing = column(
+        "state", lambda row: badge(row.state, _HUES[State(row.state)], row.failure), "state"
+    )
+    why = column("failure", lambda row: row.failure or "-")
+    progress = column("progress", lambda row: progress(row.done, row.total))
+    errors = column("errors", lambda row: grouped(row.failed) if row.failed else "none", "failed")
+    size = column("results take", lambda row: size_of(row.stored_bytes))
 
     @admin.display(description="asks for")
     def asked(self, job: SimulationJob) -> str:
@@ -142,33 +95,20 @@ class SimulationJobAdmin(ReadOnlyAdmin):
         transactions = len(request.signatures)
         what = "signature" if request.texts is None else "transaction"
         own = request.positions is None and not request.count
-        where = "its own place" if own else f"{words.grouped(each)} position{'s'[: each != 1]}"
+        where = "its own place" if own else f"{grouped(each)} position{'s'[: each != 1]}"
         plural = "s" if transactions != 1 else ""
-        return f"{words.grouped(transactions)} {what}{plural}, each at {where}"
+        return f"{grouped(transactions)} {what}{plural}, each at {where}"
 
-    @admin.display(description="submitted", ordering="submitted_at")
-    def came(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.submitted_at, timezone.now())
-
-    @admin.display(description="first turn")
-    def began(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.started_at, timezone.now(), "not yet")
-
-    @admin.display(description="over since")
-    def ended(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.finished_at, timezone.now(), "not yet")
+    came = column("submitted", lambda row: ago(row.submitted_at), "submitted_at")
+    began = column("first turn", lambda row: ago(row.started_at, never="not yet"))
+    ended = column("over since", lambda row: ago(row.finished_at, never="not yet"))
 
     @admin.display(description="took")
     def took(self, job: SimulationJob) -> str:
         if job.started_at is None:
             return "-"
         until = job.finished_at or timezone.now()
-        return words.length(max(until - job.started_at, timedelta()))
+        return duration(max(until - job.started_at, timedelta()))
 
-    @admin.display(description="results are deleted")
-    def expires(self, job: SimulationJob) -> SafeString | str:
-        return words.moment(job.expires_at, timezone.now(), "-")
-
-    @admin.display(description="turns of workers")
-    def turns(self, job: SimulationJob) -> str:
-        return words.grouped((job.turn + 1) // 2)
+    expires = column("results are deleted", lambda row: ago(row.expires_at, never="-"))
+    turns = column("turns of workers", lambda row: grouped((row.turn + 1) // 2))

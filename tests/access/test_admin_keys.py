@@ -168,7 +168,7 @@ def test_an_order_asks_and_then_changes_the_key_and_is_logged(
 ) -> None:
     from django.utils import timezone
 
-    from access.admin.key_orders import ORDERS
+    from access.admin.key_orders import ACTIONS
     from access.key_states import state_of
     from access.services import keys
     from staff.models import AuditEntry
@@ -186,7 +186,7 @@ def test_an_order_asks_and_then_changes_the_key_and_is_logged(
     key.key.refresh_from_db()
     assert state_of(key.key, now=timezone.now()) == after
     entry = AuditEntry.objects.get(subject_type="access.apikey", subject_id=str(key.key.pk))
-    assert (entry.who, entry.verb) == ("admin", ORDERS[order].done)
+    assert (entry.who, entry.verb) == ("admin", ACTIONS[order].verb)
     page = admin_client.get(f"{LIST}{key.key.pk}/change/")
     assert [(who, verb) for _when, who, verb, _text in page.context["story"]] == [
         ("admin", entry.verb)

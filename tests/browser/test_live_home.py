@@ -29,7 +29,7 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
 
     pulse = page.locator("#tm-pulse")
     pulse.get_by_text("Live, as of").wait_for()
-    assert "Nothing does." in page.inner_text("#needs")
+    assert "No active alarms." in page.inner_text("#needs")
 
     began = timezone.now() - timedelta(minutes=4)
     Alarm.objects.create(

@@ -95,11 +95,11 @@ def test_open_alarms_stand_on_top_with_what_to_do_and_where(admin_client: Any) -
 
 def test_without_alarms_it_says_that_nothing_is_the_matter_and_who_looks(admin_client: Any) -> None:
     text = home(admin_client)
-    assert "Nothing does." in text
-    assert "Nobody has looked at the rules yet" in text
+    assert "No active alarms." in text
+    assert "The rules were not checked yet" in text
     Sample.objects.create(at=timezone.now(), resolution=15)
     text = home(admin_client)
-    assert "Nobody has looked" not in text and "Neither worker" not in text
+    assert "not checked yet" not in text and "Neither worker" not in text
     Sample.objects.update(at=timezone.now() - timedelta(minutes=3))
     assert "Neither worker nor beat has done its work for 3 min" in home(admin_client)
 

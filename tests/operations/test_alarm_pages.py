@@ -54,7 +54,7 @@ def test_the_list_says_what_since_when_and_who(admin_client: Any, alarm: Alarm) 
     )
     text = text_of(admin_client, LIST)
     assert "An upstream is broken: frankfurt" in text
-    assert "9 min ago" in text and "nobody yet" in text
+    assert "9 min ago" in text and "not yet" in text
     assert "Not yet open." not in text
     assert closed.text in text
     assert closed.text not in text_of(admin_client, f"{LIST}?state=open")
@@ -102,7 +102,7 @@ def test_who_acts_sees_what_is_open_and_not_what_was(
 
 def test_several_are_acknowledged_at_once(admin_client: Any, alarm: Alarm) -> None:
     body = {"action": "acknowledge", "_selected_action": [alarm.pk]}
-    assert "1 alarm is yours now." in admin_client.post(LIST, body, follow=True).content.decode()
+    assert "1 alarm is acknowledged." in admin_client.post(LIST, body, follow=True).content.decode()
     assert Alarm.objects.get().acknowledged_at is not None
 
 

@@ -61,7 +61,7 @@ def test_an_issued_key_works_and_its_secret_is_shown_once(
 
 def test_without_a_key_to_follow_none_is_issued(client: Client, ada: Any) -> None:
     page = client.get(reverse("portal:key_issue")).content.decode()
-    assert "the first key comes from whoever runs this service" in page
+    assert "the first key comes from the operator of this service" in page
     answer = client.post(reverse("portal:key_issue"), {**FORM, "like": "1"})
     assert answer.status_code == 200 and not ada.keys.exists()
 

@@ -157,7 +157,7 @@ def test_the_search_leads_to_a_signature(
 
 def test_what_was_never_submitted_is_said_to_be_unknown(client: Client, key: ApiKey) -> None:
     answer = client.get("/portal/fates/" + "1" * 64 + "/")
-    assert answer.status_code == 404 and "Nothing known of it" in answer.content.decode()
+    assert answer.status_code == 404 and "Not found" in answer.content.decode()
     assert client.get("/portal/fates/nonsense/").status_code == 404
     assert client.get("/portal/bundles/nonsense/").status_code == 404
 

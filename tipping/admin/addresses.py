@@ -3,18 +3,16 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from solders.pubkey import Pubkey
-from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.key_names import key_link, with_key_names
-from access.admin.read_only import ReadOnlyAdmin
+from staff.columns import column
+from staff.filters import choice_filter, row_filter
+from staff.formatting import ago, badge, grouped, in_full, lamports, link, shortened
+from staff.parsing import pubkey_in
+from staff.read_only import LongListAdmin
 from tipping.models import TipAddress, TipBatch, TipEntry, TipSweep
 from tipping.services import ledger
 
@@ -27,61 +25,27 @@ SWEEP_HUES = {
 }
 
 
-def pubkey_in(text: str) -> Pubkey | None:
-    """The pubkey that was typed, None for what is none."""
-    try:
-        return Pubkey.from_string(text.strip())
-    except ValueError:
-        return None
-
-
-class BatchFilter(admin.SimpleListFilter):
-    """One batch's addresses: its page leads here."""
-
-    title = "batch"
-    parameter_name = "batch"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        chosen = request.GET.get("batch", "")
-        if not chosen.isascii() or not chosen.isdecimal() or len(chosen) > 18:
-            return []
-        batch = TipBatch.objects.filter(pk=chosen).first()
-        return [(chosen, "unknown" if batch is None else str(batch))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset if self.value() is None else queryset.filter(batch=self.value())
-
-
-class IssuedFilter(admin.SimpleListFilter):
-    title = "issued"
-    parameter_name = "issued"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "issued"), ("no", "not issued")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() is None:
-            return queryset
-        return queryset.filter(issued_at__isnull=self.value() == "no")
+IssuedFilter = choice_filter(
+    "issued",
+    "issued",
+    {
+        "yes": ("issued", Q(issued_at__isnull=False)),
+        "no": ("not issued", Q(issued_at__isnull=True)),
+    },
+)
 
 
 @admin.register(TipAddress)
-class TipAddressAdmin(ReadOnlyAdmin):
+class TipAddressAdmin(LongListAdmin):
     list_display = ("name", "of_batch", "issued", "by_key", "expires", "holds")
-    list_display_links = ("name",)
-    list_filter = (IssuedFilter, BatchFilter)
-    list_per_page = 50
+    list_filter = (IssuedFilter, row_filter("batch", "batch", TipBatch, missing="unknown"))
     ordering = ("-batch", "-position")
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    search_fields = ("pubkey",)  # looked for in get_search_results
+    search_fields = ("pubkey",)  # by `condition`
     search_help_text = "A whole address"
     change_form_outer_after_template = "admin/tipping/tipaddress/moves.html"
-    readonly_fields = ("whole_name", "of_batch", "place", "issued", "at_edge", "by_key", "expires")
-    fieldsets = ((None, {"fields": (*readonly_fields, "holds")}),)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (*self.readonly_fields, "holds")
+    fields = (
+        *("whole_name", "of_batch", "place", "issued", "at_edge", "by_key", "expires", "holds"),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipAddress]:
         queryset: QuerySet[TipAddress] = super().get_queryset(request)
@@ -91,68 +55,42 @@ class TipAddressAdmin(ReadOnlyAdmin):
         pubkey = pubkey_in(object_id)
         return None if pubkey is None else self.get_queryset(request).filter(pk=pubkey).first()
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
-        held = ledger.balance_of([bytes(address.pubkey) for address in changes.result_list])
-        for address in changes.result_list:
+    def complete_rows(self, rows: Any) -> None:
+        held = ledger.balance_of([bytes(address.pubkey) for address in rows])
+        for address in rows:
             address.held = held[bytes(address.pubkey)]
-        return changes
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[TipAddress], search_term: str
-    ) -> tuple[QuerySet[TipAddress], bool]:
-        if not search_term.strip():
-            return queryset, False
-        pubkey = pubkey_in(search_term)
-        return (queryset.none() if pubkey is None else queryset.filter(pk=pubkey)), False
+    def condition(self, text: str) -> Q | None:
+        pubkey = pubkey_in(text)
+        return None if pubkey is None else Q(pk=pubkey)
 
-    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        address = self.get_object(request, object_id)
-        return {} if address is None else _moves(address)
+    def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        return _moves(row)
 
     # --- what is shown ---
 
-    @admin.display(description="address")
-    def name(self, address: TipAddress) -> SafeString:
-        return words.short(str(address.pubkey))
-
-    @admin.display(description="address")
-    def whole_name(self, address: TipAddress) -> SafeString:
-        return words.whole(address.pubkey)
-
-    @admin.display(description="batch")
-    def of_batch(self, address: TipAddress) -> SafeString:
-        link = reverse("admin:tipping_tipbatch_change", args=[address.batch.pk])
-        return format_html('<a class="tm-link" href="{}">{}</a>', link, address.batch)
-
-    @admin.display(description="place in the batch")
-    def place(self, address: TipAddress) -> str:
-        return words.grouped(address.position)
-
-    @admin.display(description="issued")
-    def issued(self, address: TipAddress) -> SafeString | str:
-        return words.moment(address.issued_at, timezone.now(), "not yet")
-
-    @admin.display(description="by the edge")
-    def at_edge(self, address: TipAddress) -> str:
-        return "-" if address.edge is None else address.edge.name
-
-    @admin.display(description="to the key")
-    def by_key(self, address: TipAddress) -> SafeString | str:
-        if address.issued_at is not None and address.key_id is None:
-            return "somebody without a key"
-        return key_link(address)
-
-    @admin.display(description="expires")
-    def expires(self, address: TipAddress) -> SafeString | str:
-        return words.moment(address.batch.expires_at, timezone.now(), "-")
+    name = column("address", lambda row: shortened(row.pubkey))
+    whole_name = column("address", lambda row: in_full(row.pubkey))
+    of_batch = column("batch", lambda row: link(row.batch, "tipping_tipbatch_change", row.batch.pk))
+    place = column("place in the batch", lambda row: grouped(row.position))
+    issued = column("issued", lambda row: ago(row.issued_at, never="not yet"))
+    at_edge = column("by the edge", lambda row: "-" if row.edge is None else row.edge.name)
+    by_key = column(
+        "to the key",
+        lambda row: (
+            "somebody without a key"
+            if row.issued_at is not None and row.key_id is None
+            else key_link(row)
+        ),
+    )
+    expires = column("expires", lambda row: ago(row.batch.expires_at, never="-"))
 
     @admin.display(description="holds (lamports)")
-    def holds(self, address: Any) -> str:
+    def holds(self, address: Any) -> SafeString | str:
         if not hasattr(address, "held"):
             key = bytes(address.pubkey)
             address.held = ledger.balance_of([key])[key]
-        return words.grouped(address.held)
+        return lamports(address.held)
 
 
 def _moves(address: TipAddress) -> dict[str, Any]:
@@ -162,7 +100,7 @@ def _moves(address: TipAddress) -> dict[str, Any]:
         "entries": [
             {
                 "row": entry,
-                "signature": words.short(str(entry.signature)),
+                "signature": shortened(str(entry.signature)),
                 "lamports": f"{entry.lamports:+,}",
             }
             for entry in entries[:_SHOWN]
@@ -171,11 +109,9 @@ def _moves(address: TipAddress) -> dict[str, Any]:
         "parts": [
             {
                 "sweep": part.sweep,
-                "signature": words.short(str(part.sweep.signature)),
-                "lamports": words.grouped(part.lamports),
-                "state": words.coloured(
-                    part.sweep.state, SWEEP_HUES[TipSweep.State(part.sweep.state)]
-                ),
+                "signature": shortened(str(part.sweep.signature)),
+                "lamports": lamports(part.lamports),
+                "state": badge(part.sweep.state, SWEEP_HUES[TipSweep.State(part.sweep.state)]),
             }
             for part in parts
         ],

@@ -4,16 +4,17 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin
 from staff import audit
+from staff.columns import column
+from staff.filters import choice_filter
+from staff.formatting import ago, badge, link
+from staff.parsing import id_in
+from staff.read_only import ReadOnlyAdmin
 from tipping.models import TipAddress, TipBatch, TipSweepPart
 from tipping.services import sweeping
 
@@ -22,35 +23,25 @@ _HUES = {
     TipBatch.State.OPEN: "good",
     TipBatch.State.CLOSED: "quiet",
 }
+_WAITING = Q(state=TipBatch.State.CLOSED, swept_at__isnull=True)
 
-
-class SweptFilter(admin.SimpleListFilter):
-    title = "swept"
-    parameter_name = "swept"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("waiting", "expired, not swept"), ("swept", "swept"), ("noted", "with a note")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "swept":
-            return queryset.filter(swept_at__isnull=False)
-        if self.value() == "noted":
-            return queryset.exclude(sweep_note="")
-        if self.value() == "waiting":
-            return queryset.filter(
-                state=TipBatch.State.CLOSED, swept_at__isnull=True, expires_at__lte=timezone.now()
-            )
-        return queryset
+SweptFilter = choice_filter(
+    "swept",
+    "swept",
+    {
+        "waiting": ("expired, not swept", lambda: _WAITING & Q(expires_at__lte=timezone.now())),
+        "swept": ("swept", Q(swept_at__isnull=False)),
+        "noted": ("with a note", ~Q(sweep_note="")),
+    },
+)
 
 
 @admin.register(TipBatch)
 class TipBatchAdmin(ReadOnlyAdmin):
     list_display = ("name", "ttl", "standing", "issued", "opened", "expires", "swept", "told")
-    list_display_links = ("name",)
     list_filter = ("state", "ttl_class", SweptFilter)
-    list_per_page = 50
     ordering = ("-number",)
-    search_fields = ("number",)  # looked for in get_search_results
+    search_fields = ("number",)  # by `condition`
     search_help_text = "A batch's number"
     actions = ["sweep_now"]
     fieldsets = (
@@ -58,28 +49,19 @@ class TipBatchAdmin(ReadOnlyAdmin):
         ("Times", {"fields": ("prepared", "opened", "window_ends", "expires", "closed")}),
         ("Sweeping", {"fields": ("swept", "read", "told", "swept_in")}),
     )
-    readonly_fields = tuple(name for _, fields in fieldsets for name in fields["fields"])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipBatch]:
         queryset: QuerySet[TipBatch] = super().get_queryset(request)
         return queryset.select_related("ttl_class")
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
-        counts = _issued_of([batch.pk for batch in changes.result_list])
-        for batch in changes.result_list:
+    def complete_rows(self, rows: Any) -> None:
+        counts = _issued_of([batch.pk for batch in rows])
+        for batch in rows:
             batch.issued_count = counts.get(batch.pk, 0)
-        return changes
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[TipBatch], search_term: str
-    ) -> tuple[QuerySet[TipBatch], bool]:
-        text = search_term.strip().replace(",", "")
-        if not text:
-            return queryset, False
-        if not text.isascii() or not text.isdecimal() or len(text) > 18:
-            return queryset.none(), False
-        return queryset.filter(number=int(text)), False
+    def condition(self, text: str) -> Q | None:
+        number = id_in(text.replace(",", ""))
+        return None if number is None else Q(number=number)
 
     # --- orders ---
 
@@ -102,17 +84,11 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     # --- what is shown ---
 
-    @admin.display(description="batch", ordering="number")
-    def name(self, batch: TipBatch) -> str:
-        return str(batch.number)
-
-    @admin.display(description="class", ordering="ttl_seconds")
-    def ttl(self, batch: TipBatch) -> str:
-        return f"{batch.ttl_seconds:,} s"
-
-    @admin.display(description="state", ordering="state")
-    def standing(self, batch: TipBatch) -> SafeString:
-        return words.coloured(batch.state, _HUES[TipBatch.State(batch.state)])
+    name = column("batch", lambda row: str(row.number), "number")
+    ttl = column("class", lambda row: f"{row.ttl_seconds:,} s", "ttl_seconds")
+    standing = column(
+        "state", lambda row: badge(row.state, _HUES[TipBatch.State(row.state)]), "state"
+    )
 
     @admin.display(description="issued")
     def issued(self, batch: Any) -> str:
@@ -122,47 +98,28 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     @admin.display(description="its addresses")
     def links(self, batch: TipBatch) -> SafeString:
-        link = reverse("admin:tipping_tipaddress_changelist")
-        return format_html(
-            '<a class="tm-link" href="{}?batch={}">show the addresses</a>', link, batch.pk
-        )
+        return link("show the addresses", "tipping_tipaddress_changelist", batch=batch.pk)
 
-    @admin.display(description="prepared")
-    def prepared(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.prepared_at, timezone.now())
-
-    @admin.display(description="opened", ordering="opened_at")
-    def opened(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.opened_at, timezone.now(), "-")
-
-    @admin.display(description="window ends")
-    def window_ends(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.window_ends_at, timezone.now(), "-")
-
-    @admin.display(description="expires", ordering="expires_at")
-    def expires(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.expires_at, timezone.now(), "-")
-
-    @admin.display(description="closed")
-    def closed(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.closed_at, timezone.now(), "-")
+    prepared = column("prepared", lambda row: ago(row.prepared_at))
+    opened = column("opened", lambda row: ago(row.opened_at, never="-"), "opened_at")
+    window_ends = column("window ends", lambda row: ago(row.window_ends_at, never="-"))
+    expires = column("expires", lambda row: ago(row.expires_at, never="-"), "expires_at")
+    closed = column("closed", lambda row: ago(row.closed_at, never="-"))
 
     @admin.display(description="swept", ordering="swept_at")
     def swept(self, batch: TipBatch) -> SafeString | str:
         now = timezone.now()
         if batch.swept_at is not None:
-            return words.moment(batch.swept_at, now)
+            return ago(batch.swept_at, now)
         if batch.expires_at is None or batch.expires_at > now:
             return "-"
-        return words.coloured("waiting", "warning", "expired, and not swept yet")
+        return badge("waiting", "warning", "expired, and not swept yet")
 
-    @admin.display(description="note")
-    def told(self, batch: TipBatch) -> str:
-        return batch.sweep_note or "-"
-
-    @admin.display(description="balances were read")
-    def read(self, batch: TipBatch) -> SafeString | str:
-        return words.moment(batch.balances_read_at, timezone.now(), "not since something changed")
+    told = column("note", lambda row: row.sweep_note or "-")
+    read = column(
+        "balances were read",
+        lambda row: ago(row.balances_read_at, never="not since something changed"),
+    )
 
     @admin.display(description="sweeps")
     def swept_in(self, batch: TipBatch) -> str:

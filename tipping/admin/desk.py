@@ -6,14 +6,13 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.admin import words
-from tipping.models import TipBatch, TtlClass
+from staff.formatting import ago, badge, duration, grouped, in_full, lamports, link, utc
+from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
 from tipping.services.desk import ClassRow, NamedAddress, TipSums, TreasuryState
@@ -28,9 +27,7 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         treasury=settings.TREASURY_ADDRESS, static=settings.TIP_ADDRESSES, now=now
     )
     context = {
-        **admin.admin_site.each_context(request),
         "title": "Tip desk",
-        "opts": admin.opts,
         "has_add_permission": admin.has_add_permission(request),
         "may_order": may_order(request),
         "classes": [_class(each, now) for each in found.classes],
@@ -38,9 +35,10 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "sums": [_sums(each) for each in found.sums] if _may_see_ledger(request) else [],
         "treasury": _treasury(found.treasury, now) if _may_see_ledger(request) else None,
         "named": [_named(each) for each in found.named] if _may_see_ledger(request) else [],
-        "sweep_after": words.length(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
+        "sweep_after": duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
     }
-    return TemplateResponse(request, "admin/tipping/ttlclass/desk.html", context)
+    page: HttpResponse = admin.page(request, "admin/tipping/ttlclass/desk.html", context)
+    return page
 
 
 def may_order(request: HttpRequest) -> bool:
@@ -56,17 +54,16 @@ def class_word(state: ClassState | None) -> SafeString:
     """Whether addresses of the class can be fetched."""
     if state is None or not state.is_available:
         since = None if state is None else state.unavailable_since
-        hint = "no batch was open yet" if since is None else f"since {words.plain(since)}"
-        return words.coloured("unavailable", "bad", hint)
+        hint = "no batch was open yet" if since is None else f"since {utc(since)}"
+        return badge("unavailable", "bad", hint)
     if state.is_nearly_dry:
         hint = "no batch is prepared" if not state.prepared else "few addresses are left"
-        return words.coloured("running dry", "warning", hint)
-    return words.coloured("available", "good")
+        return badge("running dry", "warning", hint)
+    return badge("available", "good")
 
 
 def batch_link(batch: TipBatch) -> SafeString:
-    link = reverse("admin:tipping_tipbatch_change", args=[batch.pk])
-    return format_html('<a class="tm-link" href="{}">{}</a>', link, batch.number)
+    return link(batch.number, "tipping_tipbatch_change", batch.pk)
 
 
 def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
@@ -75,46 +72,44 @@ def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
     ends = None if batch is None else batch.window_ends_at
     waiting: SafeString | str = "none"
     if row.waiting:
-        link = reverse("admin:tipping_tipbatch_changelist")
-        noted = words.coloured(f"{row.noted} noted", "warning", "The sweeper left a note on it.")
-        waiting = format_html(
-            '<a class="tm-link" href="{}?ttl_class__id__exact={}&amp;swept=waiting">{}</a> {}',
-            *(link, ttl_class.pk, words.grouped(row.waiting), noted if row.noted else ""),
-        )
+        noted = badge(f"{row.noted} noted", "warning", "The sweeper left a note on it.")
+        asked = {"ttl_class__id__exact": ttl_class.pk, "swept": "waiting"}
+        batches = link(grouped(row.waiting), "tipping_tipbatch_changelist", **asked)
+        waiting = format_html("{} {}", batches, noted if row.noted else "")
     return {
         "pk": ttl_class.pk,
         "name": f"{ttl_class.ttl_seconds:,} s",
-        "ttl": words.length(timedelta(seconds=ttl_class.ttl_seconds)),
-        "window": words.length(timedelta(seconds=ttl_class.window_seconds)),
-        "size": words.grouped(ttl_class.batch_size),
+        "ttl": duration(timedelta(seconds=ttl_class.ttl_seconds)),
+        "window": duration(timedelta(seconds=ttl_class.window_seconds)),
+        "size": grouped(ttl_class.batch_size),
         "is_default": ttl_class.is_default,
         "word": class_word(state),
         "batch": None if batch is None else batch_link(batch),
         "left": state.left,
-        "left_shown": words.grouped(state.left),
+        "left_shown": grouped(state.left),
         "of": 0 if batch is None else batch.size,
-        "of_shown": "" if batch is None else words.grouped(batch.size),
+        "of_shown": "" if batch is None else grouped(batch.size),
         "ends": ends,
-        "ends_in": "-" if ends is None else "now" if ends <= now else words.moment(ends, now),
+        "ends_in": "-" if ends is None else "now" if ends <= now else ago(ends, now),
         "ends_at": "" if ends is None else ends.isoformat(),
-        "expires": "-" if batch is None else words.moment(batch.expires_at, now, "-"),
+        "expires": "-" if batch is None else ago(batch.expires_at, now, "-"),
         "rate": f"{row.per_minute:,.1f} a minute",
         "dry": _dry(row, now),
         "prepared": state.prepared,
         "waiting": waiting,
-        "last_swept": words.moment(row.last_swept_at, now, "nothing yet"),
+        "last_swept": ago(row.last_swept_at, now, "nothing yet"),
         "change": reverse("admin:tipping_ttlclass_change", args=[ttl_class.pk]),
     }
 
 
 def _dry(row: ClassRow, now: datetime) -> SafeString | str:
     if row.state.batch is None:
-        return words.coloured("nothing to issue", "bad")
+        return badge("nothing to issue", "bad")
     if row.dry_at is None:
         return "not before it rotates"
     hue = "warning" if row.state.prepared else "bad"
     behind = "the next batch opens then" if row.state.prepared else "no batch is prepared"
-    return words.coloured(f"in {words.length(row.dry_at - now)}", hue, behind)
+    return badge(f"in {duration(row.dry_at - now)}", hue, behind)
 
 
 def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
@@ -146,7 +141,7 @@ def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
         "name": f"{row.state.ttl_class.ttl_seconds:,} s",
         "cells": cells,
         "count": len(cells),
-        "from": words.moment(start, now),
+        "from": ago(start, now),
     }
 
 
@@ -154,31 +149,31 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%b} {moment.day} {moment:%H:%M:%S}"
 
 
-def _sums(each: TipSums) -> dict[str, str]:
+def _sums(each: TipSums) -> dict[str, Any]:
     return {
         "label": each.label,
-        "tips": words.grouped(each.tips),
-        "static": words.grouped(each.static),
-        "dynamic": words.grouped(each.dynamic),
-        "total": words.grouped(each.static + each.dynamic),
-        "swept": words.grouped(each.swept),
-        "fees": words.grouped(each.fees),
+        "tips": grouped(each.tips),
+        "static": lamports(each.static),
+        "dynamic": lamports(each.dynamic),
+        "total": lamports(each.static + each.dynamic),
+        "swept": lamports(each.swept),
+        "fees": lamports(each.fees),
     }
 
 
 def _treasury(each: TreasuryState, now: datetime) -> dict[str, Any]:
     node = each.by_node
     return {
-        "address": words.whole(each.address),
-        "by_ledger": words.grouped(each.by_ledger),
-        "by_node": "" if node is None else words.grouped(node.lamports),
+        "address": in_full(each.address),
+        "by_ledger": lamports(each.by_ledger),
+        "by_node": "" if node is None else lamports(node.lamports),
         "slot": "" if node is None else node.slot,
-        "read": "" if node is None else words.moment(node.at, now),
+        "read": "" if node is None else ago(node.at, now),
         "difference": "" if not each.difference else f"{each.difference:+,}",
         "why": _why(each),
-        "unswept": words.grouped(each.unswept),
-        "sweeping": words.grouped(each.sweeping),
-        "sweeping_since": words.moment(each.sweeping_since, now, ""),
+        "unswept": lamports(each.unswept),
+        "sweeping": lamports(each.sweeping),
+        "sweeping_since": ago(each.sweeping_since, now, ""),
     }
 
 
@@ -203,14 +198,10 @@ def _named(each: NamedAddress) -> dict[str, Any]:
     return {
         "pubkey": str(each.pubkey),
         "roles": ", ".join(roles),
-        "tips": words.grouped(each.tips),
-        "tipped": words.grouped(each.tipped),
-        "received": words.grouped(each.received),
-        "paid": words.grouped(each.paid),
-        "balance": words.grouped(each.balance),
+        "tips": grouped(each.tips),
+        "tipped": lamports(each.tipped),
+        "received": lamports(each.received),
+        "paid": lamports(each.paid),
+        "balance": lamports(each.balance),
         "entries": f"{reverse('admin:tipping_tipentry_changelist')}?q={each.pubkey}",
     }
-
-
-def class_named(pk: int) -> TtlClass | None:
-    return TtlClass.objects.filter(pk=pk).first()

@@ -3,20 +3,17 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from solders.signature import Signature
-from unfold.paginator import InfinitePaginator
 
-from access.admin import words
 from access.admin.key_names import key_link, with_key_names
-from access.admin.newest import NewestFilter
-from access.admin.read_only import ReadOnlyAdmin
-from tipping.admin.addresses import pubkey_in
+from staff.columns import column
+from staff.filters import value_filter
+from staff.formatting import ago, badge, grouped, in_full, link, shortened
+from staff.parsing import pubkey_in, signature_in
+from staff.read_only import LongListAdmin
 from tipping.models import TipAddress, TipEntry
 from tipping.store.days import days_of_tips
 
@@ -28,49 +25,31 @@ _HUES = {
 _DAYS = 7
 
 
-class KindFilter(NewestFilter):
-    title = "kind"
-    field = parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(kind.value, kind.value) for kind in TipEntry.Kind]
+_KINDS = [(kind.value, kind.value) for kind in TipEntry.Kind]
 
 
 @admin.register(TipEntry)
-class TipEntryAdmin(ReadOnlyAdmin):
+class TipEntryAdmin(LongListAdmin):
     list_display = ("name", "address", "what", "amount", "by_key", "slot_number", "recorded")
-    list_display_links = ("name",)
-    list_filter = (KindFilter,)
-    list_per_page = 50
+    list_filter = (value_filter("kind", "kind", lambda: _KINDS, newest=True),)
     ordering = ("-slot", "-pk")
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    search_fields = ("signature",)  # looked for in get_search_results
+    search_fields = ("signature",)  # by `condition`
     search_help_text = "A whole signature or address"
     list_before_template = "admin/tipping/tipentry/days.html"
-    readonly_fields = (
+    fields = (
         *("whole_name", "whole_address", "what", "amount", "by_key", "slot_number", "recorded"),
         "way",
     )
-    fieldsets = ((None, {"fields": readonly_fields}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipEntry]:
         queryset: QuerySet[TipEntry] = super().get_queryset(request)
         return with_key_names(queryset)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[TipEntry], search_term: str
-    ) -> tuple[QuerySet[TipEntry], bool]:
-        text = search_term.strip()
-        if not text:
-            return queryset, False
-        pubkey = pubkey_in(text)
+    def condition(self, text: str) -> Q | None:
+        pubkey, signature = pubkey_in(text), signature_in(text)
         if pubkey is not None:
-            return queryset.filter(pubkey=pubkey), False
-        try:
-            return queryset.filter(signature=Signature.from_string(text)), False
-        except ValueError:
-            return queryset.none(), False
+            return Q(pubkey=pubkey)
+        return None if signature is None else Q(signature=signature)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -81,66 +60,44 @@ class TipEntryAdmin(ReadOnlyAdmin):
             "days": [
                 {
                     "day": day.day,
-                    "static": words.grouped(day.static),
-                    "by_class": [words.grouped(day.by_class.get(each, 0)) for each in classes],
-                    "count": words.grouped(day.tips),
-                    "swept": words.grouped(day.swept),
+                    "static": grouped(day.static),
+                    "by_class": [grouped(day.by_class.get(each, 0)) for each in classes],
+                    "count": grouped(day.tips),
+                    "swept": grouped(day.swept),
                 }
                 for day in days
             ],
             **(extra_context or {}),
         }
-        response: HttpResponse = super().changelist_view(request, extra)
-        return response
+        return super().changelist_view(request, extra)  # type: ignore[no-any-return]
 
     # --- what is shown ---
 
-    @admin.display(description="transaction")
-    def name(self, entry: TipEntry) -> SafeString:
-        return words.short(str(entry.signature))
-
-    @admin.display(description="signature")
-    def whole_name(self, entry: TipEntry) -> SafeString:
-        return words.whole(entry.signature)
+    name = column("transaction", lambda row: shortened(row.signature))
+    whole_name = column("signature", lambda row: in_full(row.signature))
 
     @admin.display(description="address")
     def address(self, entry: TipEntry) -> SafeString:
         hint = " (static)" if entry.is_static else ""
-        return format_html("{}{}", words.short(str(entry.pubkey)), hint)
+        return format_html("{}{}", shortened(str(entry.pubkey)), hint)
 
     @admin.display(description="address")
     def whole_address(self, entry: TipEntry) -> SafeString:
-        text = words.whole(entry.pubkey)
+        text = in_full(entry.pubkey)
         if not TipAddress.objects.filter(pk=entry.pubkey).exists():
             return text
-        link = reverse("admin:tipping_tipaddress_change", args=[str(entry.pubkey)])
-        return format_html('<a class="tm-link" href="{}">{}</a>', link, text)
+        return link(text, "tipping_tipaddress_change", str(entry.pubkey))
 
-    @admin.display(description="kind")
-    def what(self, entry: TipEntry) -> SafeString:
-        return words.coloured(entry.kind, _HUES[TipEntry.Kind(entry.kind)])
-
-    @admin.display(description="its way")
-    def way(self, entry: TipEntry) -> SafeString | str:
-        if entry.key is None and entry.kind != TipEntry.Kind.SWEEP:
-            return "not by a key of ours"
-        link = reverse("admin:priority_submission_changelist")
-        return format_html(
-            '<a class="tm-link" href="{}?q={}">show the submission</a>', link, entry.signature
-        )
-
-    @admin.display(description="lamports")
-    def amount(self, entry: TipEntry) -> str:
-        return f"{entry.lamports:+,}"
-
-    @admin.display(description="key")
-    def by_key(self, entry: TipEntry) -> SafeString | str:
-        return key_link(entry)
-
-    @admin.display(description="slot", ordering="slot")
-    def slot_number(self, entry: TipEntry) -> str:
-        return str(entry.slot)
-
-    @admin.display(description="recorded")
-    def recorded(self, entry: TipEntry) -> SafeString | str:
-        return words.moment(entry.recorded_at, timezone.now())
+    what = column("kind", lambda row: badge(row.kind, _HUES[TipEntry.Kind(row.kind)]))
+    way = column(
+        "its way",
+        lambda row: (
+            "not by a key of ours"
+            if row.key is None and row.kind != TipEntry.Kind.SWEEP
+            else link("show the submission", "priority_submission_changelist", q=row.signature)
+        ),
+    )
+    amount = column("lamports", lambda row: f"{row.lamports:+,}")
+    by_key = column("key", key_link)
+    slot_number = column("slot", lambda row: str(row.slot), "slot")
+    recorded = column("recorded", lambda row: ago(row.recorded_at))

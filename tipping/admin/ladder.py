@@ -1,17 +1,17 @@
-"""The ladder of TTL classes: editing it, and the way to the desk and its orders."""
+"""TTL classes: editing them, and the page of the desk."""
 
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
-from staff.pages import StaffAdmin
-from tipping.admin.desk import desk_page
-from tipping.admin.desk_orders import order_page
-from tipping.errors import ClassHasBatches, DefaultClassRequired
+from staff.actions import ActionsAdmin
+from staff.columns import column
+from staff.formatting import grouped
+from tipping.admin.class_actions import ACTIONS, state_of
+from tipping.admin.desk import class_word, desk_page, may_order
 from tipping.models import TtlClass
 from tipping.services import ttl_classes
 
@@ -33,7 +33,9 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(TtlClass)
-class TtlClassAdmin(StaffAdmin):
+class TtlClassAdmin(ActionsAdmin):
+    admin_actions = ACTIONS
+    action_path = "order/<int:pk>/<str:name>/"
     form = TtlClassForm
     # The page of the list is the desk.
     list_display = ("name",)
@@ -44,16 +46,20 @@ class TtlClassAdmin(StaffAdmin):
     ) -> HttpResponse:
         return desk_page(self, request)
 
-    def get_urls(self) -> list[URLPattern]:
-        order = self.admin_site.admin_view(self.order)
+    def may_act(self, request: HttpRequest, row: TtlClass) -> bool:
+        return may_order(request)
+
+    def facts(self, row: TtlClass) -> list[tuple[str, Any]]:
+        state = state_of(row)
         return [
-            path("order/<int:pk>/<str:name>/", order, name="tipping_ttlclass_order"),
-            *super().get_urls(),
+            ("State", class_word(state)),
+            ("Open batch", state.batch.number if state.batch else "none"),
+            ("Addresses left in it", grouped(state.left)),
+            ("Prepared batches", state.prepared),
         ]
 
-    def order(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        """The page that asks whether an order is meant."""
-        return order_page(self, request, pk, name)
+    def after_action(self, row: TtlClass) -> str:
+        return reverse("admin:tipping_ttlclass_changelist")
 
     def save_model(self, request: HttpRequest, obj: TtlClass, form: Any, change: bool) -> None:
         ttl_classes.save_ttl_class(obj)
@@ -70,18 +76,4 @@ class TtlClassAdmin(StaffAdmin):
     def delete_model(self, request: HttpRequest, obj: TtlClass) -> None:
         ttl_classes.delete_ttl_class(obj)
 
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except (ClassHasBatches, DefaultClassRequired) as refusal:
-            text = str(refusal)
-            messages.error(request, f"{text[0].upper()}{text[1:]}.")
-            link = reverse("admin:tipping_ttlclass_change", args=[unquote(object_id)])
-            return HttpResponseRedirect(link)
-        return response
-
-    @admin.display(description="TTL", ordering="ttl_seconds")
-    def name(self, ttl_class: TtlClass) -> str:
-        return f"{ttl_class.ttl_seconds:,} s"
+    name = column("TTL", lambda row: f"{row.ttl_seconds:,} s", "ttl_seconds")

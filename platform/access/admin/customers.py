@@ -6,20 +6,19 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, Max, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.admin import TabularInline
 from unfold.decorators import action
-from unfold.views import ChangeList
 
 from access import usage_queries
-from access.admin import usage_panel, words
-from access.errors import OrderRefused
+from access.admin import usage_panel
+from access.admin.key_words import key_badge
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits
+from staff.columns import column
+from staff.formatting import ago, grouped, link
 from staff.pages import StaffAdmin
 
 
@@ -46,30 +45,30 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description="key")
-    def key(self, key: ApiKey) -> SafeString:
-        link = reverse("admin:access_apikey_change", args=[key.pk])
-        return format_html('<a class="text-link" href="{}">{}</a>', link, key)
-
-    @admin.display(description="state")
-    def state(self, key: ApiKey) -> SafeString:
-        return words.key_state(key, timezone.now())
-
-    @admin.display(description="last used")
-    def used(self, key: ApiKey) -> SafeString | str:
-        return words.moment(key.last_used_at, timezone.now())
+    key = column("key", lambda row: link(row, "access_apikey_change", row.pk))
+    state = column("state", lambda row: key_badge(row, timezone.now()))
+    used = column("last used", lambda row: ago(row.last_used_at))
 
 
-class CustomerList(ChangeList):  # type: ignore[misc]
-    """The list, with the month's calls of the customers on the page: of all it would take long."""
+def _page_link(name: str, title: str, icon: str, page: str, permission: str) -> Any:
+    """A link of the theme to another page, of this customer."""
 
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        start, end = month_of(timezone.now())
-        shown = [customer.pk for customer in self.result_list]
-        calls = usage_queries.calls_by_customer(shown, start.date(), end.date())
-        for customer in self.result_list:
-            customer.month_calls = calls.get(customer.pk, 0)
+    def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        return HttpResponseRedirect(f"{reverse(f'admin:{page}')}?customer={int(object_id)}")
+
+    lead.__name__ = name  # by which the theme knows it
+    return action(description=title, icon=icon, permissions=[permission])(lead)
+
+
+def _allowed(permission: str) -> Any:
+    """A method for the theme's actions, which look a dotted permission up while checks run, when
+    there may be no table yet.
+    """
+
+    def has_permission(_admin: Any, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm(permission)
+
+    return has_permission
 
 
 @admin.register(Customer)
@@ -78,7 +77,6 @@ class CustomerAdmin(StaffAdmin):
     ordering = ("name",)  # Meta's does not survive the counting below
     search_fields = ("name", "email", "notes")
     search_help_text = "Name, e-mail or notes"
-    list_per_page = 50
     fields = ("name", "email", "alert_mails", "notes")
     change_form_outer_after_template = "admin/access/customer/usage.html"
     inlines: ClassVar[list[Any]] = [KeysOfCustomer]
@@ -89,8 +87,13 @@ class CustomerAdmin(StaffAdmin):
         queryset: QuerySet[Customer] = super().get_queryset(request)
         return queryset.annotate(key_count=Count("keys"), used_at=Max("keys__last_used_at"))
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CustomerList]:
-        return CustomerList
+    def complete_rows(self, rows: Any) -> None:
+        # The month's calls of the customers on the page: of all it would take long.
+        start, end = month_of(timezone.now())
+        shown = [customer.pk for customer in rows]
+        calls = usage_queries.calls_by_customer(shown, start.date(), end.date())
+        for customer in rows:
+            customer.month_calls = calls.get(customer.pk, 0)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -101,71 +104,47 @@ class CustomerAdmin(StaffAdmin):
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Any]:
         return [] if obj is None else self.inlines
 
-    @admin.display(description="keys", ordering="key_count")
-    def keys(self, customer: Customer) -> SafeString:
-        link = reverse("admin:access_apikey_changelist")
-        count = words.grouped(customer.key_count)  # type: ignore[attr-defined]
-        return format_html('<a href="{}?customer__id__exact={}">{}</a>', link, customer.pk, count)
+    keys = column(
+        "keys",
+        lambda row: link(
+            grouped(row.key_count), "access_apikey_changelist", customer__id__exact=row.pk
+        ),
+        "key_count",
+    )
+    calls = column(
+        "calls this month",
+        lambda row: link(
+            grouped(row.month_calls), "access_usageminute_changelist", customer=row.pk, span="month"
+        ),
+    )
+    used = column("last used", lambda row: ago(row.used_at), "used_at")
+    created = column("created", lambda row: ago(row.created_at), "created_at")
 
-    @admin.display(description="calls this month")
-    def calls(self, customer: Customer) -> SafeString:
-        link = reverse("admin:access_usageminute_changelist")
-        count = words.grouped(customer.month_calls)  # type: ignore[attr-defined]
-        return format_html('<a href="{}?customer={}&span=month">{}</a>', link, customer.pk, count)
+    show_usage = _page_link(
+        "show_usage",
+        "Usage",
+        "bar_chart",
+        "access_usageminute_changelist",
+        "usage",
+    )
+    issue_key = _page_link("issue_key", "Issue a key", "key", "access_apikey_add", "issue")
+    portal_users = _page_link(
+        "portal_users", "Portal users", "badge", "portal_member_changelist", "portal"
+    )
+    add_portal_user = _page_link(
+        *("add_portal_user", "Add a portal user", "person_add"),
+        *("portal_member_add", "add_portal"),
+    )
 
-    @admin.display(description="last used", ordering="used_at")
-    def used(self, customer: Customer) -> SafeString | str:
-        return words.moment(customer.used_at, timezone.now())  # type: ignore[attr-defined]
+    has_usage_permission = _allowed("access.view_usageminute")
+    has_issue_permission = _allowed("access.add_apikey")
+    has_portal_permission = _allowed("portal.view_member")
+    has_add_portal_permission = _allowed("portal.add_member")
 
-    @admin.display(description="created", ordering="created_at")
-    def created(self, customer: Customer) -> SafeString | str:
-        return words.moment(customer.created_at, timezone.now())
-
-    @action(description="Usage", icon="bar_chart", permissions=["usage"])  # type: ignore[untyped-decorator]
-    def show_usage(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        link = reverse("admin:access_usageminute_changelist")
-        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
-
-    @action(description="Issue a key", icon="key", permissions=["issue"])  # type: ignore[untyped-decorator]
-    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        link = reverse("admin:access_apikey_add")
-        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
-
-    @action(description="Portal users", icon="badge", permissions=["portal"])  # type: ignore[untyped-decorator]
-    def portal_users(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        link = reverse("admin:portal_member_changelist")
-        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
-
-    @action(description="Add a portal user", icon="person_add", permissions=["add_portal"])  # type: ignore[untyped-decorator]
-    def add_portal_user(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        link = reverse("admin:portal_member_add")
-        return HttpResponseRedirect(f"{link}?customer={int(object_id)}")
-
-    def has_portal_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return _is_there("portal_member_changelist") and request.user.has_perm("portal.view_member")
-
-    def has_add_portal_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return _is_there("portal_member_add") and request.user.has_perm("portal.add_member")
-
-    def has_usage_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("access.view_usageminute")
-
-    def has_issue_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("access.add_apikey")
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        extra = dict(extra_context or {})
-        customer = None if object_id is None else self.get_object(request, unquote(object_id))
-        if customer is not None and self.has_usage_permission(request):
-            extra["usage"] = usage_panel.panel(request, customer_id=customer.pk)
-        response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        return response
+    def beside_fields(self, request: HttpRequest, row: Customer) -> dict[str, Any]:
+        if not request.user.has_perm("access.view_usageminute"):
+            return {}
+        return {"usage": usage_panel.panel(request, customer_id=row.pk)}
 
     def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
         customer_edits.save_customer(obj)
@@ -181,21 +160,5 @@ class CustomerAdmin(StaffAdmin):
             reason = customer_edits.why_customer_stays(customer)
             if reason is not None:
                 messages.error(request, reason)
-                return HttpResponseRedirect(
-                    reverse("admin:access_customer_change", args=[customer.pk])
-                )
-        try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:  # a key came in between
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse("admin:access_customer_change", args=[object_id]))
-        return response
-
-
-def _is_there(page: str) -> bool:
-    """Whether the admin has the page: the portal's are another app's."""
-    try:
-        reverse(f"admin:{page}")
-    except NoReverseMatch:
-        return False
-    return True
+                return HttpResponseRedirect(self.page_of(customer.pk))
+        return super().delete_view(request, object_id, extra_context)

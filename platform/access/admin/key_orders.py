@@ -1,8 +1,6 @@
-"""Orders to keys (suspend, resume, revoke, rotate): a page that asks, and the doing."""
+"""What staff can do to keys, one or many: suspend, resume, revoke, rotate."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,100 +8,88 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
-from access.admin.issued import hand_over
+from access.admin.issued import lead_to
 from access.admin.key_forms import OverlapForm
+from access.admin.key_words import key_badge
 from access.errors import OrderRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys, parked_secrets
 from staff import audit
+from staff.actions import AdminAction
+from staff.formatting import utc
 
-# Keys of one order: their ids travel in an address.
+# Keys of one action: their ids travel in an address.
 MOST_KEYS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One order. `unfit` says why a key cannot take it, or None."""
-
-    name: str
-    title: str
-    done: str
-    meaning: str
-    unfit: Callable[[ApiKey, datetime], str | None]
-    danger: bool = False
+def _revoked(key: ApiKey) -> str:
+    return "" if key.revoked_at is None else "revoked for good"
 
 
-def _revoked(key: ApiKey) -> str | None:
-    return None if key.revoked_at is None else "revoked for good"
+def _not_suspendable(request: HttpRequest, key: ApiKey) -> str:
+    return _revoked(key) or ("suspended already" if key.suspended_at else "")
 
 
-def _not_suspendable(key: ApiKey, now: datetime) -> str | None:
-    return _revoked(key) or ("suspended already" if key.suspended_at else None)
+def _not_resumable(request: HttpRequest, key: ApiKey) -> str:
+    return _revoked(key) or ("" if key.suspended_at else "not suspended")
 
 
-def _not_resumable(key: ApiKey, now: datetime) -> str | None:
-    return _revoked(key) or (None if key.suspended_at else "not suspended")
-
-
-def _not_revocable(key: ApiKey, now: datetime) -> str | None:
-    return "revoked already" if key.revoked_at else None
-
-
-def _not_rotatable(key: ApiKey, now: datetime) -> str | None:
-    if state_of(key, now=now) is KeyState.EXPIRED:
+def _not_rotatable(request: HttpRequest, key: ApiKey) -> str:
+    if state_of(key, now=timezone.now()) is KeyState.EXPIRED:
         return "expired: issue a new key"
     if getattr(key, "rotated_to", None) is not None:
         return "rotated before: rotate its successor"
     return _revoked(key)
 
 
-ORDERS = {
-    order.name: order
-    for order in (
-        Order(
+ACTIONS = {
+    action.name: action
+    for action in (
+        AdminAction(
             "suspend",
             "Suspend",
-            "suspended",
             "Calls with the key are answered 403 within two seconds, until it is resumed.",
+            "suspended",
+            lambda request, key: keys.suspend_key(key.pk, now=timezone.now()),
             _not_suspendable,
+            icon="pause",
         ),
-        Order(
+        AdminAction(
             "resume",
             "Resume",
-            "resumed",
             "The key works again within two seconds.",
+            "resumed",
+            lambda request, key: keys.resume_key(key.pk, now=timezone.now()),
             _not_resumable,
+            icon="play_arrow",
         ),
-        Order(
+        AdminAction(
             "revoke",
             "Revoke",
-            "revoked",
             "Calls with the key are answered 401 within two seconds, for good:"
             " a revoked key never comes back.",
-            _not_revocable,
+            "revoked",
+            lambda request, key: keys.revoke_key(key.pk, now=timezone.now()),
+            lambda request, key: "revoked already" if key.revoked_at else "",
+            icon="block",
             danger=True,
         ),
-        Order(
+        AdminAction(
             "rotate",
             "Rotate",
-            "rotated",
             "A new key with the same rights is issued and its secret shown once;"
-            " the old one goes on for the overlap.",
+            " the old one stays valid for the overlap.",
+            "rotated",
+            lambda request, key: None,  # `_rotate` parks all secrets together
             _not_rotatable,
+            icon="autorenew",
         ),
     )
 }
-
-
-def fit_orders(key: ApiKey, now: datetime) -> list[str]:
-    """The names of the orders that the key can take."""
-    return [name for name, order in ORDERS.items() if order.unfit(key, now) is None]
 
 
 def link_to(order: str, key_ids: list[int]) -> str:
@@ -120,37 +106,36 @@ def may(model_admin: Any, request: HttpRequest, order: str) -> bool:
 
 def page(model_admin: Any, request: HttpRequest, order_name: str) -> HttpResponse:
     """GET asks, POST does; `ids` names the keys."""
-    order = ORDERS.get(order_name)
+    order = ACTIONS.get(order_name)
     if order is None:
         raise Http404
     if not may(model_admin, request, order.name):
         raise PermissionDenied
     now = timezone.now()
-    fit, unfit = _asked_for(model_admin, request, order, now)
+    fit, unfit = _asked_for(model_admin, request, order)
     form = OverlapForm(request.POST or None) if order.name == "rotate" else None
     if request.method == "POST" and fit and (form is None or form.is_valid()):
         hours = 0 if form is None else form.cleaned_data["overlap_hours"]
         return carry_out(model_admin, request, order, fit, overlap=timedelta(hours=hours))
     context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
         "title": f"{order.title} API keys"
         if len(fit) + len(unfit) > 1
         else f"{order.title} API key",
         "order": order,
         "form": form,
         "ids": ",".join(str(key.pk) for key in fit),
-        "fit": [(key, words.key_state(key, now)) for key in fit],
-        "unfit": [(key, order.unfit(key, now)) for key in unfit],
+        "fit": [(key, key_badge(key, now)) for key in fit],
+        "unfit": [(key, order.why_not(request, key)) for key in unfit],
         "back": _back(fit + unfit),
     }
-    return TemplateResponse(request, "admin/access/apikey/order.html", context)
+    page: HttpResponse = model_admin.page(request, "admin/access/apikey/order.html", context)
+    return page
 
 
 def carry_out(
     model_admin: Any,
     request: HttpRequest,
-    order: Order,
+    order: AdminAction,
     chosen: list[ApiKey],
     *,
     overlap: timedelta = timedelta(0),
@@ -158,25 +143,19 @@ def carry_out(
     """Does it to every key that can take it, says what became of each, and leads on."""
     if order.name == "rotate":
         return _rotate(model_admin, request, chosen, overlap)
-    now = timezone.now()
     done = []
     for key in chosen:
-        reason = order.unfit(key, now)
-        if reason is not None:
+        reason = order.why_not(request, key)
+        if reason:
             messages.warning(request, f"{key}: {reason}")
             continue
         with transaction.atomic():
-            if order.name == "suspend":
-                keys.suspend_key(key.pk, now=now)
-            elif order.name == "resume":
-                keys.resume_key(key.pk, now=now)
-            else:
-                keys.revoke_key(key.pk, now=now)
-            audit.record(request, order.done, key)
+            order.run(request, key)
+            audit.record(request, order.verb, key)
         done.append(key)
     if done:
         what = str(done[0]) if len(done) == 1 else f"{len(done)} keys"
-        messages.success(request, f"{what}: {order.done}")
+        messages.success(request, f"{what}: {order.verb}")
     return HttpResponseRedirect(_back(chosen))
 
 
@@ -190,20 +169,20 @@ def _rotate(
         # Together with the parking: without it nobody would ever see the secrets.
         with transaction.atomic():
             for key in chosen:
-                reason = _not_rotatable(key, now)
-                if reason is None:
+                reason = _not_rotatable(request, key)
+                if not reason:
                     try:
                         issued.append(keys.rotate_key(key.pk, overlap=overlap, now=now))
                     except OrderRefused as refusal:
                         reason = str(refusal)
                     else:
                         new = issued[-1].key
-                        ends = words.plain(min(filter(None, [now + overlap, key.expires_at])))
+                        ends = utc(min(filter(None, [now + overlap, key.expires_at])))
                         audit.record(
                             request, "rotated", key, text=f"Replaced by {new}; it ends {ends}."
                         )
                         audit.record(request, "added", new, text=f"Issued in place of {key}.")
-                if reason is not None:
+                if reason:
                     refused.append(f"{key}: {reason}")
             token = parked_secrets.park(issued, owner=str(request.user.pk)) if issued else None
     except OrderRefused as refusal:
@@ -211,11 +190,11 @@ def _rotate(
         return HttpResponseRedirect(_back(chosen))
     for text in refused:
         messages.warning(request, text)
-    return HttpResponseRedirect(_back(chosen)) if token is None else hand_over(token)
+    return HttpResponseRedirect(_back(chosen)) if token is None else lead_to(token)
 
 
 def _asked_for(
-    model_admin: Any, request: HttpRequest, order: Order, now: datetime
+    model_admin: Any, request: HttpRequest, order: AdminAction
 ) -> tuple[list[ApiKey], list[ApiKey]]:
     """The named keys: those that can take the order, and the others."""
     text = (request.POST if request.method == "POST" else request.GET).get("ids", "")
@@ -230,7 +209,7 @@ def _asked_for(
     fit: list[ApiKey] = []
     unfit: list[ApiKey] = []
     for key in found:
-        (fit if order.unfit(key, now) is None else unfit).append(key)
+        (fit if not order.why_not(request, key) else unfit).append(key)
     if not fit and not unfit:
         raise Http404("no such keys")
     return fit, unfit

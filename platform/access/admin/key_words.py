@@ -5,18 +5,52 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from access.admin import words
-from access.callers import Quota
+from access.callers import SCOPES, Quota
+from access.key_states import KeyState, state_of
 from access.models import ApiKey, Tier
 from access.services import monthly_quotas
 from access.services.tiers import quotas_of
+from staff.formatting import ago, badge, duration, grouped, utc
 from staff.models import AuditEntry
 
 _STORY = 6
+_HUES = {
+    KeyState.ACTIVE: "good",
+    KeyState.EXPIRING: "warning",
+    KeyState.SUSPENDED: "warning",
+    KeyState.EXPIRED: "quiet",
+    KeyState.REVOKED: "bad",
+}
+_EFFECTS = {
+    KeyState.ACTIVE: "It works.",
+    KeyState.SUSPENDED: "Calls with it are answered 403 until it is resumed",
+    KeyState.EXPIRED: "Calls with it are answered 401",
+    KeyState.REVOKED: "Calls with it are answered 401, for good",
+}
+
+
+def key_badge(key: ApiKey, now: datetime) -> SafeString:
+    """The key's state, with its effect and since when as a hint."""
+    state = state_of(key, now=now)
+    text = str(state)
+    if state is KeyState.EXPIRING and key.expires_at is not None:
+        text = f"expires in {duration(key.expires_at - now)}"
+    since = {
+        KeyState.REVOKED: key.revoked_at,
+        KeyState.SUSPENDED: key.suspended_at,
+        KeyState.EXPIRED: key.expires_at,
+        KeyState.EXPIRING: key.expires_at,
+    }.get(state)
+    hint = [_EFFECTS.get(state, ""), "" if since is None else utc(since)]
+    return badge(text, _HUES[state], "; ".join(filter(None, hint)))
+
+
+def scopes_of(key: ApiKey) -> str:
+    return "all" if len(key.scopes) == len(SCOPES) else ", ".join(key.scopes) or "none"
 
 
 def limits(tier: Tier) -> SafeString:
@@ -24,13 +58,13 @@ def limits(tier: Tier) -> SafeString:
     quotas = quotas_of(tier)
     fetches = _rate(quotas.get("tip_fetches"), "tip-address fetch", "tip-address fetches")
     if tier.tip_fetches_daily_cap is not None:
-        fetches += f", at most {words.grouped(tier.tip_fetches_daily_cap)} a day (UTC)"
+        fetches += f", at most {grouped(tier.tip_fetches_daily_cap)} a day (UTC)"
     lines = (
         _rate(quotas.get("requests"), "call", "calls"),
         _rate(quotas.get("bundles"), "bundle", "bundles"),
         fetches,
-        f"{words.grouped(tier.simulation_jobs)} simulation jobs open at once,"
-        f" {words.grouped(tier.simulations_per_job)} simulations in each",
+        f"{grouped(tier.simulation_jobs)} simulation jobs open at once,"
+        f" {grouped(tier.simulations_per_job)} simulations in each",
     )
     return format_html_join("", "<div>{}</div>", ((line,) for line in lines))
 
@@ -41,7 +75,7 @@ def _rate(quota: Quota | None, one: str, many: str) -> str:
     rate = f"{quota.rate:,g}"
     return (
         f"{rate} {one if quota.rate == 1 else many} per second,"
-        f" {words.grouped(quota.burst)} at once after a pause"
+        f" {grouped(quota.burst)} at once after a pause"
     )
 
 
@@ -50,17 +84,17 @@ def month(key: ApiKey, now: datetime) -> SafeString | str:
     usage = monthly_quotas.usage_of(key.pk, now)
     if usage is None:
         return "-"
-    used = words.grouped(usage.used)
+    used = grouped(usage.used)
     if usage.limit is None:
         return f"{used} calls; no limit"
     share = min(100, 100 * usage.used // usage.limit)
     hue = "bad" if share >= 100 else "warning" if share >= 80 else "good"
     return format_html(
         '{} <span class="tm-nowrap">{} of {} calls</span>, begins anew {}',
-        words.coloured(f"{share} %", hue, "Refused and failed calls of ours do not count"),
+        badge(f"{share} %", hue, "Refused and failed calls of ours do not count"),
         used,
-        words.grouped(usage.limit),
-        words.moment(usage.resets_at, now),
+        grouped(usage.limit),
+        ago(usage.resets_at, now),
     )
 
 
@@ -83,12 +117,8 @@ def links(request: HttpRequest, key: ApiKey) -> list[tuple[str, str, str]]:
             "staff.view_auditentry",
         ),
     ):
-        if not request.user.has_perm(permission):
-            continue
-        try:
+        if request.user.has_perm(permission):
             found.append((text, hint, f"{reverse(name)}?{urlencode(query)}"))
-        except NoReverseMatch:
-            continue
     return found
 
 
@@ -100,6 +130,6 @@ def story(request: HttpRequest, key: ApiKey, now: datetime) -> list[tuple[Any, s
         subject_type=key._meta.label_lower, subject_id=str(key.pk)
     ).order_by("-pk")
     return [
-        (words.moment(each.at, now), each.who, each.verb, each.text or ", ".join(each.changes))
+        (ago(each.at, now), each.who, each.verb, each.text or ", ".join(each.changes))
         for each in entries[:_STORY]
     ]

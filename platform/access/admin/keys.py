@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from access import key_text, store
-from access.admin import issued, key_orders, key_words, usage_panel, words
+from access.admin import issued, key_orders, key_words, usage_panel
 from access.admin.key_filters import (
     CustomerFilter,
     EnvironmentFilter,
@@ -23,33 +23,56 @@ from access.admin.key_filters import (
     UseFilter,
 )
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
-from access.errors import OrderRefused
+from access.admin.key_words import key_badge, scopes_of
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
+from staff.columns import column
+from staff.formatting import ago, utc
 from staff.pages import StaffAdmin
 
 _GIVEN = (
     *("name", "tier", "environment", "scopes", "networks", "expires_at"),
     *("methods", "calls_per_month", "notes"),
 )
-_WINDOWS = ("can_add_related", "can_change_related", "can_delete_related", "can_view_related")
 
 
-def _order_link(order: str, icon: str, permission: str) -> Any:
-    """A link of the theme to the page that asks whether the order is meant."""
+def _action_link(name: str, permission: str = "change") -> Any:
+    """A link of the theme to the page that asks whether it is meant."""
 
     def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(key_orders.link_to(order, [int(object_id)]))
+        return HttpResponseRedirect(key_orders.link_to(name, [int(object_id)]))
 
-    lead.__name__ = order  # by which the theme knows it
-    title = key_orders.ORDERS[order].title
-    return action(description=title, icon=icon, permissions=[permission])(lead)
+    lead.__name__ = name  # by which the theme knows it
+    found = key_orders.ACTIONS[name]
+    return action(description=found.title, icon=found.icon, permissions=[permission])(lead)
+
+
+def _list_action(name: str, title: str, permission: str = "change", *, asks: bool = False) -> Any:
+    """An action of the list, done at once or after the page that asks."""
+
+    @admin.action(description=title, permissions=[permission])
+    def act(
+        model_admin: Any, request: HttpRequest, chosen: QuerySet[ApiKey]
+    ) -> HttpResponse | None:
+        if chosen.count() > key_orders.MOST_KEYS:
+            messages.error(request, f"At most {key_orders.MOST_KEYS} keys at a time: choose fewer")
+        elif asks:
+            ids = list(chosen.values_list("pk", flat=True))
+            return HttpResponseRedirect(key_orders.link_to(name, ids))
+        else:
+            key_orders.carry_out(model_admin, request, key_orders.ACTIONS[name], list(chosen))
+        return None
+
+    act.__name__ = f"{name}_keys"
+    return act
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(StaffAdmin):
+    adds_one = True
+    plain_choices = ("customer", "tier")
     list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")
@@ -62,7 +85,6 @@ class ApiKeyAdmin(StaffAdmin):
         CustomerFilter,
     )
     list_fullwidth = True
-    list_per_page = 50
     # Looked for in get_search_results; naming them here is what makes the field appear.
     search_fields = ("name", "customer__name")
     search_help_text = "Name, customer, prefix, or a whole secret"
@@ -101,33 +123,23 @@ class ApiKeyAdmin(StaffAdmin):
         queryset: QuerySet[ApiKey] = super().get_queryset(request)
         return queryset.defer("digest").select_related("customer", "tier")
 
-    @admin.display(description="key", ordering="shown_prefix")
-    def key(self, key: ApiKey) -> SafeString:
-        return format_html("<code>{}…{}</code>", key.shown_prefix, key.last_four)
-
-    @admin.display(description="state")
-    def state(self, key: ApiKey) -> SafeString:
-        return words.key_state(key, timezone.now())
-
-    @admin.display(description="scopes")
-    def may_do(self, key: ApiKey) -> str:
-        every = len(key.scopes) == len(ApiKey._meta.get_field("scopes").get_default())
-        return "all" if every else ", ".join(key.scopes) or "none"
-
-    @admin.display(description="last used", ordering="last_used_at")
-    def used_at(self, key: ApiKey) -> SafeString | str:
-        return words.moment(key.last_used_at, timezone.now())
+    key = column(
+        "key",
+        lambda row: format_html("<code>{}…{}</code>", row.shown_prefix, row.last_four),
+        "shown_prefix",
+    )
+    state = column("state", lambda row: key_badge(row, timezone.now()))
+    may_do = column("scopes", scopes_of)
+    used_at = column("last used", lambda row: ago(row.last_used_at), "last_used_at")
 
     @admin.display(description="last used")
     def used(self, key: ApiKey) -> SafeString | str:
-        when = words.moment(key.last_used_at, timezone.now())
+        when = ago(key.last_used_at)
         if key.last_used_address is None:
             return when
         return format_html("{} from {}", when, key.last_used_address)
 
-    @admin.display(description="issued")
-    def issued_at(self, key: ApiKey) -> str:
-        return words.plain(key.created_at)
+    issued_at = column("issued", lambda row: utc(row.created_at))
 
     @admin.display(description="rotation")
     def rotation(self, key: ApiKey) -> SafeString | str:
@@ -160,9 +172,7 @@ class ApiKeyAdmin(StaffAdmin):
             key.month_shown = shown  # type: ignore[attr-defined]
         return shown
 
-    @admin.display(description="limits of the tier")
-    def limits(self, key: ApiKey) -> SafeString:
-        return key_words.limits(key.tier)
+    limits = column("limits of the tier", lambda row: key_words.limits(row.tier))
 
     # --- what may be changed ---
 
@@ -195,10 +205,6 @@ class ApiKeyAdmin(StaffAdmin):
             field.widget.attrs["rows"] = 3
         if field is not None and db_field.name == "calls_per_month":
             field.widget.attrs["placeholder"] = "as the tier says"
-        # What stands in other lists is neither shown nor changed in a window of its own from here.
-        for name in _WINDOWS:
-            if field is not None and hasattr(field.widget, name):
-                setattr(field.widget, name, False)
         return field
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
@@ -217,7 +223,7 @@ class ApiKeyAdmin(StaffAdmin):
     def response_add(
         self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None
     ) -> HttpResponse:
-        return issued.hand_over(request.parked_secret)  # type: ignore[attr-defined]
+        return issued.lead_to(request.parked_secret)  # type: ignore[attr-defined]
 
     def changeform_view(
         self,
@@ -226,28 +232,20 @@ class ApiKeyAdmin(StaffAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra = {"show_save_and_add_another": False, **(extra_context or {})}
-        if object_id is None:
-            extra["show_save_and_continue"] = False
-        elif not self.has_add_permission(request):
+        extra = dict(extra_context or {})
+        if object_id is not None and not self.has_add_permission(request):
             extra |= {"show_save": False, "show_save_and_continue": False}
-        elif request.method == "GET" and (key := self._key(request, object_id)) is not None:
-            extra["key_links"] = key_words.links(request, key)
-            extra["story"] = key_words.story(request, key, timezone.now())
-            if request.user.has_perm("access.view_usageminute"):
-                extra["usage"] = usage_panel.panel(request, key_id=key.pk)
-        try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        except OrderRefused as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(request.path)
-        return response
+        return super().changeform_view(request, object_id, form_url, extra)
 
-    def _key(self, request: HttpRequest, object_id: str) -> ApiKey | None:
-        """The key, where the user may look at it."""
-        if not self.has_view_permission(request):
-            return None
-        found: ApiKey | None = self.get_object(request, object_id)
+    def beside_fields(self, request: HttpRequest, row: ApiKey) -> dict[str, Any]:
+        if request.method != "GET" or not self.has_add_permission(request):
+            return {}
+        found: dict[str, Any] = {
+            "key_links": key_words.links(request, row),
+            "story": key_words.story(request, row, timezone.now()),
+        }
+        if request.user.has_perm("access.view_usageminute"):
+            found["usage"] = usage_panel.panel(request, key_id=row.pk)
         return found
 
     # --- finding ---
@@ -260,7 +258,7 @@ class ApiKeyAdmin(StaffAdmin):
             shown = len(key_text.PREFIX) + 4
             found = queryset.filter(shown_prefix__startswith=prefix[:shown])
             return (found.filter(last_four=last_four) if last_four else found), False
-        return super().get_search_results(request, queryset, search_term)  # type: ignore[no-any-return]
+        return super().get_search_results(request, queryset, search_term)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -274,10 +272,9 @@ class ApiKeyAdmin(StaffAdmin):
                 " history. Rotate the key where others use the browser.",
             )
             return self._found(request, asked)
-        response: HttpResponse = super().changelist_view(
+        return super().changelist_view(  # type: ignore[no-any-return]
             request, {"title": "API keys", **(extra_context or {})}
         )
-        return response
 
     def _find(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST":
@@ -323,51 +320,22 @@ class ApiKeyAdmin(StaffAdmin):
         key = self.get_object(request, str(object_id))
         if key is None:
             return []
-        fit = key_orders.fit_orders(key, timezone.now())
-        return [each for each in allowed if each.method.original_function_name in fit]
+        actions = key_orders.ACTIONS
+        return [
+            each
+            for each in allowed
+            if not actions[each.method.original_function_name].why_not(request, key)
+        ]
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return key_orders.may(self, request, "rotate")
 
-    rotate = _order_link("rotate", "autorenew", "rotate")
-    suspend = _order_link("suspend", "pause", "change")
-    resume = _order_link("resume", "play_arrow", "change")
-    revoke = _order_link("revoke", "block", "change")
+    rotate = _action_link("rotate", "rotate")
+    suspend = _action_link("suspend")
+    resume = _action_link("resume")
+    revoke = _action_link("revoke")
 
-    @admin.action(description="Suspend", permissions=["change"])
-    def suspend_keys(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> HttpResponse | None:
-        return self._at_once(request, "suspend", chosen)
-
-    @admin.action(description="Resume", permissions=["change"])
-    def resume_keys(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> HttpResponse | None:
-        return self._at_once(request, "resume", chosen)
-
-    @admin.action(description="Revoke…", permissions=["change"])
-    def revoke_keys(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> HttpResponse | None:
-        return self._ask(request, "revoke", chosen)
-
-    @admin.action(description="Rotate…", permissions=["rotate"])
-    def rotate_keys(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> HttpResponse | None:
-        return self._ask(request, "rotate", chosen)
-
-    def _at_once(
-        self, request: HttpRequest, order: str, chosen: QuerySet[ApiKey]
-    ) -> HttpResponse | None:
-        if self._are_too_many(request, chosen):
-            return None
-        key_orders.carry_out(self, request, key_orders.ORDERS[order], list(chosen))
-        return None
-
-    def _ask(
-        self, request: HttpRequest, order: str, chosen: QuerySet[ApiKey]
-    ) -> HttpResponse | None:
-        if self._are_too_many(request, chosen):
-            return None
-        ids = list(chosen.values_list("pk", flat=True))
-        return HttpResponseRedirect(key_orders.link_to(order, ids))
-
-    def _are_too_many(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> bool:
-        if chosen.count() <= key_orders.MOST_KEYS:
-            return False
-        messages.error(request, f"At most {key_orders.MOST_KEYS} keys at a time: choose fewer")
-        return True
+    suspend_keys = _list_action("suspend", "Suspend")
+    resume_keys = _list_action("resume", "Resume")
+    revoke_keys = _list_action("revoke", "Revoke…", asks=True)
+    rotate_keys = _list_action("rotate", "Rotate…", "rotate", asks=True)

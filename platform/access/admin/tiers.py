@@ -7,16 +7,13 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from access.admin import words
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
-from access.errors import OrderRefused
 from access.models import Tier
 from access.services import tier_edits
+from staff.columns import column
+from staff.formatting import grouped, link
 from staff.pages import StaffAdmin
 
 _MOST = 1_000_000
@@ -131,11 +128,13 @@ class TierAdmin(StaffAdmin):
             field.widget.attrs["step"] = "any"
         return field
 
-    @admin.display(description="keys", ordering="key_count")
-    def keys(self, tier: Tier) -> SafeString:
-        link = reverse("admin:access_apikey_changelist")
-        count = words.grouped(tier.key_count)  # type: ignore[attr-defined]
-        return format_html('<a href="{}?tier__id__exact={}">{}</a>', link, tier.pk, count)
+    keys = column(
+        "keys",
+        lambda row: link(
+            grouped(row.key_count), "access_apikey_changelist", tier__id__exact=row.pk
+        ),
+        "key_count",
+    )
 
     def save_model(self, request: HttpRequest, obj: Tier, form: Any, change: bool) -> None:
         tier_edits.save_tier(obj)
@@ -151,10 +150,5 @@ class TierAdmin(StaffAdmin):
             reason = tier_edits.why_tier_stays(tier)
             if reason is not None:
                 messages.error(request, reason)
-                return HttpResponseRedirect(reverse("admin:access_tier_change", args=[tier.pk]))
-        try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:  # a key came in between
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse("admin:access_tier_change", args=[object_id]))
-        return response
+                return HttpResponseRedirect(self.page_of(tier.pk))
+        return super().delete_view(request, object_id, extra_context)

@@ -7,17 +7,18 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from access.admin import usage_csv, words
+from access.admin import usage_csv
 from access.admin.usage_panel import narrowing, panel
 from access.models import ApiKey, Customer, UsageMinute
 from access.services import usage_reports
 from access.spans import span_named
 from access.usage_queries import Asked
+from staff.formatting import grouped
 from staff.pages import StaffAdmin
+from staff.parsing import id_in
 
 
 @admin.register(UsageMinute)
@@ -80,7 +81,6 @@ class UsageAdmin(StaffAdmin):
         here = reverse("admin:access_usageminute_changelist")
         kept = {"span": span.name, **narrowing(request)}
         context = {
-            **self.admin_site.each_context(request),
             "title": "Usage",
             "key": key,
             "customer": customer,
@@ -91,8 +91,8 @@ class UsageAdmin(StaffAdmin):
                     row.key,
                     f"?{urlencode({'key': row.key.pk, **kept})}" if row.key else "",
                     f"?{urlencode({'customer': row.key.customer_id, **kept})}" if row.key else "",
-                    words.grouped(row.ok),
-                    words.grouped(row.errors),
+                    grouped(row.ok),
+                    grouped(row.errors),
                 )
                 for row in busiest
             ],
@@ -100,7 +100,7 @@ class UsageAdmin(StaffAdmin):
             "keyless_link": f"?{urlencode({'who': 'keyless', **kept})}",
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "admin/access/usageminute/usage.html", context)
+        return self.page(request, "admin/access/usageminute/usage.html", context)
 
 
 def _who(request: HttpRequest) -> tuple[ApiKey | None, Customer | None, bool]:
@@ -114,9 +114,8 @@ def _who(request: HttpRequest) -> tuple[ApiKey | None, Customer | None, bool]:
 def _named(model: type[Any], pk: str | None) -> Any:
     if not pk:
         return None
-    if not pk.isascii() or not pk.isdecimal() or len(pk) > 18:
-        raise Http404
-    found = model.objects.filter(pk=int(pk)).first()
+    number = id_in(pk)
+    found = None if number is None else model.objects.filter(pk=number).first()
     if found is None:
         raise Http404(f"no such {model._meta.verbose_name}")
     return found

@@ -7,10 +7,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
 from access.admin.charts import chart_of, method_bars
 from access.services import usage_reports
 from access.spans import SPANS, Span, span_named
+from staff.formatting import grouped
 
 _LONGEST = 60
 
@@ -52,20 +52,21 @@ def panel(
     return {
         "report": report,
         "chart": chart_of(report),
+        "chart_label": f"Calls: {report.ok:,} ok, {report.errors:,} refused or failed",
         "bars": [
-            (bar, words.grouped(bar.calls), _address(request, method=bar.method))
+            (bar, grouped(bar.calls), _address(request, method=bar.method))
             for bar in method_bars(report)
         ],
         "calls": report.ok + report.errors,
-        "ok_calls": words.grouped(report.ok),
-        "error_calls": words.grouped(report.errors),
+        "ok_calls": grouped(report.ok),
+        "error_calls": grouped(report.errors),
         "methods": [
             (
                 row.method,
                 _address(request, method=row.method),
                 row.status,
                 _address(request, status=row.status),
-                words.grouped(row.calls),
+                grouped(row.calls),
                 f"{row.milliseconds:,.2f}",
             )
             for row in report.methods

@@ -3,102 +3,72 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import redirect
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.paginator import InfinitePaginator
 
-from access.admin import words
-from access.admin.read_only import ReadOnlyAdmin
 from access.errors import OrderRefused
 from alerts.admin.standings import attempt_rows, delivery_standing, kind_word
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
 from staff import audit
+from staff.columns import column
+from staff.filters import choice_filter
+from staff.formatting import ago, grouped, in_full, link, utc
+from staff.read_only import LongListAdmin
 
 _MOST_AGAIN = 200
 _TRIES_SHOWN = 100
 _MOST_FOUND = 500
 
 
-class StateFilter(admin.SimpleListFilter):
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("waiting", "waiting"), ("delivered", "delivered"), ("failed", "given up")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in Delivery.State.values:
-            return queryset
-        return queryset.filter(state=self.value())
+_STATES = (("waiting", "waiting"), ("delivered", "delivered"), ("failed", "given up"))
+StateFilter = choice_filter(
+    "state", "state", {value: (label, Q(state=value)) for value, label in _STATES}
+)
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
+class DeliveryAdmin(LongListAdmin):
     list_display = ("kind", "about", "to", "standing", "tried", "happened")
     list_display_links = ("kind", "about")
     list_filter = (StateFilter,)
     list_select_related = ("event", "webhook", "event__customer")
-    list_per_page = 50
-    # There may be a million: a count of all would take longer than the page.
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    search_fields = ("mail_to",)  # looked for in get_search_results
+    search_fields = ("mail_to",)  # by `condition`
     search_help_text = "Mail address, webhook or customer"
     actions = ("deliver_again",)
     fieldsets = (
         (None, {"fields": ("kind", "about", "text", "customer", "happened_at")}),
         ("Delivery", {"fields": ("to", "standing", "tried", "next_try", "message")}),
     )
-    readonly_fields = (
-        *("kind", "about", "text", "customer", "happened_at"),
-        *("to", "standing", "tried", "next_try", "message"),
-    )
     change_form_outer_after_template = "admin/alerts/delivery/tries.html"
+    why_nothing = (
+        "An event becomes deliveries to the webhooks and mail addresses that want it."
+        " They are kept for 35 days."
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         queryset: QuerySet[Delivery] = super().get_queryset(request)
         return queryset.select_related("event__customer", "webhook")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
-    ) -> tuple[QuerySet[Delivery], bool]:
-        text = search_term.strip()
-        if not text:
-            return queryset, False
+    def condition(self, text: str) -> Q | None:
         if "@" in text:
-            return queryset.filter(mail_to=text), False
+            return Q(mail_to=text)
         named = Webhook.objects.filter(name__icontains=text) | Webhook.objects.filter(
             customer__name__icontains=text
         )
         found = list(named.order_by("pk").values_list("pk", flat=True)[:_MOST_FOUND])
-        return queryset.filter(webhook__in=found), False
+        return Q(webhook__in=found)
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changes = super().get_changelist_instance(request)
-        changes.why_nothing = (
-            "An event becomes deliveries to the webhooks and mail addresses that want it."
-            " They are kept for 35 days."
-        )
-        return changes
-
-    def beside_fields(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        if not object_id.isdecimal() or len(object_id) > 18:
-            return {}
-        delivery = Delivery.objects.filter(pk=int(object_id)).first()
-        if delivery is None:
-            return {}
+    def beside_fields(self, request: HttpRequest, row: Delivery) -> dict[str, Any]:
         # Sent again and again by hand there may be many: the newest tell most.
-        newest = list(delivery.log.order_by("-pk")[:_TRIES_SHOWN])
-        by_mail = delivery.webhook_id is None
+        newest = list(row.log.order_by("-pk")[:_TRIES_SHOWN])
+        by_mail = row.webhook_id is None
         return {
             "tries": attempt_rows(reversed(newest), timezone.now(), by_mail=by_mail),
             "may_deliver": self.has_deliver_permission(request),
@@ -110,30 +80,11 @@ class DeliveryAdmin(ReadOnlyAdmin):
         return request.user.has_perm("alerts.change_delivery")
 
     def get_urls(self) -> list[URLPattern]:
-        own = path(
-            "<int:pk>/again/",
-            self.admin_site.admin_view(self._again),
-            name="alerts_delivery_again",
-        )
-        return [own, *super().get_urls()]
-
-    def _again(self, request: HttpRequest, pk: int) -> HttpResponse:
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not self.has_deliver_permission(request):
-            raise PermissionDenied
-        delivery = self.get_queryset(request).filter(pk=pk).first()
-        if delivery is None:
-            raise Http404
-        try:
-            self._send(request, delivery)
-        except OrderRefused as refusal:
-            messages.error(request, str(refusal))
-        else:
-            messages.success(
-                request, "It is on its way again: see the tries below in some seconds."
-            )
-        return redirect("admin:alerts_delivery_change", pk)
+        again = self.button("deliver_again")
+        return [
+            path("<int:pk>/again/", again, name="alerts_delivery_again"),
+            *super().get_urls(),
+        ]
 
     @admin.action(description="Deliver again", permissions=["deliver"])
     def deliver_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
@@ -159,56 +110,30 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     # --- what is shown ---
 
-    @admin.display(description="event")
-    def kind(self, delivery: Delivery) -> SafeString:
-        return kind_word(delivery.event.kind)
-
-    @admin.display(description="about")
-    def about(self, delivery: Delivery) -> str:
-        return delivery.event.about
-
-    @admin.display(description="text")
-    def text(self, delivery: Delivery) -> str:
-        return delivery.event.text
-
-    @admin.display(description="to")
-    def to(self, delivery: Delivery) -> SafeString | str:
-        if delivery.webhook is None:
-            return delivery.mail_to
-        link = reverse("admin:alerts_webhook_change", args=[delivery.webhook_id])
-        return format_html('<a class="tm-link" href="{}">{}</a>', link, delivery.webhook)
-
-    @admin.display(description="customer")
-    def customer(self, delivery: Delivery) -> SafeString | str:
-        return customer_link(delivery.event.customer)
-
-    @admin.display(description="state")
-    def standing(self, delivery: Delivery) -> SafeString:
-        return delivery_standing(delivery, timezone.now())
-
-    @admin.display(description="tries")
-    def tried(self, delivery: Delivery) -> str:
-        return words.grouped(delivery.tries)
-
-    @admin.display(description="next try")
-    def next_try(self, delivery: Delivery) -> SafeString | str:
-        if delivery.state != Delivery.State.WAITING:
-            return "none"
-        return words.moment(delivery.due_at, timezone.now())
-
-    @admin.display(description="happened")
-    def happened(self, delivery: Delivery) -> SafeString | str:
-        return words.moment(delivery.event.at, timezone.now())
-
-    @admin.display(description="happened")
-    def happened_at(self, delivery: Delivery) -> str:
-        return words.plain(delivery.event.at, seconds=True)
-
-    @admin.display(description="webhook-id")
-    def message(self, delivery: Delivery) -> SafeString | str:
-        if delivery.webhook_id is None:
-            return "a mail has none"
-        return words.whole(message_id(delivery.event))
+    kind = column("event", lambda row: kind_word(row.event.kind))
+    about = column("about", lambda row: row.event.about)
+    text = column("text", lambda row: row.event.text)
+    to = column(
+        "to",
+        lambda row: (
+            row.mail_to
+            if row.webhook is None
+            else link(row.webhook, "alerts_webhook_change", row.webhook_id)
+        ),
+    )
+    customer = column("customer", lambda row: customer_link(row.event.customer))
+    standing = column("state", lambda row: delivery_standing(row, timezone.now()))
+    tried = column("tries", lambda row: grouped(row.tries))
+    next_try = column(
+        "next try",
+        lambda row: "none" if row.state != Delivery.State.WAITING else ago(row.due_at),
+    )
+    happened = column("happened", lambda row: ago(row.event.at))
+    happened_at = column("happened", lambda row: utc(row.event.at, seconds=True))
+    message = column(
+        "webhook-id",
+        lambda row: "a mail has none" if row.webhook_id is None else in_full(message_id(row.event)),
+    )
 
 
 def customer_link(customer: Any) -> SafeString | str:

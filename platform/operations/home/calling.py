@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from access.admin import words
+from access.admin.key_words import key_badge
 from access.counted_calls import OUR_FAILURES
 from access.key_states import KeyState, condition
 from access.models import ApiKey
@@ -15,6 +15,7 @@ from access.services import usage_reports
 from operations.home import figures
 from operations.home.cards import Card, list_of
 from operations.readings.present import Readings
+from staff.formatting import badge, grouped, milliseconds
 
 _LISTED = 5
 _OUTCOMES = 8
@@ -27,11 +28,11 @@ def calls(request: HttpRequest, now: Readings) -> Card:
     counted = usage_reports.calls_by_status(since=now.at - timedelta(hours=1), now=now.at)
     rows: list[tuple[Any, Any]] = [("Calls in the last hour", _total(counted))]
     shown = counted if len(counted) <= _OUTCOMES else counted[: _OUTCOMES - 1]
-    rows += [(words.coloured(status, _hue(status)), words.grouped(n)) for status, n in shown]
+    rows += [(badge(status, _hue(status)), grouped(n)) for status, n in shown]
     if len(shown) < len(counted):
         others = counted[len(shown) :]
-        word = words.coloured("other", "quiet", ", ".join(status for status, _ in others))
-        rows.append((word, words.grouped(sum(number for _, number in others))))
+        word = badge("other", "quiet", ", ".join(status for status, _ in others))
+        rows.append((word, grouped(sum(number for _, number in others))))
     speed = None if now.calls is None else now.calls.per_second
     return Card(
         "calls",
@@ -47,7 +48,7 @@ def calls(request: HttpRequest, now: Readings) -> Card:
 
 
 def _total(counted: list[tuple[str, int]]) -> str:
-    return words.grouped(sum(number for _, number in counted))
+    return grouped(sum(number for _, number in counted))
 
 
 def _hue(status: str) -> str:
@@ -71,7 +72,7 @@ def failures(request: HttpRequest, now: Readings) -> Card:
         if found.refused_share is not None:
             rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
         if found.milliseconds is not None:
-            rows.append(("Mean time of a call", figures.milliseconds(found.milliseconds)))
+            rows.append(("Mean time of a call", milliseconds(found.milliseconds)))
     return Card(
         "failures",
         "Failures",
@@ -90,7 +91,7 @@ def speed(request: HttpRequest, now: Readings) -> Card:
     return Card(
         "speed",
         "Time of a call",
-        "no calls just now" if found is None else figures.milliseconds(found),
+        "no calls just now" if found is None else milliseconds(found),
         None,
         "In this service, from reading the call to its answer; the mean of the last minute.",
         (),
@@ -111,7 +112,7 @@ def expiring(request: HttpRequest, now: Readings) -> Card:
                 key.customer,
                 key,
             ),
-            words.key_state(key, now.at),
+            key_badge(key, now.at),
         )
         for key in keys[:_LISTED]
     ]

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from access.admin import words
 from operations.home.charts import Figure, Line
+from staff.formatting import badge, grouped
 
 # From bad to worse; quiet says nothing.
 _ORDER = ("quiet", "good", "warning", "bad")
-_ANSWERS = {"good": "yes", "warning": "needs a look", "bad": "no", "quiet": "nothing to tell yet"}
+_ANSWERS = {"good": "yes", "warning": "needs attention", "bad": "no", "quiet": "no data yet"}
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Card:
         if self.state is None:
             return ""
         text, hue, hint = self.state
-        return words.coloured(text, hue, hint)
+        return badge(text, hue, hint)
 
 
 @dataclass(slots=True)
@@ -57,17 +57,12 @@ class Group:
             for each in self.cards
             if each.state is not None and each.state[1] == worst and worst in ("warning", "bad")
         )
-        return words.coloured(_ANSWERS[worst], worst, told)
+        return badge(_ANSWERS[worst], worst, told)
 
 
 def link_to(request: HttpRequest, url: str, permission: str) -> str:
-    """The address of an admin page, empty where the user may not see it or it is not there."""
-    if not url or not request.user.has_perm(permission):
-        return ""
-    try:
-        return reverse(f"admin:{url}")
-    except NoReverseMatch:
-        return ""
+    """The address of an admin page, empty where the user may not see it."""
+    return reverse(f"admin:{url}") if url and request.user.has_perm(permission) else ""
 
 
 def list_of(request: HttpRequest, app: str, model: str) -> str:
@@ -78,8 +73,8 @@ def list_of(request: HttpRequest, app: str, model: str) -> str:
 def number_word(count: int | None, *, bad: str = "warning", hint: str = "") -> SafeString:
     """A count that ought to be 0."""
     if count is None:
-        return words.coloured("not known", "bad", "Valkey does not answer.")
-    return words.coloured(words.grouped(count), bad if count else "good", hint)
+        return badge("not known", "bad", "Valkey does not answer.")
+    return badge(grouped(count), bad if count else "good", hint)
 
 
 def named(rows: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:

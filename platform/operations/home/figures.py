@@ -1,7 +1,7 @@
 """How each figure of the samples is said and drawn."""
 
-from access.admin.words import grouped, size_of
 from operations.home.charts import Figure
+from staff.formatting import grouped, milliseconds, size_of
 
 
 def count(value: float) -> str:
@@ -11,10 +11,6 @@ def count(value: float) -> str:
 
 def percent(value: float) -> str:
     return f"{value:.0f}%" if value in (0, 100) or 1 <= value < 99 else f"{value:.2f}%"
-
-
-def milliseconds(value: float) -> str:
-    return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
 def size(value: float) -> str:

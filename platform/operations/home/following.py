@@ -5,7 +5,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from access.admin import words
 from historical.services import overview
 from operations.home import figures
 from operations.home.cards import Card, list_of, number_word
@@ -14,6 +13,7 @@ from operations.readings.present import Readings
 from rewind.admin.audit import rate
 from rewind.models import AuditedDay
 from rewind.store.audits import Count
+from staff.formatting import ago, badge, grouped, utc
 
 _NEARLY = 16
 _IMPORTS = 3
@@ -27,7 +27,7 @@ def chain(request: HttpRequest, now: Readings) -> Card:
     if found.stream != NOT_FOLLOWED:
         word = "connected" if found.stream == "following" else found.stream
         rows = [
-            ("Stream", words.coloured(word, _HUES[found.stream], found.problem or found.source)),
+            ("Stream", badge(word, _HUES[found.stream], found.problem or found.source)),
             ("Heard", _heard(found)),
             ("Newest finalized slot", found.finalized_slot or "none yet"),
             ("Newest stored slot", found.newest_slot or "none yet"),
@@ -35,7 +35,7 @@ def chain(request: HttpRequest, now: Readings) -> Card:
         ]
     hint = "The newest stored slot, against the newest finalized one of the stream."
     if found.stream == NOT_FOLLOWED:
-        hint = "No follower has told anything in the last half minute."
+        hint = "No follower has reported in the last half minute."
     return Card(
         "chain",
         "Chain",
@@ -68,7 +68,7 @@ def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
 
 
 def _slots(count: int) -> str:
-    return f"{words.grouped(count)} slot{'' if count == 1 else 's'}"
+    return f"{grouped(count)} slot{'' if count == 1 else 's'}"
 
 
 def _heard(found: ChainReading) -> str:
@@ -89,7 +89,7 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
         for store in ("archive", "ledger")
     ]
     if given_up := sum(found.given_up.values()):
-        rows.append(("Slots that no source has any more", words.grouped(given_up)))
+        rows.append(("Slots that no source has any more", grouped(given_up)))
     rows.append(("Replays as the chain says", _replays()))
     rows.append(("Open divergences", number_word(found.divergences, bad="bad")))
     state = ("none", "good", "")
@@ -117,13 +117,13 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
 def _lacking(slots: int, gaps: int) -> str:
     if not gaps:
         return "none open"
-    return f"{_slots(slots)} in {words.grouped(gaps)} gap{'' if gaps == 1 else 's'}"
+    return f"{_slots(slots)} in {grouped(gaps)} gap{'' if gaps == 1 else 's'}"
 
 
 def _replays() -> str:
     day = AuditedDay.objects.filter(day=timezone.now().date()).first()
     count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
-    return f"{rate(count)} of {words.grouped(count.replayed)}" if count.replayed else "none today"
+    return f"{rate(count)} of {grouped(count.replayed)}" if count.replayed else "none today"
 
 
 def ledger(request: HttpRequest, now: Readings) -> Card:
@@ -145,12 +145,12 @@ def ledger(request: HttpRequest, now: Readings) -> Card:
     return Card(
         "ledger",
         "Ledger",
-        f"{'' if found.exact else 'about '}{words.grouped(found.blocks)} blocks",
+        f"{'' if found.exact else 'about '}{grouped(found.blocks)} blocks",
         None,
         "A slot is a leader's turn to make a block; some turns are skipped.",
         [
             ("Slots", f"{found.first_slot} to {found.last_slot}"),
-            ("Newest block made", words.moment(found.newest_at, now.at, "not told")),
+            ("Newest block made", ago(found.newest_at, now.at, "not told")),
             ("Stored", "not known yet" if speed is None else f"{figures.per_second(speed)}"),
         ],
         link,
@@ -163,7 +163,7 @@ def imports(request: HttpRequest, now: Readings) -> Card:
     hues = {"done": "good", "failed": "bad", "running": "warning"}
     rows: list[tuple[Any, Any]] = []
     for entry in overview.last_imports(_IMPORTS):
-        word = words.coloured(entry.state, hues[entry.state], words.plain(entry.started_at))
+        word = badge(entry.state, hues[entry.state], utc(entry.started_at))
         rows.append((entry.file, word))
     return Card(
         "imports",

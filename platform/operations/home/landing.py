@@ -7,7 +7,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from access.admin import words
 from operations.home import figures
 from operations.home.cards import Card, link_to, list_of, number_word
 from operations.readings.landing import WINDOW, UpstreamReading
@@ -15,6 +14,7 @@ from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
 from priority.admin.fates import HUES
 from priority.submissions import State
+from staff.formatting import badge, grouped, milliseconds, shortened, utc
 
 _MINUTES = int(WINDOW.total_seconds()) // 60
 # Below it somebody ought to look; of a few submissions a share says nothing.
@@ -25,7 +25,7 @@ _MANY_WAITING = 1_000
 def rate(request: HttpRequest, now: Readings) -> Card:
     found = now.landing
     rows: list[tuple[Any, Any]] = [
-        (words.coloured(state, HUES[state]), words.grouped(found.states[state]))
+        (badge(state, HUES[state]), grouped(found.states[state]))
         for state in State
         if state in found.states
     ]
@@ -41,7 +41,7 @@ def rate(request: HttpRequest, now: Readings) -> Card:
         f"Submissions in the last {_MINUTES} minutes",
         "none settled" if found.rate is None else f"{figures.percent(100 * found.rate)} landed",
         state,
-        f"Of {words.grouped(found.settled)} that are settled; the others are on their way.",
+        f"Of {grouped(found.settled)} that are settled; the others are on their way.",
         rows,
         link_to(request, "priority_landing", "priority.view_submission"),
         "Landing",
@@ -54,7 +54,7 @@ def latency(request: HttpRequest, now: Readings) -> Card:
     found = now.landing
     rows: list[tuple[Any, Any]] = []
     if found.first_send_milliseconds is not None:
-        rows.append(("First try sent after", figures.milliseconds(found.first_send_milliseconds)))
+        rows.append(("First attempt sent after", milliseconds(found.first_send_milliseconds)))
     rows += [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
     slots = found.slots_to_land
     return Card(
@@ -62,8 +62,8 @@ def latency(request: HttpRequest, now: Readings) -> Card:
         "Time to land",
         "not known yet" if slots is None else f"{slots:.1f} slots",
         None,
-        "From acceptance to the block, on average. By way: the mean time of a try, and how much"
-        " landed of what went that way.",
+        "From acceptance to the block, on average. By upstream: the mean time of an attempt, and"
+        " how much landed of what it was sent.",
         rows,
         list_of(request, "priority", "upstream"),
         "Upstreams",
@@ -73,7 +73,7 @@ def latency(request: HttpRequest, now: Readings) -> Card:
 
 
 def _by(each: UpstreamReading) -> Any:
-    took = "-" if each.milliseconds is None else figures.milliseconds(each.milliseconds)
+    took = "-" if each.milliseconds is None else milliseconds(each.milliseconds)
     landed = ""
     if each.settled:
         landed = f", {figures.percent(100 * each.landed / each.settled)}"
@@ -86,31 +86,31 @@ def landers(request: HttpRequest, now: Readings) -> Card:
     rows: list[tuple[Any, Any]] = []
     if found.waiting is not None:
         hue = "good" if found.waiting < _MANY_WAITING else "bad"
-        rows.append(("Accepted, not done yet", words.coloured(words.grouped(found.waiting), hue)))
+        rows.append(("Accepted, not done yet", badge(grouped(found.waiting), hue)))
     if found.queue is not None:
         hue = "good" if found.queue.age_ms <= found.refused_from_ms else "bad"
-        waited = words.coloured(figures.milliseconds(found.queue.age_ms), hue)
-        rows.append(("Not sent yet", words.grouped(found.queue.unsent)))
+        waited = badge(milliseconds(found.queue.age_ms), hue)
+        rows.append(("Not sent yet", grouped(found.queue.unsent)))
         rows.append(("The oldest of them waits since", waited))
     for lander in found.landers or []:
-        word = words.coloured("alive", "good", lander.last_error)
-        rows.append((f"{lander.name}: {words.grouped(lander.in_flight)} in flight", word))
+        word = badge("alive", "good", lander.last_error)
+        rows.append((f"{lander.name}: {grouped(lander.in_flight)} in flight", word))
     broken = [
         each
         for each in found.upstreams
         if each.is_enabled and each.broken_until is not None and each.broken_until > now.at
     ]
     for each in broken:
-        until = words.plain(each.broken_until, seconds=True) if each.broken_until else ""
-        word = words.coloured("broken", "bad", f"{each.broken_reason}, until {until}")
+        until = utc(each.broken_until, seconds=True) if each.broken_until else ""
+        word = badge("broken", "bad", f"{each.broken_reason}, until {until}")
         rows.append((f"Upstream {each.name}", word))
     enabled = any(each.is_enabled for each in found.upstreams)
     if not enabled:
-        rows.append(("Upstreams", words.coloured("none enabled", "bad")))
+        rows.append(("Upstreams", badge("none enabled", "bad")))
     alive = len(found.landers or [])
     state = ("alive", "good", "") if alive else ("missing", "bad", "")
     if alive and (broken or not enabled):
-        state = ("a way is broken", "warning", "") if enabled else ("no way out", "bad", "")
+        state = ("an upstream is broken", "warning", "") if enabled else ("no upstream", "bad", "")
     return Card(
         "landers",
         "Landers",
@@ -136,10 +136,10 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
         rows += _tips(found)
     rows.append(("Expired batches not swept", number_word(found.unswept)))
     if found.noted:
-        rows.append(("Batches with a note", words.coloured(words.grouped(found.noted), "warning")))
+        rows.append(("Batches with a note", badge(grouped(found.noted), "warning")))
     state = ("available", "good", "")
     if any(each.is_available and not each.prepared for each in found.classes) or found.unswept:
-        state = ("needs a look", "warning", "")
+        state = ("needs attention", "warning", "")
     if available < len(found.classes):
         state = ("unavailable", "bad", f"{len(found.classes) - available} classes")
     return Card(
@@ -158,12 +158,12 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
 def _class_word(each: ClassReading) -> Any:
     if not each.is_available:
         since = each.unavailable_since
-        hint = "no batch was open yet" if since is None else f"since {words.plain(since)}"
-        return words.coloured("unavailable", "bad", hint)
+        hint = "no batch was open yet" if since is None else f"since {utc(since)}"
+        return badge("unavailable", "bad", hint)
     left = f"{each.left:,} of {each.size:,} left, {each.prepared} prepared behind"
     if not each.prepared:
-        return words.coloured("running dry", "warning", f"no batch is prepared; {left}")
-    return words.coloured("available", "good", left)
+        return badge("running dry", "warning", f"no batch is prepared; {left}")
+    return badge("available", "good", left)
 
 
 def _tips(found: TipsReading) -> list[tuple[Any, Any]]:
@@ -174,7 +174,7 @@ def _tips(found: TipsReading) -> list[tuple[Any, Any]]:
     )
     at_least = "at least " if found.today_is_cut else ""
     return [
-        (link, f"{at_least}{words.grouped(found.lamports_today)} lamports"),
-        ("Treasury", words.short(str(settings.TREASURY_ADDRESS))),
-        ("Sweeps under way", words.grouped(found.sweeps)),
+        (link, f"{at_least}{grouped(found.lamports_today)} lamports"),
+        ("Treasury", shortened(str(settings.TREASURY_ADDRESS))),
+        ("Sweeps under way", grouped(found.sweeps)),
     ]

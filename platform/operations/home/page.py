@@ -1,4 +1,4 @@
-"""The home page as a whole: what needs somebody, and cards under the questions they answer."""
+"""The home page as a whole: active alarms, and cards under the questions they answer."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin import words
 from operations.home import calling, following, landing, room
 from operations.home.cards import Card, Group, link_to
 from operations.home.charts import line_of
@@ -16,6 +15,7 @@ from operations.models import Alarm
 from operations.readings.present import Readings, present
 from operations.rules import BY_NAME, CLOCK_PATIENCE, PAGES_OF_SUBJECTS
 from operations.services import alarms, series
+from staff.formatting import ago, badge, duration
 
 _Make = Callable[[HttpRequest, Readings], Card]
 
@@ -65,7 +65,7 @@ _QUESTIONS: tuple[tuple[str, str, tuple[tuple[_Make, str], ...]], ...] = (
 
 
 class Need(NamedTuple):
-    """An open alarm as the page shows it; `link` is where somebody can do something."""
+    """An open alarm as the page shows it; `link` is the page to act on it."""
 
     alarm: Alarm
     title: str
@@ -125,8 +125,8 @@ def _needs(request: HttpRequest, now: datetime) -> list[Need]:
                 alarm,
                 alarm.name if rule is None else rule.title,
                 "" if rule is None else rule.advice,
-                words.coloured(alarm.severity, hue),
-                words.moment(alarm.began_at, now),
+                badge(alarm.severity, hue),
+                ago(alarm.began_at, now),
                 page_to_act(request, alarm),
                 reverse("admin:operations_alarm_change", args=[alarm.pk]),
             )
@@ -135,7 +135,7 @@ def _needs(request: HttpRequest, now: datetime) -> list[Need]:
 
 
 def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
-    """Where somebody can do something about it; empty where the user may not, or no page helps."""
+    """The page to act on it; empty where the user may not, or no page helps."""
     rule = BY_NAME.get(alarm.name)
     if rule is None or not rule.page:
         return ""
@@ -148,11 +148,11 @@ def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
 def _unwatched(readings: Readings, now: datetime) -> str:
     """That the worker does not look at the rules; empty while it does."""
     if readings.sampled_at is None:
-        return "Nobody has looked at the rules yet: worker and beat do, once they run."
+        return "The rules were not checked yet: worker and beat do so, once they run."
     if now - readings.sampled_at < CLOCK_PATIENCE:
         return ""
-    since = words.length(now - readings.sampled_at)
+    since = duration(now - readings.sampled_at)
     return (
-        f"Neither worker nor beat has done its work for {since}: web processes look at the rules in"
+        f"Neither worker nor beat has done its work for {since}: web processes check the rules in"
         " their place, and what you see here is read just now."
     )

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from access.admin import words
 from operations.home import figures
 from operations.home.cards import Card, list_of, number_word
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
+from staff.formatting import ago, badge, duration, grouped, milliseconds, size_of
 
 _FEW, _LITTLE = 5_000_000_000, 0.1
 _FULL = 0.8
@@ -22,7 +22,7 @@ def processes(request: HttpRequest, now: Readings) -> Card:
     if found is None:
         state = ("not known", "bad", "Valkey does not answer.")
         return Card(
-            "processes", "Processes", "not known", state, "They tell Valkey that they live."
+            "processes", "Processes", "not known", state, "Each reports its heartbeat to Valkey."
         )
     alive = sum(bool(each.alive) for each in found)
     state = ("all alive", "good", "")
@@ -33,7 +33,7 @@ def processes(request: HttpRequest, now: Readings) -> Card:
         "Processes",
         f"{alive} of {len(found)} kinds alive",
         state,
-        "Each says every second that its work goes on. Without that for 4 s it is missing or hung."
+        "Each sends a heartbeat every second. Without one for 4 s it is missing or hung."
         if not told
         else REMEDY,
         [(each.kind, _alive(each, now)) for each in found],
@@ -52,35 +52,33 @@ def _troubles(found: Sequence[ProcessReading]) -> str:
 def _alive(each: ProcessReading, now: Readings) -> Any:
     duty = f"It {(DUTIES | SERVER_DUTIES)[each.kind]}."
     if each.alive and not each.trouble:
-        return words.coloured("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
+        return badge("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
     heard = "never heard"
     if each.heard_at is not None:
-        heard = f"heard {words.length(now.at - each.heard_at)} ago"
+        heard = f"heard {duration(now.at - each.heard_at)} ago"
     if not each.trouble:
-        return words.coloured("starting", "warning", duty)
+        return badge("starting", "warning", duty)
     count = f"{each.silent} of {each.alive + each.silent} " if each.alive else ""
-    return words.coloured(f"{count}{each.trouble}", "bad", f"{heard}. {duty} {REMEDY}")
+    return badge(f"{count}{each.trouble}", "bad", f"{heard}. {duty} {REMEDY}")
 
 
 def servers(request: HttpRequest, now: Readings) -> Card:
     database, redis = now.database, now.redis
-    told = f"answered in {database.milliseconds:.1f} ms"
-    rows: list[tuple[Any, Any]] = [
-        (f"PostgreSQL {database.version}", words.coloured("up", "good", told))
-    ]
+    told = f"answered in {milliseconds(database.milliseconds)}"
+    rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", told))]
     if redis is None:
-        rows.append(("Valkey", words.coloured("down", "bad", "limits and queues stand still")))
+        rows.append(("Valkey", badge("down", "bad", "limits and queues stand still")))
     else:
-        told = f"answered in {redis.milliseconds:.1f} ms"
-        up = words.coloured("up", "good", told)
+        told = f"answered in {milliseconds(redis.milliseconds)}"
+        up = badge("up", "good", told)
         if not redis.takes_writes:
-            up = words.coloured("cannot write", "bad", "its disk is full or fails")
+            up = badge("cannot write", "bad", "its disk is full or fails")
         rows.append((f"Valkey {redis.version}", up))
-    rows.append(("Last sample", words.moment(now.sampled_at, now.at, "none yet")))
+    rows.append(("Last sample", ago(now.sampled_at, now.at, "none yet")))
     return Card(
         "servers",
         "Servers",
-        figures.milliseconds(database.milliseconds),
+        milliseconds(database.milliseconds),
         _servers_state(redis),
         "How long PostgreSQL takes for a query that does nothing.",
         rows,
@@ -101,25 +99,25 @@ def _servers_state(redis: RedisReading | None) -> tuple[str, str, str]:
 def space(request: HttpRequest, now: Readings) -> Card:
     free, total, redis = now.disk.free, now.disk.total, now.redis
     state = ("room", "good", "")
-    rows: list[tuple[Any, Any]] = [("The database", words.size_of(now.database.size))]
+    rows: list[tuple[Any, Any]] = [("The database", size_of(now.database.size))]
     if redis is not None:
-        used = words.size_of(redis.used)
+        used = size_of(redis.used)
         is_full = bool(redis.most) and redis.used > _FULL * redis.most
         if is_full:
             state = ("Valkey fills", "bad", "Full, it refuses to take more.")
         hint = "It holds what waits: limits, queues, submissions in flight."
-        rows.append(("Memory of Valkey", words.coloured(used, "bad" if is_full else "good", hint)))
+        rows.append(("Memory of Valkey", badge(used, "bad" if is_full else "good", hint)))
         if redis.most:
-            rows.append(("of at most", words.size_of(redis.most)))
+            rows.append(("of at most", size_of(redis.most)))
     if free < _LITTLE * total:
         hue = "bad" if free < _FEW else "warning"
         state = ("the disk fills", hue, "Less than a tenth is free.")
     return Card(
         "space",
         "Disk and memory",
-        f"{words.size_of(free)} free",
+        f"{size_of(free)} free",
         state,
-        f"Of {words.size_of(total)} of the file system with the run directory.",
+        f"Of {size_of(total)} of the file system with the run directory.",
         rows,
         drawn=figures.DISK,
     )
@@ -129,27 +127,27 @@ def queues(request: HttpRequest, now: Readings) -> Card:
     lengths = {} if now.redis is None else now.redis.queues
     waiting = sum(lengths.values())
     rows: list[tuple[Any, Any]] = [
-        (f"Tasks in {name}", words.grouped(length)) for name, length in lengths.items()
+        (f"Tasks in {name}", grouped(length)) for name, length in lengths.items()
     ]
     rows += [
-        ("Submissions accepted", words.grouped(now.landing.waiting)),
-        ("Slots to be stored", words.grouped(now.chain.waiting_slots)),
-        ("Batches to be swept", words.grouped(now.tips.unswept)),
-        ("Mails and webhooks", words.grouped(now.alerts.waiting)),
+        ("Submissions accepted", grouped(now.landing.waiting)),
+        ("Slots to be stored", grouped(now.chain.waiting_slots)),
+        ("Batches to be swept", grouped(now.tips.unswept)),
+        ("Mails and webhooks", grouped(now.alerts.waiting)),
     ]
     if now.alerts.late:
         rows.append(("of these late", number_word(now.alerts.late)))
     state = ("moving", "good", "")
     if waiting > _MANY:
-        state = ("filling", "warning", "Whoever empties them is too slow, or missing.")
+        state = ("filling", "warning", "The workers are too slow, or missing.")
     if now.redis is None:
         state = ("not known", "bad", "Valkey does not answer.")
     return Card(
         "queues",
         "Queues",
-        f"{words.grouped(waiting)} waiting" if now.redis is not None else "not known",
+        f"{grouped(waiting)} waiting" if now.redis is not None else "not known",
         state,
-        "Tasks that wait for a worker; below, what else waits for somebody.",
+        "Tasks that wait for a worker; below, what else waits.",
         rows,
         list_of(request, "alerts", "delivery"),
         "Deliveries",

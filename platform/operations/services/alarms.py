@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db import transaction
 
-from access.admin.words import length
 from alerts.services.events import publish
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.rules import BY_NAME, RULES, Finding, Rule
+from staff.formatting import duration
 
 CLOSED_KEPT = timedelta(days=90)
 
@@ -98,7 +98,7 @@ def _is_well(alarm: Alarm, now: datetime) -> None:
     rule = BY_NAME.get(alarm.name)
     if rule is None or now - alarm.well_since >= timedelta(seconds=rule.calm):
         alarm.closed_at = now
-        lasted = length(alarm.well_since - alarm.began_at)
+        lasted = duration(alarm.well_since - alarm.began_at)
         _publish("alarm.closed", alarm, f"Well again after {lasted}. It was: {alarm.text}", now)
     alarm.save(update_fields=["well_since", "closed_at"])
 

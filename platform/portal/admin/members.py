@@ -5,23 +5,21 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
-from django.utils import timezone
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
-from access.admin import words
-from access.errors import OrderRefused
 from access.models import Customer
-from portal.admin import orders
+from portal.admin.member_actions import ACTIONS
 from portal.forms.team import ROLES
 from portal.models import Member
-from portal.services import members
-from staff.inviting import InvitingAdmin
+from portal.services import mails, members, post
+from portal.services.links import Purpose
+from staff.columns import column
+from staff.filters import row_filter
+from staff.formatting import ago, link
+from staff.inviting import InvitingAdmin, sign_in_badge
 
 _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("user"), confirmed=True))
 
@@ -56,59 +54,18 @@ class RoleForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("role",)
 
 
-class CustomerFilter(admin.SimpleListFilter):
-    """One customer's people: the customer's page leads here."""
-
-    title = "customer"
-    parameter_name = "customer"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        chosen = request.GET.get("customer", "")
-        if not chosen:
-            return []  # not one choice each: there may be thousands
-        pk = _number(chosen)
-        customer = None if pk is None else Customer.objects.filter(pk=pk).first()
-        return [(chosen, "no such customer" if customer is None else str(customer))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Member]) -> QuerySet[Member]:
-        chosen = self.value()
-        if chosen is None:
-            return queryset
-        pk = _number(chosen)
-        return queryset.none() if pk is None else queryset.filter(customer=pk)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
-
-
-def _order_link(order: str, icon: str) -> Any:
-    """A link of the theme to the page that asks whether the order is meant."""
-
-    def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        link = reverse("admin:portal_member_order", args=[int(object_id), order])
-        return HttpResponseRedirect(link)
-
-    lead.__name__ = order  # by which the theme knows it
-    return action(description=orders.ORDERS[order].title, icon=icon, permissions=["change"])(lead)
-
-
 @admin.register(Member)
 class MemberAdmin(InvitingAdmin):
     invite_title = "Invite a portal user"
-    refusals = (OrderRefused,)
+    admin_actions = ACTIONS
     list_display = ("email", "customer", "role", "state", "second_factor", "signed_in")
-    list_display_links = ("email",)
     list_select_related = ("user", "customer")
-    list_filter = (CustomerFilter, "role")
-    list_per_page = 50
+    list_filter = (row_filter("customer", "customer", Customer), "role")
     ordering = ("user__username",)
     search_fields = ("user__username", "customer__name")
     search_help_text = "E-mail address or customer"
-    show_full_result_count = False
     autocomplete_fields = ("customer",)
-    actions = None
-    actions_detail = ("invite_again", "deactivate", "activate", "reset_second_factor", "sign_out")
+    plain_choices = ("customer",)
     shown: ClassVar = ("email", "belongs_to", "state", "second_factor", "signed_in", "invited_at")
 
     # --- what is shown ---
@@ -131,43 +88,21 @@ class MemberAdmin(InvitingAdmin):
         kwargs["form"] = RoleForm if change else InviteForm
         return super().get_form(request, obj, change=change, **kwargs)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "customer" and field is not None:
-            for name in ("add", "change", "delete", "view"):
-                setattr(field.widget, f"can_{name}_related", False)
-        return field
+    email = column("e-mail address", str, "user__username")
+    belongs_to = column(
+        "customer",
+        lambda row: link(row.customer, "access_customer_change", row.customer_id),
+    )
 
-    @admin.display(description="e-mail address", ordering="user__username")
-    def email(self, member: Member) -> str:
-        return str(member)
-
-    @admin.display(description="customer")
-    def belongs_to(self, member: Member) -> SafeString:
-        link = reverse("admin:access_customer_change", args=[member.customer_id])
-        return format_html('<a class="text-link" href="{}">{}</a>', link, member.customer)
-
-    @admin.display(description="state", ordering="user__is_active")
-    def state(self, member: Member) -> SafeString:
-        if not member.user.is_active:
-            return words.coloured("deactivated", "bad", "cannot sign in")
-        if members.is_invited(member.user):
-            return words.coloured("invited", "warning", "has not chosen a password yet")
-        return words.coloured("active", "good")
-
-    @admin.display(description="second factor")
-    def second_factor(self, member: Member) -> SafeString:
-        if member.has_device:  # type: ignore[attr-defined]
-            return words.coloured("on", "good", "signing in takes a code of an app")
-        return words.coloured("off", "quiet", "the password alone signs in")
-
-    @admin.display(description="last sign-in", ordering="user__last_login")
-    def signed_in(self, member: Member) -> SafeString | str:
-        return words.moment(member.user.last_login, timezone.now())
-
-    @admin.display(description="invited")
-    def invited_at(self, member: Member) -> SafeString | str:
-        return words.moment(member.created_at, timezone.now())
+    state = column(
+        "state",
+        lambda row: sign_in_badge(
+            is_active=row.user.is_active, is_invited=members.is_invited(row.user)
+        ),
+        "user__is_active",
+    )
+    signed_in = column("last sign-in", lambda row: ago(row.user.last_login), "user__last_login")
+    invited_at = column("invited", lambda row: ago(row.created_at))
 
     # --- what may be changed ---
 
@@ -182,29 +117,26 @@ class MemberAdmin(InvitingAdmin):
     def delete_model(self, request: HttpRequest, obj: Member) -> None:
         members.forget(obj)
 
+    # --- actions ---
+
     def show_link(self, request: HttpRequest, invited: Member) -> HttpResponse:
-        return orders.show_link(self, request, invited)
-
-    # --- orders ---
-
-    def get_urls(self) -> list[URLPattern]:
-        ask = self.admin_site.admin_view(
-            lambda request, **named: orders.page(self, request, **named)
-        )
-        own = path("<int:pk>/order/<slug:order_name>/", ask, name="portal_member_order")
-        return [own, *super().get_urls()]
-
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """The orders that this person's state allows."""
-        allowed = super().get_actions_detail(request, object_id)
-        member = self.get_object(request, str(object_id))
-        if member is None:
-            return []
-        fit = [name for name, order in orders.ORDERS.items() if order.unfit(member) is None]
-        return [each for each in allowed if each.method.original_function_name in fit]
-
-    invite_again = _order_link("invite_again", "mail")
-    deactivate = _order_link("deactivate", "person_off")
-    activate = _order_link("activate", "person_check")
-    reset_second_factor = _order_link("reset_second_factor", "phonelink_erase")
-    sign_out = _order_link("sign_out", "logout")
+        """The page with the invitation, shown this once; the worker mails another like it."""
+        mailed = post.post_invitation(invited.pk)
+        days = Purpose.INVITATION.value.days
+        context = {
+            "title": "Invitation",
+            "warning": format_html(
+                "Anyone with this link can sign in for {} as <strong>{}</strong>. It works once,"
+                " for {} days, and this page shows it once.",
+                *(invited.customer, invited, days),
+            ),
+            "heading": f"Invitation for {invited}",
+            "about": f"{invited.customer} · {invited.role}",
+            "secret": mails.invitation_link(invited.user),
+            "hint": f"It is being mailed to {invited} as well."
+            if mailed
+            else "No mail can be sent now: give it to the person yourself, over a private channel.",
+            "back": self.page_of(invited.pk),
+            "back_text": "The person's page",
+        }
+        return self.page(request, "admin/secret.html", context)

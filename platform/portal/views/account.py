@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from portal import words
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
 from portal.views.doors import for_oneself, page, too_often
 from staff import audit, second_factor, sessions
+from staff.formatting import ago
 
 # Of passwords and codes that somebody with an open session may try.
 _TRIES = Quota(rate=10 / 600, burst=10)
@@ -34,10 +34,8 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
             messages.success(request, "The password is changed; other sessions are signed out")
             return _back()
     context = {
-        "member": member,
-        "at": "account",
         "form": form,
-        "since": words.moment(member.created_at, timezone.now()),
+        "since": ago(member.created_at),
         "has_factor": second_factor.has_device(member.user),
         "codes_left": second_factor.recovery_codes_left(member.user),
         "turn_off_form": TurnOffForm(),
@@ -68,7 +66,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     if second_factor.has_device(user):
         return _back()
     form = NewCodeForm(request.POST or None)
-    context: dict[str, Any] = {"member": member, "at": "account", "form": form}
+    context: dict[str, Any] = {"form": form}
     if request.method == "POST":
         refused = _too_often(request, member)
         if refused is not None:
@@ -106,7 +104,7 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
                     # A session that a recovery code began would end with the old codes.
                     second_factor.finish(request, member.user, device)
                 audit.record(request, "renewed the recovery codes", member)
-            context = {"member": member, "at": "account", "codes": codes}
+            context = {"codes": codes}
             return page(request, "portal/recovery_codes.html", context)
     return _back()
 

@@ -6,6 +6,7 @@ from typing import Any, Concatenate, ParamSpec, cast
 
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -19,7 +20,7 @@ from access.callers import Quota
 from access.errors import OrderRefused
 from portal import store
 from portal.models import Member
-from staff import sessions
+from staff import audit, sessions
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, Member, P], HttpResponseBase]
@@ -66,9 +67,10 @@ def _door(view: View[P], who: str, methods: Collection[str]) -> Door[P]:
             return _to_sign_in(request)
         if request.method not in methods:
             return HttpResponseNotAllowed(methods)
+        request.member = member  # type: ignore[attr-defined]
         needs_owner = who == "owners" or (who == "owners change" and request.method == "POST")
         if needs_owner and not member.is_owner:
-            return page(request, "portal/forbidden.html", {"member": member}, status=403)
+            return page(request, "portal/forbidden.html", {}, status=403)
         response = view(request, member, *args, **kwargs)
         add_never_cache_headers(response)
         return response
@@ -104,8 +106,32 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
 def page(
     request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """A page of the portal."""
-    return render(request, template, {"section": "portal", **context}, status=status)
+    """A page of the portal; the part of it that is open follows from the address."""
+    part = request.path.split("/")[2] or "overview"
+    shared = {
+        "section": "portal",
+        "member": getattr(request, "member", None),
+        "at": "fates" if part == "bundles" else part,
+    }
+    return render(request, template, {**shared, **context}, status=status)
+
+
+def carry_out(
+    request: HttpRequest, subject: object, verb: str, run: Callable[[], object], *, said: str = ""
+) -> bool:
+    """Does what an owner wants, with its audit entry; a message says that it is done (`said`), or
+    why not.
+    """
+    try:
+        with transaction.atomic():
+            run()
+            audit.record(request, verb, subject, text="in the portal")
+    except OrderRefused as refusal:
+        say_no(request, refusal)
+        return False
+    if said:
+        messages.success(request, said)
+    return True
 
 
 def say_no(request: HttpRequest, refusal: OrderRefused) -> None:

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 from solders.signature import Signature
 
-from access.admin.words import grouped, plain
-from portal import fate_words, store, words
+from portal import fate_words, store
 from portal.models import Member
 from portal.services import own_fates
 from portal.views.doors import for_members, page
+from priority.admin.fates import OUTCOME_HUES, state_badge
 from priority.errors import (
     BundleIdMalformed,
     BundleUnknown,
@@ -25,14 +25,11 @@ from priority.errors import (
 from priority.models import Attempt
 from priority.results import Fate, Try
 from priority.submissions import State
+from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc
+from staff.parsing import id_in
 
 _A_PAGE = 50
 _TRIES_SHOWN = 200
-_OUTCOMES = {
-    Attempt.Outcome.SENT: "good",
-    Attempt.Outcome.REFUSED: "bad",
-    Attempt.Outcome.FAILED: "warning",
-}
 
 
 @for_members
@@ -46,22 +43,20 @@ def fates(request: HttpRequest, member: Member) -> HttpResponse:
     rows = store.newest_submissions(
         member.customer_id,
         state=state,
-        before=_number(request.GET.get("before")),
+        before=id_in(request.GET.get("before")),
         limit=_A_PAGE + 1,
     )
     now = timezone.now()
     context = {
-        "member": member,
-        "at": "fates",
         "rows": [
             {
                 "signature": str(row.signature),
-                "state": _state_word(row.state, row.reason, row.settled_at is not None),
+                "state": state_badge(row.state, row.reason, final=row.settled_at is not None),
                 "key": row.key,
                 "slot": row.slot,
-                "tip": grouped(row.tip_lamports),
+                "tip": lamports(row.tip_lamports),
                 "tries": grouped(row.tries),
-                "at": words.moment(row.accepted_at, now),
+                "at": ago(row.accepted_at, now),
             }
             for row in rows[:_A_PAGE]
         ],
@@ -95,7 +90,7 @@ def _found(request: HttpRequest, asked: str) -> HttpResponse:
 @for_members
 def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
     """One submission: its fate in words, and every try."""
-    context: dict[str, Any] = {"member": member, "at": "fates", "asked": signature}
+    context: dict[str, Any] = {"asked": signature}
     try:
         found = own_fates.own_fate(
             member.customer_id, Signature.from_string(signature), kept_days=settings.SUBMISSION_DAYS
@@ -112,7 +107,7 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
 @for_members
 def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse:
     """A bundle, and its transactions in their order."""
-    context: dict[str, Any] = {"member": member, "at": "fates", "asked": bundle_id}
+    context: dict[str, Any] = {"asked": bundle_id}
     try:
         found = own_fates.own_bundle_fate(
             member.customer_id, bundle_id, kept_days=settings.SUBMISSION_DAYS
@@ -125,13 +120,13 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
     context |= {
         "bundle_id": found.bundle_id,
-        "state": _state_word(found.state, found.reason, found.final),
+        "state": state_badge(found.state, found.reason, final=found.final),
         "sentence": fate_words.state_words(found.state),
         "explained": fate_words.explained(found.state, found.reason),
         "reason": found.reason,
         "slot": found.slot,
         "engine_ids": found.engine_ids,
-        "accepted": plain(_moment(found.accepted_at), seconds=True),
+        "accepted": utc(_moment(found.accepted_at), seconds=True),
         "transactions": [_told(each) for each in found.transactions],
     }
     return page(request, "portal/bundle.html", context)
@@ -146,11 +141,11 @@ def _told(fate: Fate) -> dict[str, Any]:
     tries = sorted(tries, key=lambda each: each.started_at)
     return {
         "row": fate,
-        "state": _state_word(fate.state, fate.reason, fate.final),
+        "state": state_badge(fate.state, fate.reason, final=fate.final),
         "sentence": fate_words.state_words(fate.state),
         "explained": fate_words.explained(fate.state, fate.reason),
         "err": None if fate.err is None else json.dumps(fate.err),
-        "tip": None if fate.tip is None else grouped(fate.tip.lamports),
+        "tip": None if fate.tip is None else lamports(fate.tip.lamports),
         "steps": _steps(fate),
         "tries": [_try(each, fate.accepted_at) for each in tries[:_TRIES_SHOWN]],
         "more_tries": len(tries) > _TRIES_SHOWN,
@@ -170,7 +165,7 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
         ("Settled: this is final", fate.settled_at),
     ]
     return [
-        (text, _after(at, fate.accepted_at), plain(_moment(at), seconds=True))
+        (text, after(at - fate.accepted_at), utc(_moment(at), seconds=True))
         for text, at in steps
         if at is not None
     ]
@@ -179,30 +174,12 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
 def _try(each: Try, accepted_at: float) -> dict[str, Any]:
     return {
         "row": each,
-        "outcome": words.word(each.outcome, _OUTCOMES[Attempt.Outcome(each.outcome)]),
-        "after": _after(each.started_at, accepted_at),
-        "took": f"{each.latency_microseconds / 1e3:,.1f} ms",
-        "at": plain(_moment(each.started_at), seconds=True),
+        "outcome": badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)]),
+        "after": after(each.started_at - accepted_at),
+        "took": milliseconds(each.latency_microseconds / 1e3),
+        "at": utc(_moment(each.started_at), seconds=True),
     }
-
-
-def _after(at: float, start: float) -> str:
-    seconds = at - start
-    return f"{seconds * 1e3:+,.1f} ms" if abs(seconds) < 10 else f"{seconds:+,.1f} s"
 
 
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _state_word(state: str, reason: str | None, final: bool) -> Any:
-    hue = fate_words.HUES[State(state)]
-    if hue == "good" and not final:
-        hue = "warning"
-    return words.word(state, hue, reason or ("settled" if final else "not settled yet"))
-
-
-def _number(text: str | None) -> int | None:
-    if text is None or not text.isascii() or not text.isdecimal() or len(text) > 18:
-        return None
-    return int(text)

@@ -2,26 +2,30 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 
+from access import secret_cookies
+from access.admin.key_words import key_badge, scopes_of
 from access.callers import SCOPES, Quota
 from access.errors import OrderRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.keys import IssuedKey
-from portal import store, words
+from portal import store
 from portal.forms.keys import IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_orders, key_rights
-from portal.views import issued
 from portal.views.doors import (
+    carry_out,
     changed_by_owners,
     for_members,
     for_owners,
@@ -31,6 +35,7 @@ from portal.views.doors import (
     too_often,
 )
 from staff import audit
+from staff.formatting import ago
 
 # Each makes rows that are kept for good.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
@@ -44,8 +49,6 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
     found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
     rows = [_row(key, now) for key in found[:_SHOWN]]
     context = {
-        "member": member,
-        "at": "keys",
         "living": [row for row in rows if row["lives"]],
         "over": [row for row in rows if not row["lives"]],
         "cut": len(found) > _SHOWN,
@@ -58,12 +61,12 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
 def _row(key: ApiKey, now: Any) -> dict[str, Any]:
     return {
         "key": key,
-        "state": words.key_state(key, now),
+        "state": key_badge(key, now),
         "lives": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
-        "scopes": words.scopes(key),
+        "scopes": scopes_of(key),
         "networks": ", ".join(key.networks) or "any address",
-        "used": words.moment(key.last_used_at, now),
-        "expires": words.moment(key.expires_at, now),
+        "used": ago(key.last_used_at, now),
+        "expires": ago(key.expires_at, now),
     }
 
 
@@ -72,7 +75,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     """The form of a new key."""
     now = timezone.now()
     models = key_rights.models_of(store.keys_of(member.customer_id), now)
-    context: dict[str, Any] = {"member": member, "at": "keys"}
+    context: dict[str, Any] = {}
     if not models:
         return page(request, "portal/no_key_to_follow.html", context)
     best = key_rights.given(models[0])
@@ -130,13 +133,11 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             return HttpResponseRedirect(reverse("portal:key", args=[pk]))
     state = state_of(found, now=now)
     context = {
-        "member": member,
-        "at": "keys",
         "row": _row(found, now),
         "key": found,
         "form": form,
         "rotate_form": RotateForm(),
-        "created": words.moment(found.created_at, now),
+        "created": ago(found.created_at, now),
         "after": getattr(found, "rotated_to", None),
         "before": found.rotated_from,
         "is_over": state is KeyState.REVOKED,
@@ -202,37 +203,26 @@ def _handed_over(request: HttpRequest, order: Callable[[], IssuedKey]) -> HttpRe
     except OrderRefused as refusal:
         say_no(request, refusal)
         return None
-    return issued.hand_over(token)
+    return secret_cookies.lead_to(reverse("portal:issued"), token)
 
 
-@order_of_owners
-def suspend(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    return _done(request, member, pk, "suspended", key_orders.suspend)
+def _action(verb: str, order: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
+    """A button of a key's page."""
+
+    @order_of_owners
+    def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+        found = _own(member, pk)
+        run = partial(order, member.customer_id, pk, now=timezone.now())
+        said = f"{found} is {verb}; it counts within two seconds"
+        carry_out(request, found, verb, run, said=said)
+        return HttpResponseRedirect(reverse("portal:key", args=[pk]))
+
+    return press
 
 
-@order_of_owners
-def resume(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    return _done(request, member, pk, "resumed", key_orders.resume)
-
-
-@order_of_owners
-def revoke(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    return _done(request, member, pk, "revoked", key_orders.revoke)
-
-
-def _done(
-    request: HttpRequest, member: Member, pk: int, verb: str, order: Callable[..., ApiKey]
-) -> HttpResponse:
-    found = _own(member, pk)
-    try:
-        with transaction.atomic():
-            order(member.customer_id, pk, now=timezone.now())
-            audit.record(request, verb, found, text="in the portal")
-    except OrderRefused as refusal:
-        say_no(request, refusal)
-    else:
-        messages.success(request, f"{found} is {verb}; it counts within two seconds")
-    return HttpResponseRedirect(reverse("portal:key", args=[pk]))
+suspend = _action("suspended", key_orders.suspend)
+resume = _action("resumed", key_orders.resume)
+revoke = _action("revoked", key_orders.revoke)
 
 
 def _own(member: Member, pk: int) -> ApiKey:

@@ -7,14 +7,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access import peeks
-from access.admin.words import grouped
+from access.admin.key_words import key_badge, scopes_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys as key_services
 from access.services import monthly_quotas
-from portal import store, words
+from portal import formatting, store
 from portal.models import Member
 from portal.views.doors import for_members, page
+from staff.formatting import ago, grouped
 
 _SHOWN = 100
 _NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address fetches"}
@@ -30,14 +31,12 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
         each.key_id: each for each in monthly_quotas.usages_of_customer(member.customer_id, now)
     }
     context = {
-        "member": member,
-        "at": "limits",
-        "tiers": words.tiers_of(keys),
+        "tiers": formatting.tiers_of(keys),
         "rows": [
             {
                 "key": key,
-                "state": words.key_state(key, now),
-                "month": words.month_of_calls(months[key.pk]),
+                "state": key_badge(key, now),
+                "month": formatting.month_of_calls(months[key.pk]),
             }
             for key in keys[:_SHOWN]
             if key.pk in months
@@ -56,14 +55,12 @@ def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         raise Http404("no such key of this customer")
     month = monthly_quotas.usage_of(pk, now)
     context = {
-        "member": member,
-        "at": "limits",
         "key": key,
-        "state": words.key_state(key, now),
-        "scopes": words.scopes(key),
+        "state": key_badge(key, now),
+        "scopes": scopes_of(key),
         "buckets": _buckets(key, now),
-        "month": None if month is None else words.month_of_calls(month),
-        "resets": None if month is None else words.moment(month.resets_at, now),
+        "month": None if month is None else formatting.month_of_calls(month),
+        "resets": None if month is None else ago(month.resets_at, now),
         "jobs": grouped(key.tier.simulation_jobs),
         "simulations": grouped(key.tier.simulations_per_job),
     }

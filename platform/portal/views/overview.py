@@ -7,15 +7,15 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access.admin.charts import chart_of
-from access.admin.words import grouped, plain
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.months import month_of
 from access.services import monthly_quotas, usage_reports
 from access.spans import DEFAULT_SPAN
-from portal import refusal_words, store, words
+from portal import formatting, refusal_words, store
 from portal.models import Member
 from portal.views.doors import for_members, page
+from staff.formatting import ago, grouped, utc
 
 _REASONS = 6
 _NAMED = 5
@@ -28,12 +28,10 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
     keys = list(store.keys_of(customer))
     report = usage_reports.usage_report(DEFAULT_SPAN, now=now, customer_id=customer)
     context = {
-        "member": member,
-        "at": "overview",
         "keys": keys,
         "working": sum(_works(key, now) for key in keys),
         "expiring": _expiring(keys, now),
-        "tiers": words.tiers_of(key for key in keys if _works(key, now)),
+        "tiers": formatting.tiers_of(key for key in keys if _works(key, now)),
         "month": _month(customer, keys, now),
         "report": report,
         "chart": chart_of(report),
@@ -41,7 +39,7 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
         "error_calls": grouped(report.errors),
         "refusals": _refusals(customer, now),
         "troubled": [
-            (each, words.webhook_state(each, now))
+            (each, formatting.webhook_state(each, now))
             for each in store.webhooks_of(customer)
             if not each.is_enabled or each.failing_since is not None
         ],
@@ -61,7 +59,7 @@ def _expiring(keys: list[ApiKey], now: datetime) -> list[dict[str, Any]]:
         if state_of(key, now=now) is KeyState.EXPIRING and getattr(key, "rotated_to", None) is None
     ]
     found.sort(key=lambda key: key.expires_at or now)
-    return [{"key": key, "expires": words.moment(key.expires_at, now)} for key in found[:_NAMED]]
+    return [{"key": key, "expires": ago(key.expires_at, now)} for key in found[:_NAMED]]
 
 
 def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
@@ -77,8 +75,8 @@ def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
         "name": f"{start:%B}",
         "used": grouped(sum(each.used for each in usages)),
         "has_limits": has_limits,
-        "resets": words.moment(end, now),
-        "resets_at": plain(end),
+        "resets": ago(end, now),
+        "resets_at": utc(end),
         "keys": [
             {
                 "key": named[each.key_id],
@@ -99,7 +97,7 @@ def _refusals(customer: int, now: datetime) -> list[dict[str, Any]]:
             "meaning": refusal_words.meaning(reason),
             "advice": refusal_words.advice(reason),
             "calls": grouped(calls),
-            "last": words.moment(last, now),
+            "last": ago(last, now),
         }
         for reason, calls, last in rows
     ]

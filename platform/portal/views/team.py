@@ -8,12 +8,14 @@ from django.utils import timezone
 
 from access.callers import Quota
 from access.errors import OrderRefused
-from portal import store, words
+from portal import store
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
 from portal.services import members, post
 from portal.views.doors import changed_by_owners, order_of_owners, page, say_no, too_often
 from staff import audit
+from staff.formatting import ago
+from staff.inviting import sign_in_badge
 
 # Each sends a mail to an address that somebody typed.
 _INVITATIONS = Quota(rate=20 / 3600, burst=20)
@@ -41,30 +43,22 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
     people = [
         {
             "row": each,
-            "state": _state(each),
+            "state": sign_in_badge(
+                is_active=each.user.is_active, is_invited=members.is_invited(each.user)
+            ),
             "is_invited": each.user.is_active and members.is_invited(each.user),
-            "last": words.moment(each.user.last_login, now),
+            "last": ago(each.user.last_login, now),
             "is_me": each.pk == member.pk,
         }
         for each in store.members_of(member.customer_id)
     ]
     context = {
-        "member": member,
-        "at": "team",
         "people": people,
         "form": form,
         "is_full": len(people) >= members.MOST_MEMBERS,
         "most": members.MOST_MEMBERS,
     }
     return page(request, "portal/team.html", context)
-
-
-def _state(member: Member) -> object:
-    if not member.user.is_active:
-        return words.word("deactivated", "bad", "Switched off by the operator")
-    if members.is_invited(member.user):
-        return words.word("invited", "warning", "Has not chosen a password yet")
-    return words.word("active", "good")
 
 
 @order_of_owners

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from access.admin import usage_csv as csv_files
 from access.admin.charts import chart_of
-from access.admin.words import grouped
 from access.models import ApiKey
 from access.services import usage_reports
 from access.spans import SPANS, Span, span_named
@@ -17,6 +16,8 @@ from access.usage_queries import Asked
 from portal import refusal_words, store
 from portal.models import Member
 from portal.views.doors import for_members, page
+from staff.formatting import grouped
+from staff.parsing import id_in
 
 _KEYS = 50
 
@@ -54,9 +55,8 @@ class _Choice:
 def _named_key(member: Member, pk: str | None) -> ApiKey | None:
     if not pk:
         return None
-    found = None
-    if pk.isascii() and pk.isdecimal() and len(pk) <= 18:
-        found = store.keys_of(member.customer_id).filter(pk=int(pk)).first()
+    number = id_in(pk)
+    found = store.keys_of(member.customer_id).filter(pk=number or 0).first()
     if found is None:
         raise Http404("no such key of this customer")
     return found
@@ -86,8 +86,6 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
         )
     most = max((row.ok + row.errors for row in report.shares), default=1) or 1
     context = {
-        "member": member,
-        "at": "usage",
         "report": report,
         "chart": chart_of(report),
         "ok_calls": grouped(report.ok),

@@ -1,34 +1,36 @@
 """Webhooks of a customer: the list, one with what was delivered to it, and what is done to it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin.words import grouped
 from access.callers import Quota
 from access.errors import OrderRefused
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks as services
-from portal import store, words
+from portal import formatting, store
 from portal.forms.webhooks import WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
 from portal.views.doors import (
+    carry_out,
     changed_by_owners,
     for_members,
     for_owners,
     order_of_owners,
     page,
-    say_no,
     too_often,
 )
 from staff import audit
 from staff.changes import host_of
+from staff.formatting import ago, badge, grouped
 
 # Each posts to an address that somebody typed.
 _TESTS = Quota(rate=10 / 60, burst=10)
@@ -46,8 +48,6 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
     now = timezone.now()
     rows = [_row(each, now) for each in store.webhooks_of(member.customer_id)]
     context = {
-        "member": member,
-        "at": "webhooks",
         "rows": rows,
         "most": services.MOST_WEBHOOKS,
         "is_full": len(rows) >= services.MOST_WEBHOOKS,
@@ -60,9 +60,9 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
 def _row(webhook: Webhook, now: Any) -> dict[str, Any]:
     return {
         "row": webhook,
-        "state": words.webhook_state(webhook, now),
+        "state": formatting.webhook_state(webhook, now),
         "kinds": ", ".join(webhook.kinds) or "all events",
-        "delivered": words.moment(webhook.delivered_at, now),
+        "delivered": ago(webhook.delivered_at, now),
     }
 
 
@@ -79,9 +79,7 @@ def add(request: HttpRequest, member: Member) -> HttpResponse:
         else:
             messages.success(request, f"{new} is added: its secret stands below. Send a test now")
             return _to(new.pk)
-    return page(
-        request, "portal/webhook_add.html", {"member": member, "at": "webhooks", "form": form}
-    )
+    return page(request, "portal/webhook_add.html", {"form": form})
 
 
 @changed_by_owners
@@ -108,13 +106,11 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             messages.success(request, f"{changed} is changed")
             return _to(pk)
     context = {
-        "member": member,
-        "at": "webhooks",
         "webhook": found,
         "row": _row(found, now),
         "form": form,
         "secret": _secret(found) if member.is_owner else None,
-        "old_until": words.moment(found.previous_until, now, "")
+        "old_until": ago(found.previous_until, now, "")
         if found.previous_until is not None and found.previous_until > now
         else None,
         "deliveries": [
@@ -138,15 +134,13 @@ def _delivery(delivery: Delivery, now: Any) -> dict[str, Any]:
     return {
         "row": delivery,
         "event": delivery.event,
-        "state": words.word(text, hue),
-        "at": words.moment(delivery.event.at, now),
-        "due": words.moment(delivery.due_at, now)
-        if delivery.state == Delivery.State.WAITING
-        else None,
+        "state": badge(text, hue),
+        "at": ago(delivery.event.at, now),
+        "due": ago(delivery.due_at, now) if delivery.state == Delivery.State.WAITING else None,
         "tries": [
             {
                 "row": each,
-                "at": words.moment(each.at, now),
+                "at": ago(each.at, now),
                 "took": f"{grouped(each.milliseconds)} ms",
             }
             for each in delivery.log.all()
@@ -154,50 +148,35 @@ def _delivery(delivery: Delivery, now: Any) -> dict[str, Any]:
     }
 
 
-@order_of_owners
-def send_test(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    refused = too_often(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
-    if refused is not None:
-        return refused
-    return _ordered(
-        request,
-        member,
-        pk,
-        "tested",
-        "A test is on its way: load this page again in some seconds",
-        lambda: services.send_test(pk, now=timezone.now()),
-    )
+def _action(
+    verb: str, said: str, run: Callable[[int], object], *, limited: bool = False
+) -> Callable[..., HttpResponseBase]:
+    """A button of a webhook's page."""
+
+    @order_of_owners
+    def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+        refused = _too_often(request, member) if limited else None
+        if refused is not None:
+            return refused
+        carry_out(request, _own(member, pk), verb, lambda: run(pk), said=said)
+        return _to(pk)
+
+    return press
 
 
-@order_of_owners
-def rotate_secret(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    return _ordered(
-        request,
-        member,
-        pk,
-        "rotated the secret of",
-        "There is a new secret; for a day requests are signed with the old one as well",
-        lambda: services.rotate_secret(pk, now=timezone.now()),
-    )
-
-
-@order_of_owners
-def enable(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    return _ordered(
-        request, member, pk, "enabled", "Events are posted to it again", lambda: services.enable(pk)
-    )
-
-
-@order_of_owners
-def disable(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    return _ordered(
-        request,
-        member,
-        pk,
-        "disabled",
-        "Nothing is posted to it until it is enabled",
-        lambda: services.disable(pk),
-    )
+send_test = _action(
+    "tested",
+    "A test is on its way: load this page again in some seconds",
+    lambda pk: services.send_test(pk, now=timezone.now()),
+    limited=True,
+)
+rotate_secret = _action(
+    "rotated the secret of",
+    "There is a new secret; for a day requests are signed with the old one as well",
+    lambda pk: services.rotate_secret(pk, now=timezone.now()),
+)
+enable = _action("enabled", "Events are posted to it again", services.enable)
+disable = _action("disabled", "Nothing is posted to it until it is enabled", services.disable)
 
 
 @order_of_owners
@@ -212,19 +191,15 @@ def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
 
 @order_of_owners
 def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
-    if not Delivery.objects.filter(pk=delivery_pk, webhook=_own(member, pk)).exists():
+    found = _own(member, pk)
+    if not Delivery.objects.filter(pk=delivery_pk, webhook=found).exists():
         raise Http404("no such delivery of this webhook")
-    refused = too_often(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
+    refused = _too_often(request, member)
     if refused is not None:
         return refused
-    return _ordered(
-        request,
-        member,
-        pk,
-        "delivered again to",
-        "It is on its way again",
-        lambda: services.redeliver(delivery_pk, now=timezone.now()),
-    )
+    again = partial(services.redeliver, delivery_pk, now=timezone.now())
+    carry_out(request, found, "delivered again to", again, said="It is on its way again")
+    return _to(pk)
 
 
 @order_of_owners
@@ -240,24 +215,8 @@ def mails(request: HttpRequest, member: Member) -> HttpResponse:
     return HttpResponseRedirect(reverse("portal:webhooks"))
 
 
-def _ordered(
-    request: HttpRequest,
-    member: Member,
-    pk: int,
-    verb: str,
-    message: str,
-    order: Callable[[], object],
-) -> HttpResponse:
-    found = _own(member, pk)
-    try:
-        with transaction.atomic():
-            order()
-            audit.record(request, verb, found, text="in the portal")
-    except OrderRefused as refusal:
-        say_no(request, refusal)
-    else:
-        messages.success(request, message)
-    return _to(pk)
+def _too_often(request: HttpRequest, member: Member) -> HttpResponse | None:
+    return too_often(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
 
 
 def _own(member: Member, pk: int) -> Webhook:

@@ -1,0 +1,63 @@
+"""How the portal's pages show webhooks, tiers and limits."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.safestring import SafeString
+
+from access.models import ApiKey, Tier
+from access.services.monthly_quotas import MonthlyUsage
+from alerts.models import Webhook
+from staff.formatting import badge, utc
+
+
+def webhook_state(webhook: Webhook, now: datetime) -> SafeString:
+    """Whether events reach it."""
+    if not webhook.is_enabled:
+        return badge("off", "bad", webhook.disabled_reason)
+    if webhook.failing_since is not None:
+        return badge("failing", "warning", f"since {utc(webhook.failing_since)}")
+    return badge("on", "good")
+
+
+@dataclass(frozen=True, slots=True)
+class TierShown:
+    """A tier with its limits for one key, and how many keys have it."""
+
+    tier: Tier
+    keys: int
+    limits: list[str]
+
+
+def tiers_of(keys: Iterable[ApiKey]) -> list[TierShown]:
+    """The tiers of these keys, the highest first."""
+    counted = Counter(key.tier for key in keys)
+    ranked = sorted(counted.items(), key=lambda item: (-item[0].rank, item[0].name))
+    return [TierShown(tier, count, limits(tier)) for tier, count in ranked]
+
+
+def limits(tier: Tier) -> list[str]:
+    """A tier's limits for one key, a line each."""
+    lines = [
+        _rate("calls", tier.requests_per_second, tier.requests_burst),
+        _rate("bundles", tier.bundles_per_second, tier.bundles_burst),
+        _rate("tip-address fetches", tier.tip_fetches_per_second, tier.tip_fetches_burst),
+    ]
+    if tier.tip_fetches_daily_cap is not None:
+        lines.append(f"{tier.tip_fetches_daily_cap:,} tip-address fetches a UTC day")
+    return lines
+
+
+def _rate(what: str, per_second: float | None, burst: int) -> str:
+    if per_second is None:
+        return f"{what}: no limit"
+    return f"{per_second:,g} {what} a second, {burst:,} at once"
+
+
+def month_of_calls(usage: MonthlyUsage) -> str:
+    """1,200 of 10,000 (12 %)"""
+    if not usage.limit:
+        return f"{usage.used:,}; no limit"
+    return f"{usage.used:,} of {usage.limit:,} ({100 * usage.used // usage.limit} %)"

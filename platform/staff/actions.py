@@ -1,0 +1,163 @@
+"""AdminAction: what staff can do to one row, with the page that asks whether it is meant."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
+from django.urls import URLPattern, path, reverse
+from unfold.decorators import action as theme_action
+
+from staff import audit
+from staff.errors import OrderRefused
+from staff.pages import StaffAdmin
+
+
+def _always(request: HttpRequest, row: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class AdminAction:
+    """`effect` is told before, `why_not` gives a reason why it cannot be done now, or "". `run`
+    does it, in a transaction with the audit entry (`verb`; without one `run` writes it). What `run`
+    returns is for `said`, the message afterwards; with `logs` it is the entry's text, and "" means
+    that nothing was done (`in_vain`); with `shows` the admin's `result_page` gets it.
+    """
+
+    name: str
+    title: str
+    effect: str | Callable[[Any], str]
+    verb: str
+    run: Callable[[HttpRequest, Any], Any]
+    why_not: Callable[[HttpRequest, Any], str] = _always
+    said: Callable[[Any, Any], str] | str = ""
+    in_vain: str = ""
+    icon: str = ""
+    asks: bool = True
+    logs: bool = False
+    shows: bool = False
+    danger: bool = False
+
+
+class ActionsAdmin(StaffAdmin):
+    """Each of `admin_actions` has a page below the row's: GET asks, POST does it. Those with an
+    icon are links at the top of the row's page, while they can be done.
+    """
+
+    admin_actions: ClassVar[tuple[AdminAction, ...]] = ()
+    action_path: ClassVar[str] = "<int:pk>/order/<slug:name>/"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        linked = [each for each in cls.admin_actions if each.icon]
+        for each in linked:
+            setattr(cls, each.name, _theme_link(each))
+        cls.actions_detail = tuple(each.name for each in linked)
+
+    # --- hooks ---
+
+    def action_rows(self, request: HttpRequest) -> Any:
+        return self.get_queryset(request)
+
+    def may_act(self, request: HttpRequest, row: Any) -> bool:
+        return bool(self.has_change_permission(request, row))
+
+    def facts(self, row: Any) -> list[tuple[str, Any]]:
+        """What the page that asks says of the row."""
+        return []
+
+    def result_page(
+        self, request: HttpRequest, action: AdminAction, row: Any, result: Any
+    ) -> HttpResponse:
+        raise NotImplementedError
+
+    def after_action(self, row: Any) -> str:
+        """The address to go on to."""
+        return self.page_of(row.pk)
+
+    # --- the page ---
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_order"
+        return [
+            path(self.action_path, self.admin_site.admin_view(self.action_view), name=name),
+            *super().get_urls(),
+        ]
+
+    def action_view(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
+        action = next((each for each in self.admin_actions if each.name == name), None)
+        if action is not None and not action.asks and request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        row = self.action_rows(request).filter(pk=pk).first()
+        if action is None or row is None:
+            raise Http404
+        if not self.may_act(request, row):
+            raise PermissionDenied
+        why_not = action.why_not(request, row)
+        if request.method == "POST" and not (why_not and action.asks):
+            return self._act(request, action, row)
+        context = {
+            "title": action.title,
+            "subject": row,
+            "effect": action.effect if isinstance(action.effect, str) else action.effect(row),
+            "facts": self.facts(row),
+            "why_not": why_not,
+            "back": self.after_action(row),
+        }
+        return self.page(request, "admin/confirmation.html", context)
+
+    def _act(self, request: HttpRequest, action: AdminAction, row: Any) -> HttpResponse:
+        back = HttpResponseRedirect(self.after_action(row))
+        try:
+            with transaction.atomic():
+                result = action.run(request, row)
+                is_done = bool(result) or not action.logs
+                if is_done and action.verb:
+                    audit.record(request, action.verb, row, text=result if action.logs else "")
+        except OrderRefused as refusal:
+            messages.error(request, str(refusal))
+            return back
+        if action.shows:
+            return self.result_page(request, action, row, result)
+        if not is_done:
+            messages.warning(request, f"{row}: {action.in_vain}")
+            return back
+        text = action.said(row, result) if callable(action.said) else action.said
+        messages.success(request, text or f"{row}: {action.verb}")
+        return back
+
+    # --- the theme's links ---
+
+    def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        row = self.get_object(request, str(object_id))
+        return row is not None and self.may_act(request, row)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Those that can be done now."""
+        row = self.get_object(request, str(object_id))
+        fit = {
+            each.name
+            for each in self.admin_actions
+            if row is not None and not each.why_not(request, row)
+        }
+        allowed = super().get_actions_detail(request, object_id)
+        return [each for each in allowed if each.method.original_function_name in fit]
+
+
+def _theme_link(each: AdminAction) -> Any:
+    def lead(admin: ActionsAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+        name = f"admin:{admin.opts.app_label}_{admin.opts.model_name}_order"
+        return HttpResponseRedirect(reverse(name, args=[int(object_id), each.name]))
+
+    lead.__name__ = each.name  # by which the theme knows it
+    return theme_action(description=each.title, icon=each.icon, permissions=["act"])(lead)

@@ -1,0 +1,121 @@
+"""How every page, of the admin and of the portal, shows a state, a moment, a number, a link."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+_LAMPORTS_PER_SOL = 1_000_000_000
+
+
+def badge(text: object, hue: str, title: str = "") -> SafeString:
+    """A label on a ground of its hue (good, warning, bad or quiet), with a hint."""
+    return format_html('<span class="tm-word tm-{}" title="{}">{}</span>', hue, title, text)
+
+
+def utc(at: datetime, *, seconds: bool = False) -> str:
+    """2026-01-31 14:05 UTC"""
+    return f"{at.astimezone(UTC):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}} UTC"
+
+
+def ago(at: datetime | None, now: datetime | None = None, never: str = "never") -> SafeString | str:
+    """How long ago or ahead of `now` (by default this moment), with the moment as a hint."""
+    if at is None:
+        return never
+    now = now or timezone.now()
+    text = f"{duration(now - at)} ago" if at <= now else f"in {duration(at - now)}"
+    if abs(now - at) < timedelta(seconds=1):
+        text = "now"
+    return format_html(
+        '<time datetime="{}" title="{}" class="tm-nowrap">{}</time>', at.isoformat(), utc(at), text
+    )
+
+
+def duration(span: timedelta) -> str:
+    """The largest whole unit: 3 d, 5 h, 12 min, 40 s."""
+    seconds = int(span.total_seconds())
+    for unit, size in (("y", 31_557_600), ("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def milliseconds(value: float) -> str:
+    """0.25 ms; 12.3 ms; 240 ms; 12.5 s: three digits that count."""
+    if value >= 10_000:
+        return f"{value / 1e3:,.1f} s"
+    return f"{value:,.{0 if value >= 100 else 1 if value >= 1 else 2}f} ms"
+
+
+def after(seconds: float) -> str:
+    """How long after another moment: +2.4 ms, +14.2 s, +12 min."""
+    if abs(seconds) < 10:
+        return f"{seconds * 1e3:+,.1f} ms"
+    return (
+        f"{seconds:+,.1f} s" if abs(seconds) < 600 else f"+{duration(timedelta(seconds=seconds))}"
+    )
+
+
+def grouped(number: int | float | None, nothing: str = "-") -> str:
+    """1,234,567; `nothing` for None."""
+    return nothing if number is None else f"{number:,}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """1 batch; 1,234 batches. `plural` is for nouns that take more than an s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def slot_range(first: int | None, last: int | None) -> str:
+    """7; 7 to 9; - for None."""
+    return "-" if first is None else f"{first}" if first == last else f"{first} to {last}"
+
+
+def lamports(amount: int | None, nothing: str = "-") -> SafeString | str:
+    """1,234,567, with the same in SOL as a hint; `nothing` for None."""
+    if amount is None:
+        return nothing
+    sol = f"{amount / _LAMPORTS_PER_SOL:,.9f}".rstrip("0").rstrip(".")
+    return format_html('<span title="{} SOL">{}</span>', sol, f"{amount:,}")
+
+
+def size_of(number: int) -> str:
+    """Bytes in the unit that suits them: 1.4 MB."""
+    amount = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1_000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1_000
+    return f"{amount:.1f} TB"
+
+
+def shortened(value: object) -> SafeString:
+    """The ends of a signature, pubkey or blockhash, with the whole of it as a hint."""
+    text = str(value)
+    return format_html('<code title="{}">{}…{}</code>', text, text[:8], text[-4:])
+
+
+def in_full(value: object) -> SafeString:
+    """A signature, pubkey or blockhash in full; long ones break."""
+    return format_html('<code class="tm-break">{}</code>', value)
+
+
+def link(text: object, page: str, *args: Any, **query: Any) -> SafeString:
+    """A link to a page of the admin by its URL's name, as `access_apikey_change`."""
+    asked = f"?{urlencode(query)}" if query else ""
+    address = reverse(f"admin:{page}", args=args) + asked
+    return format_html('<a class="tm-link" href="{}">{}</a>', address, text)
+
+
+def progress(done: int, total: int, noun: str = "") -> SafeString:
+    """A bar, and 3 of 4."""
+    text = f"{done:,} of {total:,} {noun}".rstrip()
+    return format_html(
+        '<span class="tm-progress"><progress max="{}" value="{}">{}%</progress>'
+        ' <span class="tm-nowrap">{}</span></span>',
+        *(total, done, 100 * done // max(1, total), text),
+    )

@@ -1,0 +1,46 @@
+"""Pages to look at: their rows are written by the service itself."""
+
+from typing import Any
+
+from django.contrib.admin.utils import flatten_fieldsets
+from django.http import HttpRequest, HttpResponse
+from unfold.paginator import InfinitePaginator
+
+from staff.pages import StaffAdmin
+
+
+class ReadOnlyAdmin(StaffAdmin):
+    """Lists and shows rows; every field of `fieldsets` is read-only."""
+
+    actions: Any = None
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return flatten_fieldsets(self.get_fieldsets(request, obj))
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        # The service wrote it: it has a history only where staff did something to it.
+        known = object_id is not None and self.has_history(object_id)
+        extra = {"show_history": known, **(extra_context or {})}
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class LongListAdmin(ReadOnlyAdmin):
+    """A table that may have millions of rows: to count all would take longer than the page."""
+
+    paginator = InfinitePaginator
+    show_full_result_count = False

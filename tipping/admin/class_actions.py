@@ -1,0 +1,113 @@
+"""What staff can do to a class of tip addresses."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+
+from staff.actions import AdminAction
+from staff.formatting import counted, duration
+from tipping.models import TtlClass
+from tipping.services import batches, desk, sweeping
+from tipping.services.batches import ClassState
+
+
+def state_of(row: TtlClass) -> ClassState:
+    return next(each for each in batches.overview() if each.ttl_class.pk == row.pk)
+
+
+def _rotating(row: TtlClass) -> str:
+    state = state_of(row)
+    window = duration(timedelta(seconds=state.ttl_class.window_seconds))
+    if state.batch is None:
+        return f"The oldest prepared batch opens now, for {window}."
+    return (
+        f"Batch {state.batch.number} closes now, and {state.left:,} of its {state.batch.size:,}"
+        f" addresses are never issued; the oldest prepared batch opens, for {window}. Addresses"
+        " that were issued stay good until they expire."
+    )
+
+
+def _cannot_rotate(request: HttpRequest, row: TtlClass) -> str:
+    return "" if state_of(row).prepared else "No batch is prepared: prepare one first"
+
+
+def _rotate(request: HttpRequest, row: TtlClass) -> str:
+    opened = batches.rotate(row.pk, now=timezone.now(), wait=True, force=True)
+    return "a new batch is open" if opened else ""
+
+
+def _preparing(row: TtlClass) -> str:
+    state = state_of(row)
+    count = counted(state.prepared, "batch", "batches")
+    return (
+        f"The keys of {state.ttl_class.batch_size:,} more addresses are made; {count} wait to be"
+        " opened by now. That takes some seconds for a large batch."
+    )
+
+
+def _prepare(request: HttpRequest, row: TtlClass) -> str:
+    made = batches.prepare(
+        row.pk,
+        seed=settings.TIP_SECRET_SEED,
+        now=timezone.now(),
+        keep=state_of(row).prepared + 1,
+    )
+    return "one more batch is prepared" if made else ""
+
+
+def _sweeping(row: TtlClass) -> str:
+    count = len(desk.batches_to_sweep(row, now=timezone.now()))
+    noun = "1 expired batch" if count == 1 else f"{count:,} expired batches"
+    return (
+        f"The balances of {noun} are read within seconds, and what they hold moves to the treasury,"
+        " by transactions that the addresses themselves pay for. Those that expired less than"
+        f" {duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS))} ago wait until then:"
+        " a tip may still be on its way."
+    )
+
+
+def _cannot_sweep(request: HttpRequest, row: TtlClass) -> str:
+    waiting = desk.batches_to_sweep(row, now=timezone.now())
+    return "" if waiting else "Every expired batch of the class is swept"
+
+
+def _sweep(request: HttpRequest, row: TtlClass) -> str:
+    count = sweeping.recheck(desk.batches_to_sweep(row, now=timezone.now()))
+    return f"{count:,} {'batch is' if count == 1 else 'batches are'} looked at now" if count else ""
+
+
+def _action(
+    name: str, title: str, effect: Any, verb: str, run: Any, in_vain: str, **more: Any
+) -> AdminAction:
+    return AdminAction(
+        name,
+        title,
+        effect,
+        verb,
+        run,
+        said=lambda row, text: f"Class of {row}: {text}.",
+        in_vain=in_vain,
+        logs=True,
+        **more,
+    )
+
+
+ACTIONS = (
+    _action(
+        *("rotate", "Rotate now", _rotating, "rotated", _rotate),
+        in_vain="no batch was prepared that could be opened",
+        why_not=_cannot_rotate,
+    ),
+    _action(
+        *("prepare", "Prepare one more batch", _preparing, "prepared a batch of", _prepare),
+        in_vain="another one is being prepared: try again",
+    ),
+    _action(
+        *("sweep", "Sweep now", _sweeping, "ordered sweeps of", _sweep),
+        in_vain="nothing is left to be swept",
+        why_not=_cannot_sweep,
+    ),
+)
