@@ -1,5 +1,5 @@
 # make run   the whole service on this machine        make test   the tests
-.PHONY: run test bench soak check clean environment
+.PHONY: run test bench soak check protobuf clean environment
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
@@ -30,6 +30,11 @@ check: environment
 	@.venv/bin/mypy
 	@# The warning it may give: no database is running to compare with, and none is needed.
 	@.venv/bin/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+
+# After a change to a .proto file: a test holds that what is made of them is fresh.
+protobuf: environment
+	@cd platform && ../.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
+		upstream/protobuf/*.proto
 
 environment:
 	@.ci/environment

@@ -13,7 +13,8 @@ from chain.blocks import SlotRecord, TransactionRecord
 from chain.encodings import b58decode
 from chain.transactions import Header, Instruction, Wire, encode_wire
 from chain.units import Slot, UnixTimestamp
-from upstream.geyser import messages, schema
+from upstream.geyser import messages
+from upstream.protobuf import geyser_pb2 as schema
 
 FIRST_SLOT = Slot(300_000_000)
 TRANSACTIONS = 1_000
@@ -177,7 +178,7 @@ def _account_message(slot: Slot, write: AccountWrite) -> bytes:
     return bytes(update.SerializeToString())
 
 
-def slot_message(slot: Slot, status: int) -> bytes:
+def slot_message(slot: Slot, status: schema.SlotStatus) -> bytes:
     """A slot's status, as the stream tells it."""
     update = schema.SubscribeUpdate(filters=["s"])
     update.slot.slot = slot

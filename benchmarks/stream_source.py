@@ -31,7 +31,7 @@ from benchmarks.sample_chain import (  # noqa: E402
     slot_message,
 )
 from chain.units import Slot  # noqa: E402
-from upstream.geyser import schema  # noqa: E402
+from upstream.protobuf import geyser_pb2 as schema  # noqa: E402
 
 _GENESIS = "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY"
 _FRAME = 16_384

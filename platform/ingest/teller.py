@@ -14,8 +14,8 @@ from chain.transactions import decode_wire
 from ingest.branches import Branches
 from priority.happenings import BlockMade, Happening, Seen, SlotMoved
 from priority.services.telling import tell
-from upstream.geyser.schema import SlotStatus
 from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
+from upstream.protobuf.geyser_pb2 import SlotStatus
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _PAUSE_SECONDS = 0.5
 _SAID_EVERY_SECONDS = 30.0
 _REMEMBERED_SLOTS = 64
 _BLOCKHASH_CHARACTERS = 44
-_WORDS = {
+_WORDS: dict[int, str] = {
     SlotStatus.SLOT_FIRST_SHRED_RECEIVED: "began",
     SlotStatus.SLOT_CREATED_BANK: "began",
     SlotStatus.SLOT_PROCESSED: "processed",

@@ -11,7 +11,7 @@ import pytest
 from chain.encodings import b58encode
 from historical.services.removal import remove_blocks
 from tests.upstream import sample_blocks as sample
-from upstream.archives import schema
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 from .conftest import import_path
 

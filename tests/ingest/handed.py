@@ -2,8 +2,9 @@
 
 from chain.blocks import SlotRecord
 from ingest import handover
-from upstream.geyser import messages, schema
+from upstream.geyser import messages
 from upstream.geyser.closed_slots import ClosedSlot
+from upstream.protobuf import geyser_pb2 as schema
 
 
 def closed(record: SlotRecord) -> ClosedSlot:

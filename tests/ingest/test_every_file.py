@@ -19,13 +19,13 @@ from ingest.errors import OtherChain
 from rewind.models import ArchiveState
 from tests.upstream import sample_blocks as sample
 from tests.upstream.test_car import car_of, chain
-from upstream.archives import schema
 from upstream.archives.block_files import open_block_file
 from upstream.archives.compression import plain
 from upstream.archives.confirmed_block import slot_record
 from upstream.archives.containers import dbin_messages
 from upstream.geyser import messages
-from upstream.geyser import schema as stream
+from upstream.protobuf import confirmed_block_pb2 as schema
+from upstream.protobuf import geyser_pb2 as stream
 
 HISTORICAL = "/historical"
 MAINNET = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"

@@ -22,8 +22,8 @@ from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_ar
 from tests.localnet_process import Localnet, free_ports, running_localnet
 from tests.rewind.samples import block
 from tests.upstream.hostile import relay
-from upstream.geyser import schema
 from upstream.geyser.client import first_available
+from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ from tests.ingest.stored_chain import (
 )
 from tests.localnet_process import Localnet, running_localnet
 from tests.upstream.hostile import relay
-from upstream.geyser import schema
+from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,8 +20,9 @@ from tests.ingest.stored_chain import (
 from tests.ingest.test_follow import airdrops
 from tests.localnet_process import Localnet, running_localnet
 from tests.upstream.hostile import Twist, relay
-from upstream.geyser import schema, transport
+from upstream.geyser import transport
 from upstream.geyser.transport import GrpcStatus
+from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

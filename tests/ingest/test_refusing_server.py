@@ -14,7 +14,8 @@ from ingest.services.slots import ingest_waiting
 from tests.ingest.following import follower, wait
 from tests.ingest.handed import hand_over
 from tests.rewind.samples import block
-from upstream.geyser import schema
+from upstream.geyser import SERVICE
+from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,9 +32,7 @@ def refusing_server(text: str) -> Iterator[tuple[str, list[bool]]]:
 
     methods: dict[str, Any] = {"Subscribe": grpc.stream_stream_rpc_method_handler(subscribe)}
     running = grpc.server(futures.ThreadPoolExecutor(4))
-    running.add_generic_rpc_handlers(
-        (grpc.method_handlers_generic_handler(schema.SERVICE, methods),)
-    )
+    running.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
     port = running.add_insecure_port("127.0.0.1:0")
     running.start()
     try:

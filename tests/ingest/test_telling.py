@@ -34,8 +34,8 @@ from tests.ingest.following import follower, wait
 from tests.ingest.test_node_follower import following as following_node
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
-from upstream.geyser.schema import SlotStatus
 from upstream.geyser.updates import SlotUpdate, TransactionUpdate
+from upstream.protobuf.geyser_pb2 import SlotStatus
 
 NOW = 1_750_000_000.0
 

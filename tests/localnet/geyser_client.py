@@ -17,7 +17,7 @@ from localnet.faults import Faults
 from localnet.feed import Feed, Happening
 from localnet.servers import geyser
 from tests.patience import PATIENCE_SECONDS as PATIENCE
-from upstream.geyser import schema
+from upstream.protobuf import geyser_pb2 as schema
 
 
 @dataclass

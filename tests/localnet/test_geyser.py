@@ -13,10 +13,10 @@ from chain.units import Slot
 from localnet.feed import SlotStatus
 from tests.localnet.geyser_client import Block, Client, Service, call, client_of
 from tests.localnet.geyser_happenings import ALICE, BOB, a_slot, status, written
-from upstream.geyser import schema
 from upstream.geyser.messages import account_write
+from upstream.protobuf import geyser_pb2 as schema
 
-PROCESSED, CONFIRMED, FINALIZED = schema.CommitmentLevel
+PROCESSED, CONFIRMED, FINALIZED = schema.CommitmentLevel.values()
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def kinds(updates: list[Any]) -> list[str]:
         if kind == "account":
             what += f":{inner.account.lamports}"
         elif kind == "slot":
-            what += f" {schema.SlotStatus(inner.status).name.removeprefix('SLOT_')}"
+            what += f" {schema.SlotStatus.Name(inner.status).removeprefix('SLOT_')}"
         elif kind == "transaction":
             what += f":{inner.transaction.index}"
         elif kind == "entry":
@@ -392,7 +392,7 @@ def test_where_the_chain_stands_is_told_for_each_commitment(service: Service) ->
         service.chain.blocks[commitment] = Block(
             Slot(10 - number), 8 - number, Hash(bytes([number]) * 32), 158 - number
         )
-    for number, level in enumerate(schema.CommitmentLevel):
+    for number, level in enumerate(schema.CommitmentLevel.values()):
         slot = call(
             service.port, "GetSlot", schema.GetSlotRequest(commitment=level), schema.GetSlotResponse
         )

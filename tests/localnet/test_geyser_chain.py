@@ -13,8 +13,8 @@ from chain.encodings import b64encode
 from tests.localnet.geyser_client import Client
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
-from upstream.geyser import schema
 from upstream.geyser.messages import transaction_of
+from upstream.protobuf import geyser_pb2 as schema
 
 FINALIZED = schema.SlotStatus.SLOT_FINALIZED
 

@@ -32,7 +32,7 @@ from tests.localnet.geyser_happenings import (
     token_balance,
     written,
 )
-from upstream.geyser import schema
+from upstream.protobuf import geyser_pb2 as schema
 
 Ask = Callable[[Any], object]
 SIGNATURE = bytes([8]) * 64
@@ -172,7 +172,7 @@ def test_a_slot_filter(
     request.slots["s"].interslot_updates = interslot
     reached = [3, 5, 4, 0, 1, 2, 6]
     got = updates(service, request, *(status(1, SlotStatus(each)) for each in reached))
-    names = [schema.SlotStatus(each.slot.status).name.removeprefix("SLOT_") for each in got]
+    names = [schema.SlotStatus.Name(each.slot.status).removeprefix("SLOT_") for each in got]
     assert " ".join(names) == expected
 
 

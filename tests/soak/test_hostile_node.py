@@ -32,7 +32,7 @@ from tests.upstream.hostile import (
     speaking,
     trickles,
 )
-from upstream.geyser import schema
+from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
 

@@ -10,7 +10,7 @@ import zstandard
 from solders.hash import Hash
 
 from chain.blocks import SlotRecord
-from upstream.archives import schema
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 NO_REWARDS = b"\x01\x55\x00\x00"
 Pack = Callable[[Any], bytes]

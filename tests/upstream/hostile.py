@@ -13,7 +13,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event, RequestReceived
 
-from upstream.geyser import schema
+from upstream.geyser import SERVICE
 from upstream.geyser.transport import GrpcStatus, GrpcStream
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -175,7 +175,7 @@ def relay(
     def subscribe(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         number = len(asked)
         asked.append(next(requests))
-        with GrpcStream(geyser_url, f"/{schema.SERVICE}/Subscribe") as stream:
+        with GrpcStream(geyser_url, f"/{SERVICE}/Subscribe") as stream:
             context.add_callback(stream.close)
             stream.send(asked[-1])
             try:
@@ -187,7 +187,7 @@ def relay(
 
     def ask(method: str) -> Callable[[bytes, grpc.ServicerContext], bytes]:
         def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
-            with GrpcStream(geyser_url, f"/{schema.SERVICE}/{method}") as call:
+            with GrpcStream(geyser_url, f"/{SERVICE}/{method}") as call:
                 call.send(request, last=True)
                 return next(iter(call))
 
@@ -201,9 +201,7 @@ def relay(
         },
     }
     server = grpc.server(futures.ThreadPoolExecutor(8), options=options or [])
-    server.add_generic_rpc_handlers(
-        (grpc.method_handlers_generic_handler(schema.SERVICE, methods),)
-    )
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

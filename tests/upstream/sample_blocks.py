@@ -13,7 +13,7 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode
 from chain.transactions import Header, Instruction, Lookup, Wire, encode_wire
-from upstream.archives import schema
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 SLOT = 103
 PARENT = 101

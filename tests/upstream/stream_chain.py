@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from chain.encodings import b58encode
 from chain.units import Slot
-from upstream.geyser.schema import SlotStatus
 from upstream.geyser.slot_buffers import EVERY_SLOT
 from upstream.geyser.updates import (
     AccountUpdate,
@@ -14,6 +13,7 @@ from upstream.geyser.updates import (
     TransactionUpdate,
     Update,
 )
+from upstream.protobuf.geyser_pb2 import SlotStatus
 
 FIRST = Slot(100)
 

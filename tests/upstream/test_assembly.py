@@ -26,7 +26,6 @@ from upstream.geyser.events import (
     SlotDead,
     SlotIncomplete,
 )
-from upstream.geyser.schema import SlotStatus
 from upstream.geyser.slot_buffers import EVERY_SLOT
 from upstream.geyser.updates import (
     AccountUpdate,
@@ -36,6 +35,7 @@ from upstream.geyser.updates import (
     Update,
 )
 from upstream.geyser.written_accounts import AdvancedNonce, stores_untouched
+from upstream.protobuf.geyser_pb2 import SlotStatus
 
 SEEDS = st.integers(0, 2**32)
 

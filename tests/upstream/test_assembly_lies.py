@@ -12,13 +12,13 @@ from chain.units import Slot
 from tests.upstream.stream_chain import random_chain
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.events import Event, HeadMoved, SlotClosed, TooFarAhead
-from upstream.geyser.schema import SlotStatus
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, SlotUpdate, Update
 from upstream.head_bound import HeadBound
+from upstream.protobuf.geyser_pb2 import SlotStatus
 
 SEEDS = st.integers(0, 2**32)
 SLOT_SECONDS = 0.4
-EVERY_STATUS = list(SlotStatus)
+EVERY_STATUS = SlotStatus.values()
 
 
 class Clock:

@@ -17,12 +17,12 @@ from chain.blocks import SlotRecord
 from tests.upstream import car_files
 from tests.upstream import sample_blocks as sample
 from tests.upstream.car_files import Bincode, Link, Writer, cbor, section
-from upstream.archives import schema
 from upstream.archives.block_files import CAR, open_block_file
 from upstream.archives.confirmed_block import slot_record
 from upstream.archives.errors import BadBlockFile, Unreadable
 from upstream.archives.frame_hashes import crc64, fnv1a
 from upstream.archives.stored_meta import stored_meta, stored_rewards
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 MESSAGE = sample.block_message()
 RECORD = slot_record(MESSAGE, sample.SLOT)

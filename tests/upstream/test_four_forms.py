@@ -19,17 +19,17 @@ from chain.blocks import Granularity, SlotRecord
 from chain.units import Slot
 from tests.localnet_process import Localnet, running_localnet
 from tests.upstream import car_files
-from upstream.archives import schema
 from upstream.archives.block_files import open_block_file
 from upstream.archives.confirmed_block import slot_record
 from upstream.geyser import messages
-from upstream.geyser import schema as stream_schema
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream
 from upstream.geyser.closed_slots import slot_record as assembled
 from upstream.geyser.events import SlotClosed
 from upstream.geyser.updates import BlockMetaUpdate, TransactionUpdate
 from upstream.node import Node
+from upstream.protobuf import confirmed_block_pb2 as schema
+from upstream.protobuf import geyser_pb2 as stream_schema
 
 PAYER = Keypair.from_seed(b"four forms".ljust(32))
 

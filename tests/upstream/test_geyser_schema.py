@@ -30,9 +30,9 @@ from tests.upstream.sample_blocks import METAS, REWARDS, WIRE_BYTES
 from upstream.archives.block_files import open_block_file
 from upstream.archives.errors import Unreadable
 from upstream.archives.status_meta import reward_json
-from upstream.geyser import messages, schema
+from upstream.geyser import messages
 from upstream.geyser.stored_form import reward_message
-from upstream.protobuf import BadTable, define
+from upstream.protobuf import geyser_pb2 as schema
 
 U8 = st.integers(0, 255)
 U32 = st.integers(0, 2**32 - 1)
@@ -344,38 +344,3 @@ def test_the_bytes_are_the_ones_of_the_published_messages() -> None:
     )
     assert update.WhichOneof("update_oneof") == "slot"
     assert not update.slot.HasField("dead_error")
-
-
-def test_a_table_defines_every_sort_of_field() -> None:
-    one = define("sorts.one", "enum Kind: NONE=0, MUCH=5\nOuter:\nOuter.Inner: 1 text: string")
-    two = define(
-        "sorts.two",
-        """
-Sorts: 1 packed: repeated uint64; 2 fixed: repeated fixed64; 3 kind: sorts.one.Kind;
-  4 inner: sorts.one.Outer.Inner; 5 by_name: map<string, sorts.one.Outer.Inner>;
-  6 first: bool [oneof choice]; 7 second: string [oneof choice]; 8 told: optional uint32;
-  9 none: map<uint32, sorts.one.Kind>; 10 real: float
-""",
-        imports=["sorts.one"],
-    )
-    message = two["Sorts"](packed=[1, 300], fixed=[2], kind=one["Kind"].MUCH, told=0)
-    message.by_name["a"].text = "b"
-    message.second = "chosen"
-    message.first = False
-    assert message.SerializeToString()[:5] == b"\x0a\x03\x01\xac\x02"
-    again = over_the_wire(message)
-    assert again == message
-    assert again.WhichOneof("choice") == "first"
-    assert again.HasField("told")
-    assert not again.HasField("inner")
-    assert again.by_name["a"].text == "b"
-    assert again.kind == 5
-
-
-@pytest.mark.parametrize(
-    ("table", "reason"),
-    [("A: 1 a uint64", "number name: type"), ("A: 1 a: B", "no type B"), ("A: a", "A: 'a'")],
-)
-def test_a_table_that_cannot_be_meant_is_refused(table: str, reason: str) -> None:
-    with pytest.raises(BadTable, match=reason):
-        define("never.defined", table)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import grpc
 import grpc.aio
+from google.protobuf.message import Message
 from solders.hash import Hash, ParseHashError
 
 from chain.commitment import Commitment
@@ -17,7 +18,8 @@ from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.servers.geyser_filters import BadFilter, Filters
 from localnet.servers.geyser_streams import Broadcast, Stream, created_now
-from upstream.geyser import schema
+from upstream.geyser import SERVICE
+from upstream.protobuf import geyser_pb2 as schema
 
 _COMMITMENTS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
 _OPTIONS = [
@@ -103,7 +105,7 @@ class _Service:
         self._stream_limit = stream_limit
 
     def handlers(self) -> Any:
-        unary = {
+        unary: dict[str, tuple[Any, type[Message]]] = {
             "SubscribeReplayInfo": (self._replay_info, schema.SubscribeReplayInfoRequest),
             "Ping": (self._ping, schema.PingRequest),
             "GetLatestBlockhash": (self._latest_blockhash, schema.GetLatestBlockhashRequest),
@@ -123,7 +125,7 @@ class _Service:
         # Updates are bytes already; requests are read in the stream, where a bad one has an answer.
         handlers["Subscribe"] = grpc.stream_stream_rpc_method_handler(self._subscribe)
         handlers["SubscribeDeshred"] = grpc.stream_stream_rpc_method_handler(self._deshred)
-        return grpc.method_handlers_generic_handler(schema.SERVICE, handlers)
+        return grpc.method_handlers_generic_handler(SERVICE, handlers)
 
     # --- streams ----------------------------------------------------------------------------------
 
@@ -226,7 +228,7 @@ class _Service:
         return schema.IsBlockhashValidResponse(slot=block.slot, valid=valid)
 
     def _version(self, request: Any) -> Any:
-        version = {"package": "localnet", "proto": schema.SERVICE, "version": "0"}
+        version = {"package": "localnet", "proto": SERVICE, "version": "0"}
         return schema.GetVersionResponse(version=json.dumps(version))
 
     def _latest(self, request: Any) -> Block:

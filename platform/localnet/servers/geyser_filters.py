@@ -21,7 +21,7 @@ from localnet.servers.geyser_messages import (
     SlotMessage,
     TransactionMessage,
 )
-from upstream.geyser import schema
+from upstream.protobuf import geyser_pb2 as schema
 
 _LONGEST_NAME = 128
 _MOST_STATE_FILTERS = 4
@@ -301,7 +301,7 @@ def _transaction_filter(asked: Any) -> TransactionFilter:
     if asked.HasField("cuckoo_account_include"):
         raise BadFilter("cuckoo filters are not served here")
     mode = _or_none(asked, "token_accounts")
-    if mode is not None and mode not in list(schema.TokenAccountExpansionControlFlag):
+    if mode is not None and mode not in schema.TokenAccountExpansionControlFlag.values():
         raise BadFilter(f"no token_accounts mode has the number {mode}")
     signature = None
     if asked.HasField("signature"):

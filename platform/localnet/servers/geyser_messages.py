@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from solders.pubkey import Pubkey
 
@@ -13,8 +13,8 @@ from chain.transaction_errors import transaction_error_bytes
 from chain.transactions import Wire, decode_wire
 from chain.units import Slot
 from localnet.feed import EntryMade, SlotChanged, TransactionRan
-from upstream.geyser import schema
 from upstream.geyser.messages import account_info, block, block_meta, transaction_info
+from upstream.protobuf import geyser_pb2 as schema
 
 Slices: TypeAlias = tuple[tuple[int, int], ...]
 """(offset, length) parts of an account's data; none for the whole."""
@@ -33,7 +33,7 @@ class SlotMessage:
         update = schema.SubscribeUpdate()
         slot = update.slot
         slot.slot = self._changed.slot
-        slot.status = self._changed.status.value
+        slot.status = cast(schema.SlotStatus, self._changed.status.value)
         if self._changed.parent is not None:
             slot.parent = self._changed.parent
         if self._changed.dead_error is not None:

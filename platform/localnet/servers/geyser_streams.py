@@ -18,7 +18,7 @@ from localnet.feed import Feed, Happening
 from localnet.servers.geyser_filters import Filters
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
 from localnet.servers.geyser_order import Order, last_writes
-from upstream.geyser import schema
+from upstream.protobuf import geyser_pb2 as schema
 
 log = logging.getLogger(__name__)
 

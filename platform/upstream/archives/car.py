@@ -11,7 +11,7 @@ from solders.hash import Hash
 from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
 from chain.transactions import BadTransaction, decode_wire, sanitize
 from chain.units import I64_MAX, Slot, UnixTimestamp
-from upstream.archives import checks, schema
+from upstream.archives import checks
 from upstream.archives.car_nodes import (
     BLOCK,
     CID_SIZE,
@@ -34,6 +34,7 @@ from upstream.archives.compression import ByteStream
 from upstream.archives.errors import Unreadable
 from upstream.archives.status_meta import meta_json, reward_json, was_recorded
 from upstream.archives.stored_meta import stored_meta, stored_rewards
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 # The blockhash of a slot's block as someone else knows it, None where there is none.
 BlockhashOf = Callable[[Slot], str | None]

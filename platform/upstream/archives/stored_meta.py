@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from upstream.archives import schema
 from upstream.archives.errors import Unreadable
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 _INSTRUCTION_ERROR = 8
 _DUPLICATE_INSTRUCTION = 30

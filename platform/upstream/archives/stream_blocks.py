@@ -12,8 +12,8 @@ from upstream.archives import checks
 from upstream.archives.compression import ByteStream
 from upstream.archives.errors import Unreadable
 from upstream.archives.status_meta import reward_json
-from upstream.geyser import schema
 from upstream.geyser.messages import transaction_of
+from upstream.protobuf import geyser_pb2 as schema
 
 _VARINT, _TEXT = 0, 2
 _LOOK = 512

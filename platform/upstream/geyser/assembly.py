@@ -15,7 +15,6 @@ from upstream.geyser.events import (
     TooFarAhead,
 )
 from upstream.geyser.pending_slots import PendingSlot, best_of, closed_slot
-from upstream.geyser.schema import SlotStatus
 from upstream.geyser.slot_buffers import Wholeness
 from upstream.geyser.updates import (
     AccountUpdate,
@@ -25,6 +24,7 @@ from upstream.geyser.updates import (
     Update,
 )
 from upstream.head_bound import HeadBound
+from upstream.protobuf.geyser_pb2 import SlotStatus
 
 # Messages of a slot may come late. After so many more finalized slots they come no more.
 PATIENCE_SLOTS = 8

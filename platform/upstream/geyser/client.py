@@ -7,7 +7,7 @@ from typing import Any, Self
 from google.protobuf.message import DecodeError
 
 from chain.units import Slot
-from upstream.geyser import schema, transport
+from upstream.geyser import SERVICE, transport
 from upstream.geyser.errors import (
     FromSlotTooOld,
     Lagged,
@@ -16,6 +16,7 @@ from upstream.geyser.errors import (
     Unreachable,
 )
 from upstream.geyser.updates import BadUpdate, Ping, Update, update_of
+from upstream.protobuf import geyser_pb2 as schema
 
 _CONNECT_SECONDS = 10.0
 _FIRST_AVAILABLE = re.compile(r"last available: ([0-9]{1,20})\b")
@@ -154,6 +155,6 @@ def stream_error(status: transport.GrpcStatus) -> StreamError:
 def _call(url: str, method: str, token: str, **limits: float) -> transport.GrpcStream:
     metadata = {"x-token": token} if token else {}
     try:
-        return transport.GrpcStream(url, f"/{schema.SERVICE}/{method}", metadata=metadata, **limits)
+        return transport.GrpcStream(url, f"/{SERVICE}/{method}", metadata=metadata, **limits)
     except transport.GrpcStatus as status:
         raise stream_error(status) from None

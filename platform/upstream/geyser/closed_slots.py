@@ -12,8 +12,8 @@ from chain.units import Slot, UnixTimestamp
 from upstream.archives import checks
 from upstream.archives.errors import Unreadable
 from upstream.archives.status_meta import reward_json
-from upstream.geyser import schema
 from upstream.geyser.messages import account_write, transaction_of
+from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
 

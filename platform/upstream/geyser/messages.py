@@ -9,8 +9,8 @@ from chain.blocks import SlotRecord, TransactionRecord
 from chain.transactions import Wire, decode_wire
 from upstream.archives.confirmed_block import transaction_record
 from upstream.archives.errors import Unreadable
-from upstream.geyser import schema
 from upstream.geyser.stored_form import fill_meta, fill_transaction, reward_message
+from upstream.protobuf import geyser_pb2 as schema
 
 _VOTE_PROGRAM = bytes(Pubkey.from_string("Vote111111111111111111111111111111111111111"))
 _MOST_VOTE_SIGNATURES = 2

@@ -7,8 +7,8 @@ from solders.pubkey import Pubkey
 from chain.encodings import b58decode, b64decode
 from chain.transaction_errors import transaction_error_bytes
 from chain.transactions import Wire
-from upstream.archives import schema
 from upstream.archives.status_meta import REWARD_TYPES
+from upstream.protobuf import confirmed_block_pb2 as schema
 
 
 def fill_transaction(message: Any, wire: Wire) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from upstream.geyser import schema
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.geyser.updates import AccountUpdate
+from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
 

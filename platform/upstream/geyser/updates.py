@@ -7,8 +7,8 @@ from google.protobuf.message import DecodeError
 
 from chain.encodings import b58decode
 from chain.units import Slot
-from upstream.geyser import schema
 from upstream.geyser.written_accounts import AdvancedNonce, Written, written_accounts
+from upstream.protobuf import geyser_pb2 as schema
 
 
 class BadUpdate(Exception):
