@@ -58,7 +58,7 @@ def _fill() -> None:
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from priority.services import tallying
+    from priority.reports import counting
     from tests.scale import access_rows, chain_rows, landing_rows
 
     with transaction.atomic(), connection.cursor() as cursor:
@@ -74,7 +74,7 @@ def _fill() -> None:
             print(f"filled {name} in {time.perf_counter() - began:.0f} s", flush=True)
     began, now = time.perf_counter(), timezone.now()
     # The steps that go on changing are counted at each call: few are left when only they are.
-    while tallying.count(kept=timedelta(days=60), now=now, calm=timedelta(0), seconds=60.0) > 10:
+    while counting.count(kept=timedelta(days=60), now=now, calm=timedelta(0), seconds=60.0) > 10:
         print(f"counted landings for {time.perf_counter() - began:.0f} s", flush=True)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")

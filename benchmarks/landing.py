@@ -253,7 +253,7 @@ class Chain:
 
     def _tell_block(self, slot: int) -> None:
         from priority.happenings import BlockMade, Seen, SlotMoved
-        from priority.services.telling import tell
+        from priority.store.chain_events import tell
 
         signatures = self._landing.pop(slot, [])
         blockhash = Hash.new_unique()

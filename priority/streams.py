@@ -28,11 +28,11 @@ from gateway.terms import Face, Terms
 from gateway.views import EndpointRequest, EventStream, ReadView
 from jsonrpc.wire import encode
 from priority.errors import BadQuery, StreamUnavailable, TooManyStreams
+from priority.fates import lookup, subscribers
+from priority.fates.events import Place, Told, event_text, read_place, since
+from priority.fates.feed import FateFeed, Subscription, redis_of
+from priority.fates.subscribers import Listener
 from priority.results import FateEvent
-from priority.services import fates, stream_listeners
-from priority.services.fate_events import Place, Told, event_text, read_place, since
-from priority.services.fate_feed import FateFeed, Subscription, redis_of
-from priority.services.stream_listeners import Listener
 from priority.store.fates import customers_of, keys_of_the_customer
 from webserver.requests import WORKER
 from webserver.streams import Stream
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 class FateStream(ReadView):
-    name = stream_listeners.USAGE_NAME
+    name = subscribers.USAGE_NAME
     query = (
         Parameter(
             "signature", Signature, "of these alone: one, several with commas, or given again"
@@ -90,12 +90,12 @@ class FateStream(ReadView):
         if worker is None:
             raise StreamUnavailable  # another server than ours has called this view
         try:
-            listener = stream_listeners.listener(request, most_of_key=MOST_OF_A_KEY)
+            listener = subscribers.listener(request, most_of_key=MOST_OF_A_KEY)
             try:
                 opened = worker.call(Streams.open, worker, listener, place, signatures)
                 subscription, first, here = opened.result(_OPEN_SECONDS)
             except BaseException:
-                stream_listeners.leave(listener)
+                subscribers.leave(listener)
                 raise
         except (*AWAY, FutureTimeout) as error:
             log.warning("a stream could not be opened: %s", error)
@@ -158,7 +158,7 @@ class Streams:
     def close(self, listener: Listener) -> None:
         """The stream is over."""
         self._forget(listener)
-        self._thread.submit(stream_listeners.leave, listener)
+        self._thread.submit(subscribers.leave, listener)
 
     async def in_thread(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
         """What the function answers, in a thread that may ask the database."""
@@ -208,7 +208,7 @@ class Streams:
                 continue
             try:
                 refused = await self.in_thread(
-                    stream_listeners.turned_away,
+                    subscribers.turned_away,
                     [*self.listeners],
                     terms=TERMS,
                     now=datetime.now(UTC),
@@ -255,8 +255,8 @@ class Streams:
             here = max([here, *(each.place for each in history.told[-1:])])
         chunks.append(event_text("ready", b"{}", str(here)))
         if place is None and signatures:
-            known = await self.in_thread(fates.fates, signatures, key_id=listener.key_id)
-            chunks += [event_text("fate", encode(fates.standing(each))) for each in known if each]
+            known = await self.in_thread(lookup.fates, signatures, key_id=listener.key_id)
+            chunks += [event_text("fate", encode(lookup.standing(each))) for each in known if each]
         return b"".join(chunks), here
 
 

@@ -9,7 +9,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from access.outages import until_next_call
-from priority.services import retention, sweeps, tallying
+from priority.fates import retention
+from priority.reports import counting
+from priority.treasury import sweeps
 from tipping.services import sweeping
 from upstream.node import Node, NodeError
 
@@ -57,4 +59,4 @@ def forget_submissions() -> None:
 def count_landings() -> None:
     """What is left of many changes is the next call's."""
     with until_next_call("count_landings", log):
-        tallying.count(kept=timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())
+        counting.count(kept=timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())

@@ -18,8 +18,9 @@ from priority.errors import (
     FatesUnavailable,
     SignatureUnknown,
 )
+from priority.fates import lookup
+from priority.reports import tip_floor
 from priority.results import BundleFate, Fate, TipFloor
-from priority.services import fates, tip_floor
 
 _MOST = 256
 _LIMIT = 100
@@ -50,7 +51,7 @@ class TransactionFate(ReadView):
         signature: the transaction's signature
         """
         return Response(
-            fates.fate(
+            lookup.fate(
                 _signature("signature", signature),
                 key_id=request.user.key_id,
                 kept_days=settings.SUBMISSION_DAYS,
@@ -70,7 +71,7 @@ class NewestFates(ReadView):
         key_id: int | None = request.user.key_id
         assert key_id is not None  # the terms ask for a key
         return Response(
-            fates.newest_fates(
+            lookup.newest_fates(
                 key_id=key_id,
                 limit=_limit(query.get("limit")),
                 before=_signature("before", query["before"]) if "before" in query else None,
@@ -90,7 +91,7 @@ class BundleFateView(ReadView):
         bundle_id: its id, or one signature of it
         """
         return Response(
-            fates.bundle_fate(
+            lookup.bundle_fate(
                 bundle_id, key_id=request.user.key_id, kept_days=settings.SUBMISSION_DAYS
             )
         )

@@ -22,7 +22,7 @@ from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
 from ingest.teller import of_finalized
-from priority.services.telling import tell
+from priority.store.chain_events import tell
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 

@@ -13,7 +13,7 @@ from chain.transaction_errors import transaction_error_bytes
 from chain.transactions import decode_wire
 from ingest.branches import Branches
 from priority.happenings import BlockMade, Happening, Seen, SlotMoved
-from priority.services.telling import tell
+from priority.store.chain_events import tell
 from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
 from upstream.protobuf.geyser_pb2 import SlotStatus
 

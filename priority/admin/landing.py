@@ -12,8 +12,8 @@ from access.models import ApiKey, Customer, Tier
 from priority.admin import landing_charts as charts
 from priority.admin.fates import HUES
 from priority.models import Upstream
-from priority.services import landing_report
-from priority.services.landing_report import (
+from priority.reports import landing
+from priority.reports.landing import (
     ClassTips,
     KeyLosses,
     LandingReport,
@@ -49,16 +49,16 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     """The whole page, for who may see submissions."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
-    span = landing_report.span_named(request.GET.get("span"))
+    span = landing.span_named(request.GET.get("span"))
     narrowed, told = _narrowed(request)
-    report = landing_report.landing_report(span, narrowed, now=timezone.now())
+    report = landing.landing_report(span, narrowed, now=timezone.now())
     asked = {name: str(value) for name, value in request.GET.items() if value}
     context = {
         "title": "Landing",
         "span": span,
         "spans": [
             (each, each is span, "?" + urlencode({**asked, "span": each.name}))
-            for each in landing_report.SPANS
+            for each in landing.SPANS
         ],
         "filters": _filters(narrowed, asked),
         "told": told,

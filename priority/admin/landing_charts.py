@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from priority.services.landing_report import SLOT_BOUNDS, Span
+from priority.reports.landing import SLOT_BOUNDS, Span
 from staff.charts import LEAST, Chart, stacked, time_label
 
 

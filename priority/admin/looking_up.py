@@ -14,8 +14,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from priority.errors import FatesUnavailable
+from priority.fates.lookup import remembered
 from priority.models import Bundle, Submission
-from priority.services.fates import remembered
 from staff.formatting import ago
 
 _MOST = 50

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from priority.admin.landing import percent
 from priority.models import Attempt, Upstream
-from priority.services.landing_report import SPANS, all_figures
+from priority.reports.landing import SPANS, all_figures
 from priority.store.upstreams import openings
 from staff.formatting import ago, duration, grouped, milliseconds
 

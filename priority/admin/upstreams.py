@@ -19,9 +19,9 @@ from access.models import Tier
 from priority.admin.landing import percent
 from priority.admin.upstream_lately import upstream_lately
 from priority.models import Upstream
-from priority.services import upstream_orders as orders
-from priority.services.landing_report import all_figures
+from priority.reports.landing import all_figures
 from priority.submissions import BUNDLE_NAME
+from priority.upstreams import actions as orders
 from staff import audit
 from staff.actions import AdminAction
 from staff.columns import column

@@ -8,9 +8,9 @@ from solders.pubkey import Pubkey
 from gateway.endpoint import Call
 from jsonrpc.wire import As
 from priority.errors import BundleIdMalformed, FatesUnavailable, TooManyBundles
+from priority.fates import bundle_statuses
 from priority.methods.table import bundle_methods
 from priority.results import InflightBundles, LandedBundles
-from priority.services import bundle_statuses
 
 MOST_BUNDLES = 5
 _ERRORS = (TooManyBundles, BundleIdMalformed, FatesUnavailable)

@@ -14,6 +14,7 @@ from gateway.transactions import (
     UnsupportedVersion,
     read_signed,
 )
+from priority.acceptance import accepting
 from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
 from priority.methods.bundles import MOST_TRANSACTIONS
 from priority.methods.origins import bounds, named_in, origin_of, tier_of
@@ -25,9 +26,8 @@ from priority.refusals import (
     BundleSimulationFailed,
     BundlesOff,
 )
-from priority.services import accepting
-from priority.services.bundle_trial import require_success
-from priority.services.selection import require_block_engine
+from priority.simulation.precheck import require_success
+from priority.upstreams.selection import require_block_engine
 
 # A bundle waits for its trial no longer than this, and is then accepted without.
 _TRIAL_SECONDS = 2

@@ -24,8 +24,6 @@ from priority.errors import (
     TooManySnapshots,
 )
 from priority.methods.table import NODE_ERRORS, methods, upstream_node
-from priority.services.bundles import Bundle, Tried, try_at, try_now
-from priority.services.snapshots import Wanted, Wishes, snapshots, writable_accounts
 from priority.simulated import (
     BundleContext,
     BundleTransaction,
@@ -33,6 +31,8 @@ from priority.simulated import (
     SimulatedBundle,
     SimulatedTransactions,
 )
+from priority.simulation.bundles import Bundle, Tried, try_at, try_now
+from priority.simulation.snapshots import Wanted, Wishes, snapshots, writable_accounts
 from rewind.errors import BadPosition
 from rewind.methods.positions import Anchor, asked
 from rewind.methods.simulation import SIMULATION_ERRORS

@@ -11,9 +11,9 @@ from priority.errors import (
     SignatureUnknown,
     TooManyFates,
 )
+from priority.fates import lookup
 from priority.methods.table import bundle_methods, landing_methods
 from priority.results import BundleFate, Fate
-from priority.services import fates
 
 MOST_FATES = 256
 
@@ -24,7 +24,7 @@ def get_transaction_fate(call: Call, signature: Signature) -> Fate:
 
     signature: the transaction's signature
     """
-    return fates.fate(signature, key_id=call.caller.key_id, kept_days=settings.SUBMISSION_DAYS)
+    return lookup.fate(signature, key_id=call.caller.key_id, kept_days=settings.SUBMISSION_DAYS)
 
 
 @landing_methods.add("getTransactionFates", errors=(TooManyFates, FatesUnavailable))
@@ -36,7 +36,7 @@ def get_transaction_fates(call: Call, signatures: list[Signature]) -> list[Fate 
     """
     if len(signatures) > MOST_FATES:
         raise TooManyFates(len(signatures), MOST_FATES)
-    return fates.fates(signatures, key_id=call.caller.key_id)
+    return lookup.fates(signatures, key_id=call.caller.key_id)
 
 
 @bundle_methods.add("getBundleFate", errors=(BundleUnknown, BundleIdMalformed, FatesUnavailable))
@@ -45,4 +45,4 @@ def get_bundle_fate(call: Call, bundle: str | list[str]) -> BundleFate:
 
     bundle: its id, or the signatures that sendBundle answered
     """
-    return fates.bundle_fate(bundle, key_id=call.caller.key_id, kept_days=settings.SUBMISSION_DAYS)
+    return lookup.bundle_fate(bundle, key_id=call.caller.key_id, kept_days=settings.SUBMISSION_DAYS)

@@ -6,11 +6,11 @@ from django.conf import settings
 
 from gateway.endpoint import Call
 from jsonrpc.wire import As
+from priority.acceptance.stalled_queue import require_landing
 from priority.errors import NodeBehind
 from priority.methods.table import NODE_ERRORS, landing_methods, methods, upstream_node
+from priority.proxy.health import health
 from priority.refusals import LandingStalled
-from priority.services.health import health
-from priority.services.waiting import require_landing
 
 _Ok = Annotated[str, As(Literal["ok"])]
 _ERRORS = (*NODE_ERRORS, NodeBehind)

@@ -7,9 +7,9 @@ from solders.pubkey import Pubkey
 
 from chain.rent import rent_exempt
 from gateway.endpoint import Call
-from priority.services.accepting import Bounds, Origin, Receipt
-from priority.services.tips import TipRules
-from priority.services.waiting import limits
+from priority.acceptance.accepting import Bounds, Origin, Receipt
+from priority.acceptance.stalled_queue import limits
+from priority.acceptance.tips import TipRules
 from priority.store.queueing import Limits
 
 

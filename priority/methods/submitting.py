@@ -18,6 +18,7 @@ from gateway.transactions import (
     read_signed,
 )
 from jsonrpc.params import U64, Config
+from priority.acceptance.accepting import Wishes, accept_transaction
 from priority.methods.origins import bounds, named_in, origin_of, tier_of
 from priority.methods.table import block_engine_transactions, landing_methods
 from priority.refusals import (
@@ -37,8 +38,7 @@ from priority.refusals import (
     UnknownUpstream,
     UpstreamsUnread,
 )
-from priority.services.accepting import Wishes, accept_transaction
-from priority.services.selection import chosen_upstreams
+from priority.upstreams.selection import chosen_upstreams
 
 _I32 = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 

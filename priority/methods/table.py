@@ -16,8 +16,8 @@ from priority.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
-from priority.services.handing_on import hand_on
-from priority.services.passing import pass_on
+from priority.proxy.forwarding import pass_on
+from priority.proxy.streaming import hand_on
 from upstream.async_passage import AsyncPassage, async_passage_to
 from upstream.passage import Passage, passage_to
 

@@ -68,7 +68,7 @@ _RETURNED = (
     " (SELECT b.bundle_id FROM priority_bundle b WHERE b.id = s.bundle_id) AS bundle_id,"
     " s.accepted_at, s.sent_at"
 )
-# In the same transaction: their steps are to be counted anew (priority.services.tallying).
+# In the same transaction: their steps are to be counted anew (priority.reports.counting).
 _NOTED = (
     "noted AS (INSERT INTO priority_landingchange (start, noted_at) SELECT DISTINCT"
     f" {STEP_OF.format('accepted_at')}, clock_timestamp() FROM settled)"

@@ -13,7 +13,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     from access.models import ApiKey, Customer
     from portal.services import members
     from priority.models import Bundle, Submission
-    from priority.services import tallying
+    from priority.reports import counting
     from staff import audit
     from tests.browser import audit_samples, sample_data
     from tests.priority.landed_samples import fill_landing
@@ -31,7 +31,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     fill_landing(now, key=key, rounds=8)
     fill_tipping(now, key=key)
     mark_all()
-    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    counting.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
     tip_days.count_days()
     owner = members.invite(customer, email=EMAIL, role="owner")
     members.choose_password(owner.user, password)

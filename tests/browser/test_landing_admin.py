@@ -19,7 +19,7 @@ def fill() -> dict[str, str]:
     from access.models import Tier
     from access.services.keys import issue_key
     from access.store import customer_by_name
-    from priority.services import tallying
+    from priority.reports import counting
     from tests.priority.landed_samples import fill_landing
     from tests.priority.test_landing_tallies import mark_all
     from tests.tipping.tipped_samples import fill_tipping
@@ -32,7 +32,7 @@ def fill() -> dict[str, str]:
     landed = fill_landing(now, key=key, rounds=5)
     fill_tipping(now, key=key)
     mark_all()
-    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    counting.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
     tip_days.count_days()
     return {
         "upstream": f"{PAGES['upstreams']}{landed['frankfurt']}/change/",

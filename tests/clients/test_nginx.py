@@ -224,7 +224,7 @@ def test_nobody_but_the_proxy_is_believed(behind: Callable[..., Proxy]) -> None:
 
 
 def test_events_come_at_once(behind: Callable[..., Proxy], issue: Callable[..., Any]) -> None:
-    from priority.services.announcing import FateChange, announce
+    from priority.fates.announcing import FateChange, announce
     from priority.submissions import State
     from tests.priority.submitted import signature
 

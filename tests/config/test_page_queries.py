@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from access.models import ApiKey
-from priority.services import tallying
+from priority.reports import counting
 from tests.pages import admin_pages
 from tests.scale import access_rows, chain_rows, landing_rows
 
@@ -37,7 +37,7 @@ def fill(times: int) -> None:
         chain_rows.fill(cursor, 1_200 * times)
         keys = list(ApiKey.objects.values_list("pk", flat=True))
         landing_rows.fill(cursor, 100 * times, keys)
-    tallying.count(kept=timedelta(days=60), now=now, calm=timedelta(0))
+    counting.count(kept=timedelta(days=60), now=now, calm=timedelta(0))
 
 
 def asked(visitor: Client) -> dict[str, int]:

@@ -20,8 +20,8 @@ from historical.services.recording import record_blocks
 from ingest import tasks
 from ingest.coverage import Coverage
 from ingest.services import fates
+from priority.fates.announcing import FIELD, key_stream, unpack
 from priority.models import Bundle, Submission
-from priority.services.announcing import FIELD, key_stream, unpack
 from tests.ingest.made_chain import (
     FAILURE,
     block,

@@ -29,7 +29,7 @@ from priority.happenings import (
     SlotMoved,
     unpack,
 )
-from priority.services.telling import tell
+from priority.store.chain_events import tell
 from tests.ingest.following import follower, wait
 from tests.ingest.test_node_follower import following as following_node
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet

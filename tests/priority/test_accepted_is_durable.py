@@ -19,9 +19,9 @@ from embedded.addresses import embedded_addresses, valkey_folder
 from embedded.servers import Servers, start_servers, stop_servers
 from embedded.valkey import sync_to_disk
 from gateway.transactions import Signed
+from priority.acceptance.accepting import Bounds, Origin, Wishes, accept_transaction
+from priority.acceptance.tips import TipRules
 from priority.refusals import QueueUnavailable
-from priority.services.accepting import Bounds, Origin, Wishes, accept_transaction
-from priority.services.tips import TipRules
 from priority.store.queueing import Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
 from tests.priority.sending import signature, signed, static_address, tip

@@ -9,8 +9,9 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from priority.models import BreakerOpening, Submission, Upstream
-from priority.services import tallying, upstream_orders
+from priority.reports import counting
 from priority.store import upstreams as upstream_store
+from priority.upstreams import actions
 from staff.models import AuditEntry
 from tests.priority.landed_samples import fill_landing
 from tests.priority.test_landing_tallies import mark_all
@@ -213,7 +214,7 @@ def test_an_upstream_tells_what_it_did_and_when_its_breaker_was_open(
 ) -> None:
     now = timezone.now()
     mark_all()
-    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    counting.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
     page = f"{UPSTREAMS}{ids['engine']}/change/"
     assert "Never, as far as is remembered." in text_of(admin_client, page)
     for number in range(3):  # two landers tell of one pause after the other
@@ -225,7 +226,7 @@ def test_an_upstream_tells_what_it_did_and_when_its_breaker_was_open(
     assert BreakerOpening.objects.get().times == 3
     upstream_store.mark_broken(ids["engine"], until=None, reason="", now=now)
     upstream_store.mark_broken(ids["engine"], until=now, reason="again", now=now)
-    assert upstream_orders.reset_breaker(ids["engine"], now=now)
+    assert actions.reset_breaker(ids["engine"], now=now)
     closed_by = BreakerOpening.objects.order_by("pk").values_list("closed_by", flat=True)
     assert list(closed_by) == ["a try", "staff"]
     listed = text_of(admin_client, UPSTREAMS)

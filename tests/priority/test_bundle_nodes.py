@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
-from priority.services import code_memory, head_memory, node_features
+from priority.simulation import code_cache, head_cache, node_features
 from simulator.addresses import CLOCK
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet
@@ -27,9 +27,9 @@ def alice(localnet: Localnet) -> Keypair:
 
 @pytest.fixture(autouse=True)
 def nothing_known() -> Iterator[None]:
-    code_memory.forget()
+    code_cache.forget()
     node_features.forget()
-    head_memory.forget()
+    head_cache.forget()
     yield
 
 

@@ -6,7 +6,7 @@ import pytest
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from priority.services import code_memory as memory
+from priority.simulation import code_cache as memory
 from simulator.addresses import LOADER_2, LOADER_3, SYSTEM
 
 KEY, OTHER = Pubkey(bytes([1]) * 32), Pubkey(bytes([2]) * 32)

@@ -18,9 +18,9 @@ from access.models import ApiKey, Customer, Tier
 from access.redis_client import client
 from access.services import keys
 from priority import streams
+from priority.fates import announcing, feed
+from priority.fates.announcing import FateChange, announce
 from priority.models import Submission
-from priority.services import announcing, fate_feed
-from priority.services.announcing import FateChange, announce
 from priority.submissions import State
 from tests.priority.fate_streams import FateServer, FateStream, serving
 from tests.priority.submitted import landed, signature, stored
@@ -336,7 +336,7 @@ def test_a_reader_who_does_not_read_is_dropped(
     quick, _ = server.ready(issued.secret)
     reason = "x" * 2_000
     # Told in steps: on a slow machine the quick one must not be far behind either.
-    step = fate_feed.MOST_WAITING // 4
+    step = feed.MOST_WAITING // 4
     for first in range(0, 16 * step, step):
         announce(
             [
@@ -352,7 +352,7 @@ def test_a_reader_who_does_not_read_is_dropped(
 def test_one_announcement_may_be_of_more_than_may_wait(server: FateServer, issue: Issue) -> None:
     issued = issue()
     stream, _ = server.ready(issued.secret)
-    numbers = range(fate_feed.MOST_WAITING + 100)
+    numbers = range(feed.MOST_WAITING + 100)
     announce([change(issued.key.pk, number) for number in numbers])
     assert stream.fates(len(numbers)) == told(*numbers)
 

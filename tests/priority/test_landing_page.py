@@ -12,7 +12,7 @@ from solders.signature import Signature
 from access.models import ApiKey, UsageDay, UsageHour
 from access.redis_client import client as redis_client
 from priority.models import Bundle, LandingTally, Submission
-from priority.services import tallying
+from priority.reports import counting
 from priority.submissions import in_flight_key
 from tests.priority.landed_samples import fill_landing
 from tests.priority.test_landing_tallies import mark_all
@@ -32,7 +32,7 @@ def key(issue: Callable[..., Any]) -> ApiKey:
     found: ApiKey = issue().key
     fill_landing(now, key=found)
     mark_all()
-    tallying.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
+    counting.count(kept=timedelta(days=30), now=now, calm=timedelta(0))
     refusal = {"method": "sendTransaction", "status": "tip_too_small", "calls": 41}
     UsageDay.objects.create(key=found, day=now.date(), **refusal)
     hour = now.replace(minute=0, second=0, microsecond=0)
@@ -71,7 +71,7 @@ def test_it_is_narrowed_to_a_key_a_customer_a_tier_and_an_upstream(
     other = issue().key
     fill_landing(timezone.now(), key=other, rounds=1, seed=9)
     mark_all()
-    tallying.count(kept=timedelta(days=30), now=timezone.now(), calm=timedelta(0))
+    counting.count(kept=timedelta(days=30), now=timezone.now(), calm=timedelta(0))
     of_key = Submission.objects.filter(key=key).count()
     text = text_of(admin_client, PAGE, key=str(key.pk))
     assert f"{of_key} submissions" in text

@@ -10,8 +10,9 @@ from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
+from priority.fates import settling
 from priority.models import Attempt, LandingChange, LandingKeyTally, LandingTally, Submission
-from priority.services import settling, tallying
+from priority.reports import counting
 from priority.store.settling import FoundRow
 from priority.store.tallies import DAY, HOUR, STEP
 from tests.priority.landed_samples import fill_landing
@@ -21,7 +22,7 @@ KEPT = timedelta(days=30)
 
 
 def count(now: datetime) -> int:
-    return tallying.count(kept=KEPT, now=now, calm=timedelta(0))
+    return counting.count(kept=KEPT, now=now, calm=timedelta(0))
 
 
 def mark_all() -> None:
@@ -77,7 +78,7 @@ def test_a_fate_that_settles_late_moves_the_counts(filled: datetime) -> None:
     settling.settle_found(found, now=late)
     settling.settle_lost({each.pk: "blockhash_expired" for each in others}, now=late)
     assert LandingChange.objects.count() >= 1
-    tallying.count(kept=KEPT, now=late + timedelta(seconds=60))
+    counting.count(kept=KEPT, now=late + timedelta(seconds=60))
     rows = LandingTally.objects.filter(seconds=DAY, measure="state").order_by()
     states = Counter(Submission.objects.exclude(kind="sweep").values_list("state", flat=True))
     assert dict(rows.values_list("word").annotate(Sum("count"))) == states
@@ -92,7 +93,7 @@ def test_what_is_forgotten_stays_counted(filled: datetime) -> None:
     Submission.objects.all().delete()
     mark_all()
     LandingChange.objects.create(start=filled - timedelta(minutes=5), noted_at=filled)
-    tallying.count(kept=KEPT, now=filled + timedelta(days=31))
+    counting.count(kept=KEPT, now=filled + timedelta(days=31))
     days = LandingTally.objects.filter(seconds=DAY, measure="state")
     assert days.aggregate(sum=Sum("count"))["sum"] == before
 

@@ -24,7 +24,7 @@ from chain.encodings import b58decode
 from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
 from priority.models import Attempt, Submission, Upstream
 from priority.services.landing.names import landers
-from priority.services.telling import tell
+from priority.store.chain_events import tell
 from tests.localnet.wallets import done, pay, signed
 from tests.localnet_process import Localnet
 from tests.priority.landing import (

@@ -7,7 +7,7 @@ from django.utils import timezone
 from solders.keypair import Keypair
 
 from priority.models import Submission, Upstream
-from priority.services import upstream_orders
+from priority.upstreams import actions
 from tests.localnet.wallets import pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.landing import (
@@ -61,7 +61,7 @@ def test_a_drained_upstream_goes_on_with_what_it_had_and_gets_nothing_new(
 ) -> None:
     drained = upstream("drained")
     upstream("other")
-    assert upstream_orders.drain(drained.pk, now=timezone.now())
+    assert actions.drain(drained.pk, now=timezone.now())
     with lander(followed):
         before = accept(transfer_of(followed, payer), received_at=time.time() - 30)
         after = accept(transfer_of(followed, payer))

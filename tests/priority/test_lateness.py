@@ -11,7 +11,7 @@ from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
 from access.redis_client import client
-from priority.services.accepting import submit_own
+from priority.acceptance.accepting import submit_own
 from priority.store.queueing import queue_state
 from priority.submissions import ACCEPTED_STREAM, FIELD, TIER_FIELD, Accepted, pack
 from tests.localnet_process import Localnet

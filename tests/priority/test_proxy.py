@@ -14,7 +14,7 @@ from access.models import UsageMinute
 from access.services import keys
 from access.tasks import roll_up_usage
 from gateway.hosts import EVERY
-from priority.services import passing
+from priority.proxy import forwarding
 from tests.localnet_process import Localnet
 from tests.priority.odd_nodes import OddNode
 from upstream.passage import passage_to
@@ -188,7 +188,7 @@ def test_a_node_that_hangs_keeps_a_few_threads_and_no_more(
     found: list[Any] = []
 
     def ask() -> None:
-        found.extend(passing.pass_on([("getSlot", b"[]")], node=passage_to(odd.url), seconds=20))
+        found.extend(forwarding.pass_on([("getSlot", b"[]")], node=passage_to(odd.url), seconds=20))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     try:

@@ -11,9 +11,9 @@ from solders.transaction import VersionedTransaction
 from access import store as access_store
 from access.models import ApiKey, Tier
 from access.services import keys
+from priority.acceptance.accepting import bundle_id_of
+from priority.fates import retention
 from priority.models import Bundle, CoSubmitter, Submission
-from priority.services import retention
-from priority.services.accepting import bundle_id_of
 from priority.services.landing.flights import flight_of
 from priority.services.landing.rows import bundle_row, submission_rows
 from priority.store.submissions import insert_bundles, insert_submissions

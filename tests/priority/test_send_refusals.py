@@ -20,8 +20,8 @@ from solders.transaction import VersionedTransaction
 from access.redis_client import client
 from chain.rent import rent_exempt
 from chain.transactions import decode_wire
+from priority.acceptance.tips import TipRules, candidates, first_good
 from priority.refusals import TipRefused
-from priority.services.tips import TipRules, candidates, first_good
 from tests.priority.sending import (
     MINIMUM,
     PAYER,

@@ -16,8 +16,8 @@ from access import script_socket
 from access.redis_client import client
 from chain.encodings import b58encode
 from priority import happenings
+from priority.acceptance.accepting import submit_own
 from priority.models import Upstream
-from priority.services.accepting import submit_own
 from priority.store.queueing import CLAIM, REPORT
 from priority.submissions import Tip, in_flight_key, pack, unpack
 from tests.priority.sending import (

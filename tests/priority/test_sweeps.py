@@ -12,8 +12,8 @@ from access import script_socket
 from access.redis_client import client
 from priority import tasks
 from priority.models import Submission
-from priority.services import sweeps
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
+from priority.treasury import sweeps
 from tests.tipping.balance_chain import (
     SEED,
     TREASURY,

@@ -8,8 +8,8 @@ from hashlib import sha256
 import pytest
 
 from priority.happenings import BlockMade
-from priority.services.telling import tell
-from priority.services.unknown_blockhash import is_of_no_block
+from priority.simulation.unknown_blockhash import is_of_no_block
+from priority.store.chain_events import tell
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 NODE_AT = 100

@@ -6,8 +6,8 @@ from solders.signature import Signature
 
 from portal import store
 from priority.errors import BundleUnknown, SignatureUnknown
+from priority.fates import lookup
 from priority.results import BundleFate, Fate
-from priority.services import fates
 
 
 def own_fate(customer_id: int, signature: Signature, *, kept_days: int) -> Fate:
@@ -15,19 +15,19 @@ def own_fate(customer_id: int, signature: Signature, *, kept_days: int) -> Fate:
     key_id = store.any_key(customer_id)
     if key_id is None or not _is_own(customer_id, key_id, bytes(signature)):
         raise SignatureUnknown(signature, kept_days)
-    return fates.fate(signature, key_id=key_id, kept_days=kept_days)
+    return lookup.fate(signature, key_id=key_id, kept_days=kept_days)
 
 
 def own_bundle_fate(customer_id: int, bundle_id: str, *, kept_days: int) -> BundleFate:
     """The same of a bundle. Raises BundleIdMalformed, BundleUnknown and FatesUnavailable."""
-    asked = fates.named(bundle_id)
+    asked = lookup.named(bundle_id)
     key_id = store.any_key(customer_id)
     if key_id is None:
         raise BundleUnknown(kept_days)
     name = bytes.fromhex(asked.bundle_id)
     if not store.has_bundle(customer_id, asked.bundle_id) and not _waits(name, key_id):
         raise BundleUnknown(kept_days)
-    return fates.bundle_fate(asked.bundle_id, key_id=key_id, kept_days=kept_days)
+    return lookup.bundle_fate(asked.bundle_id, key_id=key_id, kept_days=kept_days)
 
 
 def _is_own(customer_id: int, key_id: int, signature: bytes) -> bool:
@@ -36,5 +36,5 @@ def _is_own(customer_id: int, key_id: int, signature: bytes) -> bool:
 
 def _waits(name: bytes, key_id: int) -> bool:
     """Accepted with a key of the customer's, and in no table yet."""
-    found = fates.in_flight([name], key_id).get(name)
+    found = lookup.in_flight([name], key_id).get(name)
     return found is not None and found.key_id is not None

@@ -17,9 +17,9 @@ from solders.keypair import Keypair
 from access import heartbeats
 from chain.derived_keys import derived_keypair
 from embedded.notify import progress
+from priority.acceptance.stalled_queue import limits
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults
-from priority.services.waiting import limits
 
 log = logging.getLogger(__name__)
 

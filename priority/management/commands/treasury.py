@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from priority.refusals import NotAccepted
-from priority.services import treasury
+from priority.treasury import payments
 from upstream.node import Node, NodeError
 
 _PATIENCE_SECONDS = 120.0
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _show(self, node: Node) -> None:
-        found = treasury.treasury_of(
+        found = payments.treasury_of(
             settings.TREASURY_ADDRESS, seed=settings.TIP_SECRET_SEED, node=node
         )
         whose = "made from TIP_SECRET_SEED" if found.is_ours else "not of TIP_SECRET_SEED"
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         if not digits.isascii() or not digits.isdecimal():
             raise CommandError(f"{lamports}: expected a number of lamports")
         try:
-            signature = treasury.pay(
+            signature = payments.pay(
                 to,
                 int(digits),
                 address=settings.TREASURY_ADDRESS,
@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 node=node,
                 now=timezone.now(),
             )
-        except treasury.PaymentRefused as refusal:
+        except payments.PaymentRefused as refusal:
             raise CommandError(f"Not sent: {refusal}.") from None
         self.stdout.write(f"{signature} waits to be sent")
         self._await(signature)
@@ -79,7 +79,7 @@ class Command(BaseCommand):
     def _await(self, signature: Signature) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            row = treasury.fate_of(signature)
+            row = payments.fate_of(signature)
             if row is not None and row.settled_at is not None:
                 if row.state != "landed":
                     raise CommandError(f"{row.state}: {row.reason or row.err}")

@@ -15,7 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from access import tallies
 from access.outages import AWAY
 from chain.transaction_errors import transaction_error_bytes
-from priority.services.announcing import FateChange, announce
+from priority.fates.announcing import FateChange, announce
 from priority.services.landing.chain_view import Sighting
 from priority.services.landing.flights import ON_CHAIN, Flight, Part, Try
 from priority.services.landing.rows import (

@@ -20,6 +20,7 @@ from access.outages import AWAY
 from chain.nonces import stands_on_nonce
 from chain.transactions import decode_wire
 from gateway.transactions import Signed
+from priority.acceptance.tips import Candidates, TipRules, candidates, first_good
 from priority.models import Submission
 from priority.refusals import (
     BlockhashExpired,
@@ -28,7 +29,6 @@ from priority.refusals import (
     QueueFull,
     QueueUnavailable,
 )
-from priority.services.tips import Candidates, TipRules, candidates, first_good
 from priority.store import cosubmitters
 from priority.store.accepting import Offered, PackedTip, Verdict, is_known, offer
 from priority.store.queueing import Limits

@@ -5,7 +5,7 @@ import msgspec
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
 from priority.errors import NodeBehind, NodeError
-from priority.services.passing import pass_on
+from priority.proxy.forwarding import pass_on
 from upstream.passage import Passage
 
 

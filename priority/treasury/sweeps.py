@@ -3,9 +3,9 @@
 import logging
 from datetime import datetime
 
+from priority.acceptance.accepting import submit_own
 from priority.models import Submission
 from priority.refusals import NotAccepted
-from priority.services.accepting import submit_own
 from priority.store.sweeps import submitted
 from tipping.services import sweeping
 

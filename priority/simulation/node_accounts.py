@@ -13,8 +13,8 @@ from chain.commitment import Commitment
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded, encode
 from priority.errors import NodeError, UpstreamAnswerUnreadable
-from priority.services import code_memory
-from priority.services.passing import NodeCall, pass_on
+from priority.proxy.forwarding import NodeCall, pass_on
+from priority.simulation import code_cache
 from upstream.passage import Passage
 
 # What a node gives in one call.
@@ -78,13 +78,13 @@ def read_accounts(
     """The accounts in one batch with the other calls. Of code that is remembered only the head is
     read. Raises NodeLags, UpstreamFailed and what else the node answers.
     """
-    short = [key for key in keys if code_memory.knows(key)]
-    whole = [key for key in keys if not code_memory.knows(key)] if short else list(keys)
+    short = [key for key in keys if code_cache.knows(key)]
+    whole = [key for key in keys if not code_cache.knows(key)] if short else list(keys)
     config: dict[str, Any] = {"encoding": "base64", "commitment": commitment.value}
     if at_least:
         config["minContextSlot"] = at_least
     pages = [(page, config) for page in _pages(whole)]
-    heads = {**config, "dataSlice": {"offset": 0, "length": code_memory.HEAD}}
+    heads = {**config, "dataSlice": {"offset": 0, "length": code_cache.HEAD}}
     pages += [(page, heads) for page in _pages(short)]
     calls: list[NodeCall] = [
         ("getMultipleAccounts", encode([[str(key) for key in page], each])) for page, each in pages
@@ -102,7 +102,7 @@ def read_accounts(
                     accounts[key] = None
                 elif each is config:
                     accounts[key] = account = _account(told)
-                    code_memory.remember(key, account, found.context.slot)
+                    code_cache.remember(key, account, found.context.slot)
                 elif (code := _with_code(key, told)) is not None:
                     accounts[key] = code
     except (msgspec.MsgspecError, ValueError):
@@ -138,4 +138,4 @@ def _account(told: _Account) -> Account:
 
 
 def _with_code(key: Pubkey, told: _Account) -> Account | None:
-    return code_memory.restored(key, _account(told), told.space)
+    return code_cache.restored(key, _account(told), told.space)

@@ -5,7 +5,7 @@ import re
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded
 from priority.errors import UpstreamAnswerTooLarge, UpstreamAnswerUnreadable
-from priority.services.passing import NodeCall, answer_in, failure_of, request_of
+from priority.proxy.forwarding import NodeCall, answer_in, failure_of, request_of
 from upstream.async_passage import HELD, Answer, AsyncPassage
 from upstream.passage import PassageFailed
 

@@ -12,8 +12,8 @@ from solders.transaction import Transaction
 
 from chain.derived_keys import derived_keypair
 from chain.rent import rent_exempt
+from priority.acceptance.accepting import submit_own
 from priority.models import Submission
-from priority.services.accepting import submit_own
 from tipping.services import ledger
 from tipping.sweep_transactions import FEE_PER_SIGNATURE
 from upstream.balances import balances, latest_blockhash

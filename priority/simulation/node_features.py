@@ -9,7 +9,7 @@ from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
-from priority.services.node_accounts import read_accounts
+from priority.simulation.node_accounts import read_accounts
 from simulator.addresses import FEATURE
 from simulator.features import feature_set_of, known_features, mainnet_features
 from upstream.passage import Passage

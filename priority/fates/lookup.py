@@ -10,12 +10,12 @@ import redis
 from solders.signature import Signature
 
 from access.redis_client import client
+from priority.acceptance.accepting import bundle_id_of
 from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
+from priority.fates import backlog
+from priority.fates.announcing import FateChange
 from priority.models import Bundle, Submission
 from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
-from priority.services import backlog
-from priority.services.accepting import bundle_id_of
-from priority.services.announcing import FateChange
 from priority.store import cosubmitters
 from priority.store import fates as store
 from priority.submissions import State, in_flight_key, queue_milliseconds

@@ -11,8 +11,8 @@ from chain.transaction_error_text import transaction_error_text
 from chain.transactions import decode_wire
 from jsonrpc.errors import RpcError
 from priority.refusals import BlockhashNotFound, BundleSimulationFailed
-from priority.services.bundles import Bundle, try_now
-from priority.services.unknown_blockhash import is_of_no_block
+from priority.simulation.bundles import Bundle, try_now
+from priority.simulation.unknown_blockhash import is_of_no_block
 from upstream.passage import Passage
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ import msgspec
 from django.db import transaction
 
 from access import tallies
+from priority.fates.announcing import FateChange, announce
 from priority.models import Bundle, Submission
-from priority.services.announcing import FateChange, announce
 from priority.store import settling as store
 from priority.store.settling import FoundRow, SettledRow
 from priority.submissions import State, queue_milliseconds

@@ -7,6 +7,7 @@ import redis
 
 from access.redis_client import client
 from priority.errors import BundleUnknown
+from priority.fates import lookup
 from priority.happenings import HEAD
 from priority.results import (
     BundleFate,
@@ -16,7 +17,6 @@ from priority.results import (
     LandedBundles,
     SlotContext,
 )
-from priority.services import fates
 from priority.submissions import State
 from rewind.services.slots import bounds
 
@@ -69,7 +69,7 @@ def _in_flight(name: str | Sequence[str], key_id: int | None) -> InflightBundle:
 
 def _fate(name: str | Sequence[str], key_id: int | None) -> BundleFate | None:
     try:
-        return fates.bundle_fate(name, key_id=key_id, kept_days=0)
+        return lookup.bundle_fate(name, key_id=key_id, kept_days=0)
     except BundleUnknown:
         return None
 
@@ -78,7 +78,7 @@ def _id_as_asked(name: str | Sequence[str], fate: BundleFate | None = None) -> s
     """What the client looks for in the answer: its own word for the bundle, where that is one."""
     if isinstance(name, str):
         return name
-    return fates.named(name).bundle_id if fate is None else fate.bundle_id
+    return lookup.named(name).bundle_id if fate is None else fate.bundle_id
 
 
 def _context() -> SlotContext:

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from jsonrpc.wire import encode
-from priority.services.announcing import (
+from priority.fates.announcing import (
     FIELD,
     KEPT_SECONDS,
     LIVE_STREAM,
@@ -17,7 +17,7 @@ from priority.services.announcing import (
     key_stream,
     unpack,
 )
-from priority.services.fates import event
+from priority.fates.lookup import event
 
 _TEXT = re.compile(r"(\d{1,15})-(\d{1,15})(?:-(\d{1,9}))?").fullmatch
 _WHOLE = 1_000_000_000

@@ -16,11 +16,11 @@ from chain.commitment import Commitment
 from chain.units import Slot
 from jsonrpc.wire import Encoded, encode
 from priority.errors import HeadMoved, UpstreamAnswerUnreadable, UpstreamTimeout
-from priority.services import code_memory, head_memory
-from priority.services.head_memory import KnownSlot
-from priority.services.node_accounts import NodeLags, read_accounts
-from priority.services.node_features import features_of
-from priority.services.passing import NodeCall
+from priority.proxy.forwarding import NodeCall
+from priority.simulation import code_cache, head_cache
+from priority.simulation.head_cache import KnownSlot
+from priority.simulation.node_accounts import NodeLags, read_accounts
+from priority.simulation.node_features import features_of
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.moment import Moment
@@ -84,7 +84,7 @@ def read_head(
     deadline = time.monotonic() + seconds
     keys = dict.fromkeys([*CACHED_SYSVARS, *also])
     accounts: dict[Pubkey, Account | None] = {}
-    known = head_memory.known_slot(node, commitment)
+    known = head_cache.known_slot(node, commitment)
     slot = None if known is None else known.slot
     at_least = 0
     api_version: str | None = None
@@ -121,7 +121,7 @@ def read_head(
         (slot,) = slots
         api_version = reading.api_version
         accounts.update(reading.accounts)
-        head_memory.remember(node, commitment, slot, reading.accounts)
+        head_cache.remember(node, commitment, slot, reading.accounts)
     else:
         raise HeadMoved
     assert slot is not None and reply is not None
@@ -185,7 +185,7 @@ def _wanted(
     transactions: Sequence[VersionedTransaction], accounts: dict[Pubkey, Account | None]
 ) -> list[Pubkey]:
     needed = needed_keys(transactions, accounts)
-    behind = [code for key in needed if (code := code_memory.code_behind(key)) is not None]
+    behind = [code for key in needed if (code := code_cache.code_behind(key)) is not None]
     return [*needed, *behind, *native_keys(transactions, accounts)]
 
 

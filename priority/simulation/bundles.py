@@ -12,7 +12,7 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot
 from priority.errors import HeadMoved
-from priority.services.head import mints_of, read_head, recent_blockhashes
+from priority.simulation.head import mints_of, read_head, recent_blockhashes
 from rewind.errors import EngineFailed, SimulationTimedOut, StateNotRecorded
 from rewind.positions import Asked
 from rewind.results.completeness import Completeness

@@ -10,8 +10,8 @@ import msgspec
 from redis.asyncio import Redis
 
 from access.outages import AWAY
-from priority.services.announcing import FIELD, LIVE_STREAM, NUMBER_FIELD, SINCE, unpack
-from priority.services.fate_events import Place, Told, read_place, told
+from priority.fates.announcing import FIELD, LIVE_STREAM, NUMBER_FIELD, SINCE, unpack
+from priority.fates.events import Place, Told, read_place, told
 
 log = logging.getLogger(__name__)
 
