@@ -292,7 +292,7 @@ def _lander(checkout: Path, taken: Sinks) -> Iterator[psutil.Process]:
         env={**os.environ, "UPSTREAM_RPC_URL": "http://127.0.0.1:1", "LOCALNET": "false"},
     )
     try:
-        from priority.services.landing.names import landers
+        from priority.lander.lander_names import landers
 
         while len(landers().get("bench", {}).get("upstreams", {})) < 3:
             time.sleep(0.1)

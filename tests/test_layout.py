@@ -41,7 +41,7 @@ ROWS = [
     {"store"},
     {"results", "simulated"},
     {"acceptance", "proxy", "reports", "upstreams"},
-    {"services", "fates", "simulation", "treasury"},
+    {"services", "fates", "lander", "simulation", "treasury"},
     {"methods", "views", "tasks", "admin", "streams"},
     {"urls", "apps"},
 ]

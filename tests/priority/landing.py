@@ -18,9 +18,9 @@ from solders.transaction import VersionedTransaction
 
 from ingest.teller import Teller
 from priority.happenings import HEAD
+from priority.lander.lander import Lander, Orders
+from priority.lander.upstreams import Defaults
 from priority.models import Submission, Upstream
-from priority.services.landing.lander import Lander, Orders
-from priority.services.landing.upstreams import Defaults
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
 from tests.databases import this_database
 from tests.localnet.wallets import pay, signed

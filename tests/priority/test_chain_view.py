@@ -3,7 +3,7 @@
 import pytest
 
 from priority.happenings import SlotMoved
-from priority.services.landing.chain_view import Chain
+from priority.lander.chain_view import Chain
 
 SLOT_SECONDS = 0.4
 

@@ -16,8 +16,8 @@ from solders.keypair import Keypair
 from solders.message import MessageV0
 from solders.transaction import VersionedTransaction
 
+from priority.lander.lander_names import landers
 from priority.models import Attempt, Submission
-from priority.services.landing.names import landers
 from tests.databases import this_database
 from tests.localnet.wallets import pay
 from tests.localnet_process import Localnet

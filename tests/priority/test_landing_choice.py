@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priority.services.landing.breakers import Breaker
-from priority.services.landing.choosing import chosen
+from priority.lander.breakers import Breaker
+from priority.lander.routing import chosen
 from priority.store.upstreams import UpstreamRow
 from priority.submissions import Accepted
 

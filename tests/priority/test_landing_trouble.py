@@ -22,8 +22,8 @@ from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode
 from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
+from priority.lander.lander_names import landers
 from priority.models import Attempt, Submission, Upstream
-from priority.services.landing.names import landers
 from priority.store.chain_events import tell
 from tests.localnet.wallets import done, pay, signed
 from tests.localnet_process import Localnet

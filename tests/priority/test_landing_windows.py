@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from priority.lander.windows import Window
 from priority.models import Attempt, Submission
-from priority.services.landing.windows import Window
 from tests.localnet_process import Localnet
 from tests.priority.landing import accept, lander, upstream, wait
 from tests.priority.odd_nodes import odd_node

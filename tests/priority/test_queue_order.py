@@ -11,8 +11,8 @@ from django.conf import settings
 from redis.asyncio import Redis
 
 from access.redis_client import client
-from priority.services.landing.consuming import Consumer
-from priority.services.landing.names import Name
+from priority.lander.lander_names import Name
+from priority.lander.queue import Consumer
 from priority.store.queueing import WAITING, Limits, queue_state
 from priority.submissions import (
     ACCEPTED_STREAM,

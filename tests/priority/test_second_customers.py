@@ -13,9 +13,9 @@ from access.models import ApiKey, Tier
 from access.services import keys
 from priority.acceptance.accepting import bundle_id_of
 from priority.fates import retention
+from priority.lander.in_flight import flight_of
+from priority.lander.rows import bundle_row, submission_rows
 from priority.models import Bundle, CoSubmitter, Submission
-from priority.services.landing.flights import flight_of
-from priority.services.landing.rows import bundle_row, submission_rows
 from priority.store.submissions import insert_bundles, insert_submissions
 from priority.submissions import Accepted, State
 from tests.priority.sending import SENT, queued, result, signed, text, tip

@@ -8,8 +8,8 @@ from django.db import connection
 
 from access.redis_client import client
 from priority.acceptance.stalled_queue import refused_from_ms
+from priority.lander.lander_names import landers
 from priority.models import Upstream
-from priority.services.landing.names import landers
 from priority.store.queueing import QueueState, queue_state
 from priority.submissions import ACCEPTED_STREAM
 

@@ -18,8 +18,8 @@ from access import heartbeats
 from chain.derived_keys import derived_keypair
 from embedded.notify import progress
 from priority.acceptance.stalled_queue import limits
-from priority.services.landing.lander import Lander, Orders
-from priority.services.landing.upstreams import Defaults
+from priority.lander.lander import Lander, Orders
+from priority.lander.upstreams import Defaults
 
 log = logging.getLogger(__name__)
 

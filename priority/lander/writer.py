@@ -16,9 +16,9 @@ from access import tallies
 from access.outages import AWAY
 from chain.transaction_errors import transaction_error_bytes
 from priority.fates.announcing import FateChange, announce
-from priority.services.landing.chain_view import Sighting
-from priority.services.landing.flights import ON_CHAIN, Flight, Part, Try
-from priority.services.landing.rows import (
+from priority.lander.chain_view import Sighting
+from priority.lander.in_flight import ON_CHAIN, Flight, Part, Try
+from priority.lander.rows import (
     attempt_rows,
     bundle_row,
     change_of,

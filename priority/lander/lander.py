@@ -19,16 +19,16 @@ from solders.keypair import Keypair
 
 from access.outages import AWAY
 from access.services.tiers import landing_weights
-from priority.services.landing.chain_view import Chain
-from priority.services.landing.consuming import Consumer
-from priority.services.landing.flights import Flight
-from priority.services.landing.following import Flights
-from priority.services.landing.names import Name
-from priority.services.landing.own_tips import Purse
-from priority.services.landing.racing import Race
-from priority.services.landing.upstreams import Defaults, Upstreams, write_breakers
-from priority.services.landing.watching import Watcher
-from priority.services.landing.writing import Writer
+from priority.lander.chain_reader import Watcher
+from priority.lander.chain_view import Chain
+from priority.lander.engine_tips import Purse
+from priority.lander.in_flight import Flight
+from priority.lander.lander_names import Name
+from priority.lander.queue import Consumer
+from priority.lander.sending import Race
+from priority.lander.tracking import Flights
+from priority.lander.upstreams import Defaults, Upstreams, write_breakers
+from priority.lander.writer import Writer
 from priority.store.queueing import DEFAULT_LIMITS, Limits
 from priority.store.submissions import settled_among
 from priority.store.upstreams import UpstreamRow

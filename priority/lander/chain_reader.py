@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from chain.encodings import b58decode
 from priority.happenings import BLOCKHASHES, FIELD, HAPPENINGS_STREAM, HEAD, Happening, unpack
-from priority.services.landing.chain_view import Chain
+from priority.lander.chain_view import Chain
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from access.redis_client import NAMESPACE
 from access.redis_link import RedisLink
-from priority.services.landing.names import Name
+from priority.lander.lander_names import Name
 from priority.store.queueing import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 

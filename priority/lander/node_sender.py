@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from priority.services.landing.flights import Flight
-from priority.services.landing.senders import Delivery, Done
+from priority.lander.in_flight import Flight
+from priority.lander.senders import Delivery, Done
 from upstream.submitting import SubmitError, SubmittingNode
 
 

@@ -5,9 +5,9 @@ import logging
 import time
 from functools import partial
 
-from priority.services.landing.chain_view import Chain
-from priority.services.landing.flights import Flight
-from priority.services.landing.senders import Delivery, Done, NotNow
+from priority.lander.chain_view import Chain
+from priority.lander.in_flight import Flight
+from priority.lander.senders import Delivery, Done, NotNow
 from upstream.leaders import LeaderSchedule
 from upstream.node import Node, NodeError
 from upstream.tpu import TpuClient

@@ -7,10 +7,10 @@ from functools import partial
 from solders.pubkey import Pubkey
 
 from chain.transactions import decode_wire
-from priority.services.landing.chain_view import Chain
-from priority.services.landing.flights import Flight
-from priority.services.landing.own_tips import OwnTip, Purse, is_good
-from priority.services.landing.senders import Delivery, Done, NotNow
+from priority.lander.chain_view import Chain
+from priority.lander.engine_tips import OwnTip, Purse, is_good
+from priority.lander.in_flight import Flight
+from priority.lander.senders import Delivery, Done, NotNow
 from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
 from upstream.submitting import SubmitError
 

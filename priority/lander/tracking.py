@@ -6,10 +6,10 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from priority.happenings import BlockMade, Happening, Seen, SlotMoved
-from priority.services.landing.chain_view import Chain
-from priority.services.landing.flights import Flight, Part, flight_of
-from priority.services.landing.racing import Race
-from priority.services.landing.writing import Writer
+from priority.lander.chain_view import Chain
+from priority.lander.in_flight import Flight, Part, flight_of
+from priority.lander.sending import Race
+from priority.lander.writer import Writer
 from priority.submissions import unpack
 
 # Where nobody follows the chain a blockhash is taken to live no longer than this.

@@ -14,7 +14,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
 from chain.units import LAMPORTS_PER_SOL
-from priority.services.landing.chain_view import Chain
+from priority.lander.chain_view import Chain
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)

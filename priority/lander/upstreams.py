@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, assert_never
 
+from priority.lander.breakers import Breaker
+from priority.lander.chain_view import Chain
+from priority.lander.engine_sender import EngineSender
+from priority.lander.engine_tips import Purse
+from priority.lander.leaders_sender import LeadersSender
+from priority.lander.node_sender import NodeSender
+from priority.lander.senders import Sender, Unusable
+from priority.lander.windows import Window
 from priority.models import Upstream
-from priority.services.landing.breakers import Breaker
-from priority.services.landing.chain_view import Chain
-from priority.services.landing.engine_sender import EngineSender
-from priority.services.landing.leaders_sender import LeadersSender
-from priority.services.landing.node_sender import NodeSender
-from priority.services.landing.own_tips import Purse
-from priority.services.landing.senders import Sender, Unusable
-from priority.services.landing.windows import Window
 from priority.store import upstreams as store
 from priority.store.upstreams import UpstreamRow
 from upstream.block_engine import BlockEngine

@@ -3,7 +3,7 @@
 from typing import Any
 
 from chain.transaction_errors import UnknownTransactionError, transaction_error_json
-from priority.services.landing.flights import Flight, Part
+from priority.lander.in_flight import Flight, Part
 from priority.store.submissions import AttemptRow, BundleRow, SubmissionChange, SubmissionRow
 
 _MOST_LAMPORTS = 2**63 - 1

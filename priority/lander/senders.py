@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from priority.services.landing.flights import Flight
+from priority.lander.in_flight import Flight
 
 
 class NotNow(Exception):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from chain.nonces import stands_on_nonce
 from chain.transactions import BadTransaction, decode_wire
+from priority.lander.chain_view import Sighting
+from priority.lander.engine_tips import OwnTip
 from priority.models import Attempt, Submission
-from priority.services.landing.chain_view import Sighting
-from priority.services.landing.own_tips import OwnTip
 from priority.submissions import Accepted, State
 
 # The first tries tell what an upstream minds; the ones after them are only counted.

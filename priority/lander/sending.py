@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 
+from priority.lander.chain_view import Chain
+from priority.lander.in_flight import Flight, Try
+from priority.lander.routing import chosen
+from priority.lander.senders import Delivery, NotNow
+from priority.lander.upstreams import Upstreams, Way
 from priority.models import Attempt
-from priority.services.landing.chain_view import Chain
-from priority.services.landing.choosing import chosen
-from priority.services.landing.flights import Flight, Try
-from priority.services.landing.senders import Delivery, NotNow
-from priority.services.landing.upstreams import Upstreams, Way
 from priority.submissions import State
 from upstream.submitting import Refused, SubmitError, Unwilling
 from upstream.tpu_errors import Backlogged, ClientClosed, Resting, TooLarge, TpuError

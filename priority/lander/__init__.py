@@ -1,0 +1,1 @@
+"""The lander, a process of its own: sends what was accepted until its fate is known."""
