@@ -7,9 +7,9 @@ from functools import partial
 from solders.pubkey import Pubkey
 
 from chain.transactions import decode_wire
+from priority.lander.active_submissions import ActiveSubmission
 from priority.lander.chain_view import Chain
-from priority.lander.engine_tips import OwnTip, Purse, is_good
-from priority.lander.in_flight import Flight
+from priority.lander.engine_tips import FeePayer, OwnTip, is_good
 from priority.lander.senders import Delivery, Done, NotNow
 from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
 from upstream.submitting import SubmitError
@@ -24,24 +24,30 @@ class EngineSender:
     """By the engine's JSON-RPC, with a tip of so many lamports, if any."""
 
     def __init__(
-        self, name: str, engine: BlockEngine, *, tip_lamports: int, purse: Purse, chain: Chain
+        self,
+        name: str,
+        engine: BlockEngine,
+        *,
+        tip_lamports: int,
+        fee_payer: FeePayer,
+        chain: Chain,
     ) -> None:
         self._name = name
         self._engine = engine
         self._tip_lamports = tip_lamports
-        self._purse = purse
+        self._fee_payer = fee_payer
         self._chain = chain
         self._accounts: list[Pubkey] = []
         self._accounts_until = 0.0
         self._asking: set[asyncio.Task[None]] = set()
 
-    def deliveries(self, flight: Flight) -> list[Delivery]:
-        wires = [part.wire for part in flight.parts]
+    def deliveries(self, submission: ActiveSubmission) -> list[Delivery]:
+        wires = [each.wire for each in submission.transactions]
         if self._tip_lamports and len(wires) < MOST_TRANSACTIONS:
-            wires.append(self._own_tip(flight).wire)
-        elif not self._tips_itself(flight):
+            wires.append(self._own_tip(submission).wire)
+        elif not self._tips_itself(submission):
             raise NotNow("engine_untipped: no transaction pays a tip account of the engine")
-        return [Delivery(self._engine.name, partial(self._start, flight, wires))]
+        return [Delivery(self._engine.name, partial(self._start, submission, wires))]
 
     async def warm(self) -> None:
         await self._engine.warm()
@@ -57,26 +63,26 @@ class EngineSender:
     async def close(self) -> None:
         await self._engine.close()
 
-    def _own_tip(self, flight: Flight) -> OwnTip:
-        known = flight.own_tips.get(self._name)
+    def _own_tip(self, submission: ActiveSubmission) -> OwnTip:
+        known = submission.own_tips.get(self._name)
         if known is not None and is_good(known, self._chain):
             return known
         if not self._accounts:
             raise NotNow("engine_unknown: the engine has not told its tip accounts yet")
-        if not self._purse.can_pay(self._tip_lamports):
+        if not self._fee_payer.can_pay(self._tip_lamports):
             raise NotNow("own_tip_unfunded: the account that pays our tips is empty")
-        tip = self._purse.tip(self._accounts, self._tip_lamports, self._chain)
+        tip = self._fee_payer.tip(self._accounts, self._tip_lamports, self._chain)
         if tip is None:
             raise NotNow("no_blockhash: the chain is not followed")
-        flight.own_tips[self._name] = tip
+        submission.own_tips[self._name] = tip
         return tip
 
-    def _tips_itself(self, flight: Flight) -> bool:
+    def _tips_itself(self, submission: ActiveSubmission) -> bool:
         accounts = {bytes(each) for each in self._accounts}
         if not accounts:
-            return flight.is_bundle  # the engine will say
-        for part in flight.parts:
-            wire = decode_wire(part.wire)
+            return submission.is_bundle  # the engine will say
+        for transaction in submission.transactions:
+            wire = decode_wire(transaction.wire)
             signers, readonly = wire.header.required_signatures, wire.header.readonly_unsigned
             if accounts.intersection(
                 wire.account_keys[signers : len(wire.account_keys) - readonly]
@@ -84,27 +90,27 @@ class EngineSender:
                 return True
         return False
 
-    def _start(self, flight: Flight, wires: list[bytes], done: Done) -> None:
-        asked = flight.engine_ids.get(self._name) if flight.is_bundle else None
+    def _start(self, submission: ActiveSubmission, wires: list[bytes], done: Done) -> None:
+        asked = submission.engine_ids.get(self._name) if submission.is_bundle else None
         now = time.monotonic()
-        if asked is not None and now - flight.asked_at >= _ASK_SECONDS:
-            flight.asked_at = now
+        if asked is not None and now - submission.asked_at >= _ASK_SECONDS:
+            submission.asked_at = now
             # The answer is of the earlier try: it says why this one is needed, and stops nothing.
-            task = asyncio.get_running_loop().create_task(self._ask(flight, asked))
+            task = asyncio.get_running_loop().create_task(self._ask(submission, asked))
             self._asking.add(task)
             task.add_done_callback(self._asking.discard)
 
         def answered(found: str | SubmitError) -> None:
-            if flight.is_bundle and isinstance(found, str):
-                flight.engine_ids[self._name] = found
+            if submission.is_bundle and isinstance(found, str):
+                submission.engine_ids[self._name] = found
             done(found)
 
         self._engine.start_bundle(wires, answered)
 
-    async def _ask(self, flight: Flight, bundle_id: str) -> None:
+    async def _ask(self, submission: ActiveSubmission, bundle_id: str) -> None:
         try:
             status = (await self._engine.inflight([bundle_id])).get(bundle_id)
         except SubmitError:
             return
-        if status in _DROPPED and not flight.is_on_chain:
-            flight.explain_bundle(f"engine_dropped: {self._name} says {status}")
+        if status in _DROPPED and not submission.is_on_chain:
+            submission.explain_bundle(f"engine_dropped: {self._name} says {status}")

@@ -1,4 +1,4 @@
-"""Our own tips for block engines: a transaction behind a bundle, and the purse that pays it."""
+"""Our own tips for block engines: a transaction behind a bundle, and the fee_payer that pays it."""
 
 import logging
 import random
@@ -72,7 +72,7 @@ def _form(payer: Pubkey, account: Pubkey, lamports: int) -> _Form:
     )
 
 
-class Purse:
+class FeePayer:
     """The account that pays our tips. Its balance is what was read last, None before that."""
 
     def __init__(self, payer: Keypair) -> None:

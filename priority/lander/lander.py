@@ -19,14 +19,14 @@ from solders.keypair import Keypair
 
 from access.outages import AWAY
 from access.services.tiers import landing_weights
+from priority.lander.active_submissions import ActiveSubmission
 from priority.lander.chain_reader import Watcher
 from priority.lander.chain_view import Chain
-from priority.lander.engine_tips import Purse
-from priority.lander.in_flight import Flight
+from priority.lander.engine_tips import FeePayer
 from priority.lander.lander_names import Name
 from priority.lander.queue import Consumer
 from priority.lander.sending import Race
-from priority.lander.tracking import Flights
+from priority.lander.tracking import ActiveSubmissions
 from priority.lander.upstreams import Defaults, Upstreams, write_breakers
 from priority.lander.writer import Writer
 from priority.store.queueing import DEFAULT_LIMITS, Limits
@@ -82,42 +82,42 @@ class Lander:
         self._database = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._stopping = asyncio.Event()
         self._chain = Chain()
-        self._purse = Purse(orders.payer)
+        self._fee_payer = FeePayer(orders.payer)
         self._upstreams = Upstreams(
             defaults=orders.defaults,
             client=TpuClient(orders.identity),
-            purse=self._purse,
+            fee_payer=self._fee_payer,
             chain=self._chain,
         )
         self._name = Name(self._client, orders.name)
         self._writer = Writer(self._database, self._written)
         self._race = Race(self._upstreams, self._chain, self._writer.changed, self._begun)
-        self._flights = Flights(
+        self._submissions = ActiveSubmissions(
             self._chain,
             self._race,
             self._writer,
             nonce_patience_seconds=orders.nonce_patience_seconds,
         )
-        self._watcher = Watcher(self._client, self._chain, self._flights.hear)
+        self._watcher = Watcher(self._client, self._chain, self._submissions.hear)
         self._consumer = Consumer(
             self._client,
             self._name,
             self._take,
-            lambda: len(self._flights) < _MOST_IN_FLIGHT,
+            lambda: len(self._submissions) < _MOST_IN_FLIGHT,
             orders.limits,
         )
         self._something = asyncio.Event()
         self._weights: dict[str, int] = {}
         self._sent_before = (0, 0.0)
-        self._looked_into_purse_at = 0.0
+        self._looked_into_fee_payer_at = 0.0
 
     @property
-    def purse(self) -> Purse:
+    def fee_payer(self) -> FeePayer:
         """What pays our tips for block engines."""
-        return self._purse
+        return self._fee_payer
 
     def stop(self) -> None:
-        """What is in flight is the next lander's."""
+        """What is in submission is the next lander's."""
         self._stopping.set()
 
     async def run(self) -> None:
@@ -129,7 +129,7 @@ class Lander:
             self._while_needed(_NAME_SECONDS, self._keep_name),
             self._while_needed(_SWEEP_SECONDS, self._sweep),
             self._consumer.keep_letting_go(),
-            self._while_needed(_NAME_SECONDS, self._look_into_purse),
+            self._while_needed(_NAME_SECONDS, self._look_into_fee_payer),
         ]
         writing = asyncio.create_task(self._writer.run())
         tasks = [writing, *(asyncio.create_task(work) for work in works)]
@@ -138,7 +138,7 @@ class Lander:
         try:
             await asyncio.wait([*tasks, reading, stopping], return_when=asyncio.FIRST_COMPLETED)
             await _ended(reading)
-            self._flights.stop()
+            self._submissions.stop()
             await self._race.close()
             if stopping.done():
                 await self._finish(writing)
@@ -193,7 +193,7 @@ class Lander:
         """The same, less often without submissions, and at once when something comes."""
         while True:
             await self._once(work)
-            if self._flights:
+            if self._submissions:
                 await asyncio.sleep(seconds)
                 continue
             self._something.clear()
@@ -208,7 +208,7 @@ class Lander:
             log.debug("%s waits: %s", work.__name__, error)
 
     def _take(self, entry_id: bytes, packed: bytes, again: bool) -> None:
-        self._flights.take(entry_id, packed, again)
+        self._submissions.take(entry_id, packed, again)
         self._something.set()
 
     async def _refresh(self) -> None:
@@ -229,7 +229,7 @@ class Lander:
         await self._consumer.take_over()
         await self._name.publish(
             {
-                "inFlight": len(self._flights),
+                "inFlight": len(self._submissions),
                 "waitingRows": self._writer.waiting,
                 "waitingEntries": await self._consumer.backlog(
                     self._chain.slot_seconds, self._weights
@@ -252,36 +252,38 @@ class Lander:
         return round((self._race.sent - before) / (now - at), 1) if at else 0.0
 
     async def _sweep(self) -> None:
-        lacking = self._flights.sweep(datetime.now(UTC))
+        lacking = self._submissions.sweep(datetime.now(UTC))
         if lacking:
             await self._watcher.blockhashes(lacking)
-            self._flights.sweep(datetime.now(UTC))
-        while self._flights.let_go(datetime.now(UTC)):
+            self._submissions.sweep(datetime.now(UTC))
+        while self._submissions.let_go(datetime.now(UTC)):
             await asyncio.sleep(_BETWEEN_SWEEPS_SECONDS)
-        old = self._flights.to_look_up(time.monotonic())
+        old = self._submissions.to_look_up(time.monotonic())
         if old:
             loop = asyncio.get_running_loop()
-            self._flights.settle(await loop.run_in_executor(self._database, _settled_among, old))
+            self._submissions.settle(
+                await loop.run_in_executor(self._database, _settled_among, old)
+            )
 
-    async def _look_into_purse(self) -> None:
-        url, purse = self._orders.defaults.node_url, self._purse
+    async def _look_into_fee_payer(self) -> None:
+        url, fee_payer = self._orders.defaults.node_url, self._fee_payer
         tip, now = self._upstreams.largest_own_tip, time.monotonic()
-        urgent = purse.lamports is None or purse.is_low
-        if url and tip and (urgent or now - self._looked_into_purse_at >= _PURSE_SECONDS):
-            self._looked_into_purse_at = now
+        urgent = fee_payer.lamports is None or fee_payer.is_low
+        if url and tip and (urgent or now - self._looked_into_fee_payer_at >= _PURSE_SECONDS):
+            self._looked_into_fee_payer_at = now
             await asyncio.to_thread(
-                self._purse.look,
+                self._fee_payer.look,
                 Node(url, timeout_seconds=_NODE_SECONDS, connections=1),
                 tip_lamports=tip,
                 with_faucet=self._orders.with_faucet,
             )
 
-    def _begun(self, flight: Flight) -> None:
-        self._consumer.begun(flight.entry_id)
+    def _begun(self, submission: ActiveSubmission) -> None:
+        self._consumer.begun(submission.entry_id)
 
-    def _written(self, flight: Flight) -> None:
-        if self._flights.written(flight):
-            self._consumer.done(flight.entry_id)
+    def _written(self, submission: ActiveSubmission) -> None:
+        if self._submissions.written(submission):
+            self._consumer.done(submission.entry_id)
 
 
 def _close_connection() -> None:

@@ -13,7 +13,7 @@ from access.redis_client import NAMESPACE, client
 ALIVE_SECONDS = 3.0
 _STATE_SECONDS = 60
 _ALIVE = f"{NAMESPACE}landing:alive:"
-# {name: what it said last}; a scan of all keys would meet each transaction in flight.
+# {name: what it said last}; a scan of all keys would meet each transaction in submission.
 _STATES = f"{NAMESPACE}landing:landers"
 _MOST_LANDERS = 64
 

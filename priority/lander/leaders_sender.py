@@ -5,8 +5,8 @@ import logging
 import time
 from functools import partial
 
+from priority.lander.active_submissions import ActiveSubmission
 from priority.lander.chain_view import Chain
-from priority.lander.in_flight import Flight
 from priority.lander.senders import Delivery, Done, NotNow
 from upstream.leaders import LeaderSchedule
 from upstream.node import Node, NodeError
@@ -43,13 +43,13 @@ class LeadersSender:
         self._led_slot = -1
         self._led_by: list[tuple[str, Address]] = []
 
-    def deliveries(self, flight: Flight) -> list[Delivery]:
+    def deliveries(self, submission: ActiveSubmission) -> list[Delivery]:
         slot = self._chain.slot_now(_now())
         if slot is None:
             raise NotNow("no_slot: nobody tells which slot it is")
         if slot != self._led_slot:
             self._led_by, self._led_slot = self._leaders(slot), slot
-        wire = flight.parts[0].wire
+        wire = submission.transactions[0].wire
         return [
             Delivery(name, partial(self._start, address, wire)) for name, address in self._led_by
         ]

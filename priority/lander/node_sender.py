@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from priority.lander.in_flight import Flight
+from priority.lander.active_submissions import ActiveSubmission
 from priority.lander.senders import Delivery, Done
 from upstream.submitting import SubmitError, SubmittingNode
 
@@ -14,8 +14,8 @@ class NodeSender:
     def __init__(self, node: SubmittingNode) -> None:
         self._node = node
 
-    def deliveries(self, flight: Flight) -> list[Delivery]:
-        return [Delivery(self._node.name, partial(self._start, flight.parts[0].wire))]
+    def deliveries(self, submission: ActiveSubmission) -> list[Delivery]:
+        return [Delivery(self._node.name, partial(self._start, submission.transactions[0].wire))]
 
     async def warm(self) -> None:
         await self._node.warm()

@@ -1,4 +1,4 @@
-"""Which ways a flight goes: as the caller chose, or by tier and weight."""
+"""Which ways a submission goes: as the caller chose, or by tier and weight."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b

@@ -1,13 +1,13 @@
-"""What every sender can do, and why a flight does not go one way for now."""
+"""What every sender can do, and why a submission does not go one way for now."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from priority.lander.in_flight import Flight
+from priority.lander.active_submissions import ActiveSubmission
 
 
 class NotNow(Exception):
-    """This way takes the flight not now, or never; nothing was tried. The text begins with a
+    """This way takes the submission not now, or never; nothing was attempt. The text begins with a
     stable word.
     """
 
@@ -32,7 +32,7 @@ class Delivery(NamedTuple):
 class Sender(Protocol):
     """The machinery of one upstream, for one event loop."""
 
-    def deliveries(self, flight: Flight) -> list[Delivery]:
+    def deliveries(self, submission: ActiveSubmission) -> list[Delivery]:
         """At least one. Raises NotNow."""
 
     async def warm(self) -> None:

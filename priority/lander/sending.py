@@ -1,4 +1,4 @@
-"""The race: a flight goes all its ways at once, and again until it is seen or can never be."""
+"""The race: a submission goes all its ways at once, and again until it is seen or can never be."""
 
 import asyncio
 import logging
@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 
+from priority.lander.active_submissions import ActiveSubmission, NewAttempt
 from priority.lander.chain_view import Chain
-from priority.lander.in_flight import Flight, Try
 from priority.lander.routing import chosen
 from priority.lander.senders import Delivery, NotNow
 from priority.lander.upstreams import Upstreams, Way
@@ -31,7 +31,7 @@ _LEAST_BUNDLE_PAUSE_SECONDS = 0.1
 
 @dataclass(slots=True)
 class _Round:
-    """Tries of one flight at one time; `is_tried` when one of them was more than a thought."""
+    """Tries of one submission at one time; `is_tried` when one of them was more than a thought."""
 
     number: int
     started_at: datetime
@@ -43,7 +43,7 @@ class _Round:
 class _UnderWay:
     """A try whose answer has not come."""
 
-    flight: Flight
+    submission: ActiveSubmission
     way: Way
     target: str
     round: _Round
@@ -51,7 +51,7 @@ class _UnderWay:
 
 
 class Race:
-    """Sends flights. `changed` is called with each one that its row should know of, `begun` with
+    """Sends submissions. `changed` is called with each one that its row should know of, `begun` with
     each one that was tried to be sent, or need not be: it is not late any more.
     """
 
@@ -59,8 +59,8 @@ class Race:
         self,
         upstreams: Upstreams,
         chain: Chain,
-        changed: Callable[[Flight], None],
-        begun: Callable[[Flight], None],
+        changed: Callable[[ActiveSubmission], None],
+        begun: Callable[[ActiveSubmission], None],
     ) -> None:
         self._upstreams = upstreams
         self._chain = chain
@@ -69,32 +69,32 @@ class Race:
         self._under_way = 0
         # Those of which no upstream took a try yet, and none had room for one: the first one goes
         # with the next answer.
-        self._waiting: dict[Flight, None] = {}
+        self._waiting: dict[ActiveSubmission, None] = {}
         self._is_closed = False
         self._is_over = False  # answers are not noted any more
         self._all_answered = asyncio.Event()
         self.sent = 0
         self.last_error = ""
 
-    def run(self, flight: Flight) -> None:
+    def run(self, submission: ActiveSubmission) -> None:
         """One round now, and the next ones in their time."""
-        flight.stop()
-        flight.is_held = False
+        submission.stop()
+        submission.is_held = False
         if self._is_closed:
             return
-        if flight.is_done or flight.is_on_chain or not flight.has_tries_left:
-            self._waiting.pop(flight, None)
-            self._begun(flight)
+        if submission.is_done or submission.is_on_chain or not submission.has_tries_left:
+            self._waiting.pop(submission, None)
+            self._begun(submission)
             return
         try:
-            if not self._is_too_late(flight):
-                self._round(flight)
+            if not self._is_too_late(submission):
+                self._round(submission)
             else:
-                self._waiting.pop(flight, None)
-                self._begun(flight)
+                self._waiting.pop(submission, None)
+                self._begun(submission)
         finally:
-            if flight.has_tries_left:
-                self._later(flight)
+            if submission.has_tries_left:
+                self._later(submission)
 
     def ahead(self) -> None:
         """Another slot began: whoever leads soon is connected to."""
@@ -108,26 +108,26 @@ class Race:
                 await asyncio.wait_for(self._all_answered.wait(), 1.0)
         self._is_over = True
 
-    def _is_too_late(self, flight: Flight) -> bool:
+    def _is_too_late(self, submission: ActiveSubmission) -> bool:
         """No block from now on takes it; whether one did is seen in time."""
-        head, last = self._chain.head_height, flight.last_valid
+        head, last = self._chain.head_height, submission.last_valid
         return head is not None and last is not None and head >= last
 
-    def _later(self, flight: Flight) -> None:
+    def _later(self, submission: ActiveSubmission) -> None:
         loop = asyncio.get_running_loop()
-        if flight.is_bundle:
+        if submission.is_bundle:
             pause = max(self._chain.slot_seconds * _BUNDLE_PAUSE_SLOTS, _LEAST_BUNDLE_PAUSE_SECONDS)
         else:
-            grown = _FIRST_PAUSE_SECONDS * _PAUSE_GROWTH ** max(0, min(flight.tries, 9) - 1)
+            grown = _FIRST_PAUSE_SECONDS * _PAUSE_GROWTH ** max(0, min(submission.tries, 9) - 1)
             pause = min(grown, _LONGEST_PAUSE_SECONDS)
-        flight.timer = loop.call_later(pause, self.run, flight)
+        submission.timer = loop.call_later(pause, self.run, submission)
 
-    def _round(self, flight: Flight) -> None:
+    def _round(self, submission: ActiveSubmission) -> None:
         loop = asyncio.get_running_loop()
-        now, this = loop.time(), _Round(flight.tries + 1, datetime.now(UTC))
+        now, this = loop.time(), _Round(submission.tries + 1, datetime.now(UTC))
         why_not, is_busy = "", False
-        for way in chosen(self._upstreams.ways, flight.accepted):
-            if not way.window.has_room(again=flight.is_sent):
+        for way in chosen(self._upstreams.ways, submission.accepted):
+            if not way.window.has_room(again=submission.is_sent):
                 why_not = why_not or f"upstream_busy: {way.row.name}"
                 is_busy = True
                 continue
@@ -135,59 +135,66 @@ class Race:
                 why_not = why_not or f"upstream_rests: {way.row.name}: {way.breaker.reason}"
                 continue
             try:
-                deliveries = way.sender.deliveries(flight)
+                deliveries = way.sender.deliveries(submission)
             except NotNow as error:
                 why_not = str(error)
                 continue
             for delivery in deliveries:
-                self._start(_UnderWay(flight, way, delivery.target, this, monotonic()), delivery)
+                self._start(
+                    _UnderWay(submission, way, delivery.target, this, monotonic()), delivery
+                )
         if this.under_way:
-            flight.tries = this.number
+            submission.tries = this.number
             # After the deliveries' first steps: one that has no room for it says so at once.
-            loop.call_soon(self._look_whether_begun, flight, this)
-        elif not flight.is_sent:
-            _explain(flight, why_not or "no_upstream: none that is enabled serves it")
-        if not this.under_way and is_busy and not flight.is_sent and not flight.accepted.only:
-            self._waiting[flight] = None
+            loop.call_soon(self._look_whether_begun, submission, this)
+        elif not submission.is_sent:
+            _explain(submission, why_not or "no_upstream: none that is enabled serves it")
+        if (
+            not this.under_way
+            and is_busy
+            and not submission.is_sent
+            and not submission.accepted.only
+        ):
+            self._waiting[submission] = None
         else:
-            self._waiting.pop(flight, None)
+            self._waiting.pop(submission, None)
             if not this.under_way:
                 # Upstreams that rest, or that a caller chose and that are busy, hold up no
                 # other submission.
-                self._begun(flight)
-        self._changed(flight)
+                self._begun(submission)
+        self._changed(submission)
 
     def _run_first_waiting(self) -> None:
-        flight = next(iter(self._waiting), None)
-        if flight is not None:
-            self.run(flight)
+        submission = next(iter(self._waiting), None)
+        if submission is not None:
+            self.run(submission)
 
-    def _look_whether_begun(self, flight: Flight, this: _Round) -> None:
-        if this.under_way or this.is_tried or flight.accepted.only:
-            self._begun(flight)
+    def _look_whether_begun(self, submission: ActiveSubmission, this: _Round) -> None:
+        if this.under_way or this.is_tried or submission.accepted.only:
+            self._begun(submission)
 
-    def _start(self, tried: _UnderWay, delivery: Delivery) -> None:
-        tried.flight.under_way += 1
-        tried.round.under_way += 1
-        tried.way.window.under_way += 1
+    def _start(self, attempt: _UnderWay, delivery: Delivery) -> None:
+        attempt.submission.under_way += 1
+        attempt.round.under_way += 1
+        attempt.way.window.under_way += 1
         self._under_way += 1
-        done = partial(self._answered, tried)
+        done = partial(self._answered, attempt)
         try:
             delivery.start(done)
         except Exception as error:
             # Reported when this round is whole, as every answer is.
             asyncio.get_running_loop().call_soon(done, error)
 
-    def _answered(self, tried: _UnderWay, found: str | Exception) -> None:
+    def _answered(self, attempt: _UnderWay, found: str | Exception) -> None:
         if self._is_over:
             return
-        flight, way = tried.flight, tried.way
-        flight.under_way -= 1
-        tried.round.under_way -= 1
-        seconds = monotonic() - tried.began
+        submission, way = attempt.submission, attempt.way
+        submission.under_way -= 1
+        attempt.round.under_way -= 1
+        seconds = monotonic() - attempt.began
         is_tried = not isinstance(found, (Resting, Backlogged, ClientClosed, NotNow))
         if is_tried:
-            way.window.answered(seconds, tried.began + seconds, most_seconds=way.seconds)
+            way.window.answered(seconds, attempt.began + seconds, most_seconds=way.seconds)
         way.window.under_way -= 1
         self._under_way -= 1
         if self._waiting:
@@ -196,27 +203,29 @@ class Race:
             self._all_answered.set()
         if not is_tried:
             if isinstance(found, Resting):
-                way.rests(_now(), tried.target, str(found))
-            self._explain_failure(flight, way, str(found))
-            self._not_tried(flight, tried.round)
+                way.rests(_now(), attempt.target, str(found))
+            self._explain_failure(submission, way, str(found))
+            self._not_tried(submission, attempt.round)
             return
-        outcome = self._outcome(tried, found)
+        outcome = self._outcome(attempt, found)
         answer = type(found).__name__ if _is_unforeseen(found) else str(found)
-        this = tried.round
+        this = attempt.round
         this.is_tried = True
         latency = int(seconds * 1e6)
-        flight.note(
-            Try(way.row.name, tried.target, this.number, this.started_at, latency, outcome, answer)
+        submission.note(
+            NewAttempt(
+                way.row.name, attempt.target, this.number, this.started_at, latency, outcome, answer
+            )
         )
         if outcome is Attempt.Outcome.SENT:
-            self._is_sent(flight, this.started_at)
+            self._is_sent(submission, this.started_at)
         else:
-            self._explain_failure(flight, way, answer)
-        self._changed(flight)
+            self._explain_failure(submission, way, answer)
+        self._changed(submission)
 
-    def _outcome(self, tried: _UnderWay, found: str | Exception) -> Attempt.Outcome:
+    def _outcome(self, attempt: _UnderWay, found: str | Exception) -> Attempt.Outcome:
         """What the answer means, also for the way that it came by."""
-        way = tried.way
+        way = attempt.way
         if isinstance(found, str):
             way.succeeded()
             return Attempt.Outcome.SENT
@@ -226,36 +235,36 @@ class Race:
             return Attempt.Outcome.SENT if is_known else Attempt.Outcome.REFUSED
         if _is_unforeseen(found):
             log.error("upstream %s: an unforeseen failure", way.row.name, exc_info=found)
-            way.failed(_now(), tried.target, type(found).__name__, None)
+            way.failed(_now(), attempt.target, type(found).__name__, None)
             return Attempt.Outcome.FAILED
         retry_after = found.retry_after if isinstance(found, Unwilling) else None
-        way.failed(_now(), tried.target, str(found), retry_after)
+        way.failed(_now(), attempt.target, str(found), retry_after)
         is_unwilling = isinstance(found, Unwilling)
         return Attempt.Outcome.REFUSED if is_unwilling else Attempt.Outcome.FAILED
 
-    def _not_tried(self, flight: Flight, this: _Round) -> None:
+    def _not_tried(self, submission: ActiveSubmission, this: _Round) -> None:
         """Where that is so of the whole round, it was none."""
-        if this.under_way or this.is_tried or flight.tries != this.number:
+        if this.under_way or this.is_tried or submission.tries != this.number:
             return
-        flight.tries -= 1
-        if flight.timer is None and not flight.is_done:
-            self._later(flight)
-        self._changed(flight)
+        submission.tries -= 1
+        if submission.timer is None and not submission.is_done:
+            self._later(submission)
+        self._changed(submission)
 
-    def _is_sent(self, flight: Flight, at: datetime) -> None:
+    def _is_sent(self, submission: ActiveSubmission, at: datetime) -> None:
         self.sent += 1
-        for part in flight.parts:
-            if part.sent_at is None:
-                part.sent_at = at
-            if part.state is State.RECEIVED:
-                part.state, part.reason = State.SENT, ""
-        if flight.is_bundle and not flight.bundle_reason.startswith("engine_dropped"):
-            flight.explain_bundle("")
+        for transaction in submission.transactions:
+            if transaction.sent_at is None:
+                transaction.sent_at = at
+            if transaction.state is State.RECEIVED:
+                transaction.state, transaction.reason = State.SENT, ""
+        if submission.is_bundle and not submission.bundle_reason.startswith("engine_dropped"):
+            submission.explain_bundle("")
 
-    def _explain_failure(self, flight: Flight, way: Way, answer: str) -> None:
+    def _explain_failure(self, submission: ActiveSubmission, way: Way, answer: str) -> None:
         self.last_error = f"{way.row.name}: {answer}"
-        word = "engine_refused" if flight.is_bundle else "upstream_refused"
-        _explain(flight, f"{word}: {way.row.name}: {answer}")
+        word = "engine_refused" if submission.is_bundle else "upstream_refused"
+        _explain(submission, f"{word}: {way.row.name}: {answer}")
 
 
 def _is_unforeseen(found: str | Exception) -> bool:
@@ -266,13 +275,13 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _explain(flight: Flight, why: str) -> None:
+def _explain(submission: ActiveSubmission, why: str) -> None:
     """What keeps it from going out; once it is out, its fate says more, unless it is a bundle: that
     an engine has it says little, and what the engine says then is why it does not land.
     """
-    if flight.is_bundle:
-        flight.explain_bundle(why)
+    if submission.is_bundle:
+        submission.explain_bundle(why)
         return
-    for part in flight.parts:
-        if part.state is State.RECEIVED:
-            part.reason = why
+    for transaction in submission.transactions:
+        if transaction.state is State.RECEIVED:
+            transaction.reason = why

@@ -1,4 +1,4 @@
-"""Flights of a lander: what comes in, what the chain says of it, and when it needs no more care."""
+"""ActiveSubmissions of a lander: what comes in, what the chain says of it, and when it needs no more care."""
 
 import asyncio
 import itertools
@@ -6,8 +6,12 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from priority.happenings import BlockMade, Happening, Seen, SlotMoved
+from priority.lander.active_submissions import (
+    ActiveSubmission,
+    ActiveTransaction,
+    active_submission,
+)
 from priority.lander.chain_view import Chain
-from priority.lander.in_flight import Flight, Part, flight_of
 from priority.lander.sending import Race
 from priority.lander.writer import Writer
 from priority.submissions import unpack
@@ -22,12 +26,12 @@ _MOST_LOOKED_UP = 5_000
 _SWEEP_SECONDS = 1.0
 # Nothing is sent while these are looked at.
 _SWEPT_AT_ONCE = 500
-# What another lander had waits so long for its row, which says what was tried.
+# What another lander had waits so long for its row, which says what was attempt.
 _HELD_SECONDS = 1.0
 
 
-class Flights:
-    """All that this lander has in flight."""
+class ActiveSubmissions:
+    """All that this lander has in submission."""
 
     def __init__(
         self, chain: Chain, race: Race, writer: Writer, *, nonce_patience_seconds: int
@@ -36,14 +40,14 @@ class Flights:
         self._race = race
         self._writer = writer
         self._nonce_patience_seconds = nonce_patience_seconds
-        self._by_entry: dict[bytes, Flight] = {}
-        self._by_signature: dict[bytes, list[tuple[Flight, Part]]] = {}
-        self._by_slot: dict[int, dict[Part, Flight]] = {}
-        self._by_row: dict[int, tuple[Flight, Part]] = {}
-        # Flights with a blockhash whose height is not known yet.
-        self._unplaced: dict[Flight, None] = {}
+        self._by_entry: dict[bytes, ActiveSubmission] = {}
+        self._by_signature: dict[bytes, list[tuple[ActiveSubmission, ActiveTransaction]]] = {}
+        self._by_slot: dict[int, dict[ActiveTransaction, ActiveSubmission]] = {}
+        self._by_row: dict[int, tuple[ActiveSubmission, ActiveTransaction]] = {}
+        # ActiveSubmissions with a blockhash whose height is not known yet.
+        self._unplaced: dict[ActiveSubmission, None] = {}
         self._swept_at = 0.0
-        self._unswept: list[Flight] = []
+        self._unswept: list[ActiveSubmission] = []
         self._looked_up_at = 0.0
 
     def __len__(self) -> int:
@@ -55,21 +59,23 @@ class Flights:
         """
         if entry_id in self._by_entry:
             return
-        flight = flight_of(entry_id, unpack(packed))
-        self._by_entry[entry_id] = flight
-        for part in flight.parts:
-            self._by_signature.setdefault(part.signature, []).append((flight, part))
-            part.accepted_slot = self._slot_of(flight, datetime.now(UTC))
-            if not self._place(part):
-                self._unplaced[flight] = None
-            sighting = self._chain.sighting(part.signature)
-            if sighting is not None and part.sight(sighting, datetime.now(UTC)):
-                self._lands(flight, part)
+        submission = active_submission(entry_id, unpack(packed))
+        self._by_entry[entry_id] = submission
+        for transaction in submission.transactions:
+            self._by_signature.setdefault(transaction.signature, []).append(
+                (submission, transaction)
+            )
+            transaction.accepted_slot = self._slot_of(submission, datetime.now(UTC))
+            if not self._place(transaction):
+                self._unplaced[submission] = None
+            sighting = self._chain.sighting(transaction.signature)
+            if sighting is not None and transaction.sight(sighting, datetime.now(UTC)):
+                self._lands(submission, transaction)
         if again:
-            flight.hold(_HELD_SECONDS, self._race.run)
+            submission.hold(_HELD_SECONDS, self._race.run)
         else:
-            self._race.run(flight)
-        self._writer.changed(flight)
+            self._race.run(submission)
+        self._writer.changed(submission)
 
     def hear(self, happenings: list[Happening], at: float) -> None:
         """What the chain did, told at that time of the loop's clock."""
@@ -91,39 +97,48 @@ class Flights:
         if chain.slot != slot:
             self._race.ahead()
 
-    def written(self, flight: Flight) -> bool:
+    def written(self, submission: ActiveSubmission) -> bool:
         """Its rows are stored as it was a moment ago. Whether its entry can go."""
-        for part in flight.parts:
-            if part.row_id is not None:
-                self._by_row[part.row_id] = (flight, part)
-        if all(part.is_settled for part in flight.parts):
-            flight.is_done = True
-            flight.stop()
-        elif flight.is_held:
-            flight.is_held = False
-            self._race.run(flight)
-        is_over = flight.is_done and not flight.is_dirty
+        for transaction in submission.transactions:
+            if transaction.row_id is not None:
+                self._by_row[transaction.row_id] = (submission, transaction)
+        if all(each.is_settled for each in submission.transactions):
+            submission.is_done = True
+            submission.stop()
+        elif submission.is_held:
+            submission.is_held = False
+            self._race.run(submission)
+        is_over = submission.is_done and not submission.is_dirty
         if is_over:
-            self._drop(flight)
-        if flight.is_acked or not (is_over or self._had_its_tries(flight)):
+            self._drop(submission)
+        if submission.is_acked or not (is_over or self._had_its_tries(submission)):
             return False
-        flight.is_acked = True
+        submission.is_acked = True
         return True
 
     def sweep(self, now: datetime) -> list[bytes]:
         """Places what came without a place. Blockhashes whose heights others may know."""
         missing: dict[bytes, None] = {}
-        for flight in list(self._unplaced):
-            before = [(part.accepted_slot, part.last_valid) for part in flight.parts]
-            for part in flight.parts:
-                if part.accepted_slot is None:
-                    part.accepted_slot = self._slot_of(flight, now)
-                if not part.is_placed and not self._place(part):
-                    missing[part.blockhash] = None
-            if before != [(part.accepted_slot, part.last_valid) for part in flight.parts]:
-                self._writer.changed(flight)
-            if all(part.is_placed for part in flight.parts) or _age(flight, now) > _OLD_SECONDS:
-                del self._unplaced[flight]
+        for submission in list(self._unplaced):
+            before = [
+                (transaction.accepted_slot, transaction.last_valid)
+                for transaction in submission.transactions
+            ]
+            for transaction in submission.transactions:
+                if transaction.accepted_slot is None:
+                    transaction.accepted_slot = self._slot_of(submission, now)
+                if not transaction.is_placed and not self._place(transaction):
+                    missing[transaction.blockhash] = None
+            if before != [
+                (transaction.accepted_slot, transaction.last_valid)
+                for transaction in submission.transactions
+            ]:
+                self._writer.changed(submission)
+            if (
+                all(each.is_placed for each in submission.transactions)
+                or _age(submission, now) > _OLD_SECONDS
+            ):
+                del self._unplaced[submission]
         return list(missing)
 
     def let_go(self, now: datetime) -> bool:
@@ -133,9 +148,9 @@ class Flights:
                 return False
             self._swept_at = _now()
             self._unswept = list(self._by_entry.values())
-        for flight in self._unswept[-_SWEPT_AT_ONCE:]:
-            if not flight.is_done and self._is_over(flight, now):
-                self._finish(flight)
+        for submission in self._unswept[-_SWEPT_AT_ONCE:]:
+            if not submission.is_done and self._is_over(submission, now):
+                self._finish(submission)
         del self._unswept[-_SWEPT_AT_ONCE:]
         return bool(self._unswept)
 
@@ -147,59 +162,59 @@ class Flights:
         before = datetime.now(UTC) - timedelta(seconds=_OLD_SECONDS)
         return [
             row_id
-            for row_id, (flight, _) in itertools.islice(self._by_row.items(), _MOST_LOOKED_UP)
-            if flight.accepted_at < before
+            for row_id, (submission, _) in itertools.islice(self._by_row.items(), _MOST_LOOKED_UP)
+            if submission.accepted_at < before
         ]
 
     def settle(self, row_ids: Collection[int]) -> None:
         """The fate of these is final."""
         for row_id in row_ids:
-            flight, part = self._by_row.get(row_id, (None, None))
-            if flight is not None and part is not None:
-                part.is_settled = True
-                if all(each.is_settled for each in flight.parts):
-                    self._finish(flight)
+            submission, transaction = self._by_row.get(row_id, (None, None))
+            if submission is not None and transaction is not None:
+                transaction.is_settled = True
+                if all(each.is_settled for each in submission.transactions):
+                    self._finish(submission)
 
     def stop(self) -> None:
         """No further round of any."""
-        for flight in self._by_entry.values():
-            flight.stop()
+        for submission in self._by_entry.values():
+            submission.stop()
 
     def _see(self, seen: Seen) -> None:
         for signature, sighting in self._chain.saw(seen):
-            for flight, part in self._by_signature.get(signature, ()):
-                if part.sight(sighting, datetime.now(UTC)):
-                    self._lands(flight, part)
+            for submission, transaction in self._by_signature.get(signature, ()):
+                if transaction.sight(sighting, datetime.now(UTC)):
+                    self._lands(submission, transaction)
 
-    def _lands(self, flight: Flight, part: Part) -> None:
-        assert part.slot is not None
-        flight.stop()
-        self._by_slot.setdefault(part.slot, {})[part] = flight
-        self._writer.changed(flight)
-        if self._chain.is_confirmed(part.slot):
-            self._confirm(part.slot)
+    def _lands(self, submission: ActiveSubmission, transaction: ActiveTransaction) -> None:
+        assert transaction.slot is not None
+        submission.stop()
+        self._by_slot.setdefault(transaction.slot, {})[transaction] = submission
+        self._writer.changed(submission)
+        if self._chain.is_confirmed(transaction.slot):
+            self._confirm(transaction.slot)
 
     def _confirm(self, slot: int) -> None:
-        for part, flight in self._by_slot.pop(slot, {}).items():
-            if part.slot != slot:
+        for transaction, submission in self._by_slot.pop(slot, {}).items():
+            if transaction.slot != slot:
                 continue
-            part.commitment = "confirmed"
-            self._writer.changed(flight)
-            if all(each.commitment == "confirmed" for each in flight.parts):
-                self._finish(flight)
+            transaction.commitment = "confirmed"
+            self._writer.changed(submission)
+            if all(each.commitment == "confirmed" for each in submission.transactions):
+                self._finish(submission)
 
     def _lose(self, slot: int) -> None:
-        for part, flight in self._by_slot.pop(slot, {}).items():
-            if flight.is_done or not part.lose(slot):
+        for transaction, submission in self._by_slot.pop(slot, {}).items():
+            if submission.is_done or not transaction.lose(slot):
                 continue
-            self._writer.changed(flight)
-            if part.slot is not None:
-                self._lands(flight, part)
-            elif not flight.is_on_chain:
-                self._race.run(flight)
+            self._writer.changed(submission)
+            if transaction.slot is not None:
+                self._lands(submission, transaction)
+            elif not submission.is_on_chain:
+                self._race.run(submission)
 
-    def _slot_of(self, flight: Flight, now: datetime) -> int | None:
-        return self._chain.slot_at(_now() - _age(flight, now))
+    def _slot_of(self, submission: ActiveSubmission, now: datetime) -> int | None:
+        return self._chain.slot_at(_now() - _age(submission, now))
 
     def _leave_behind(self, finalized: int) -> None:
         """What stands in slots below a finalized one that nobody told confirmed. Those are of dead
@@ -209,28 +224,33 @@ class Flights:
             if slot < finalized and not self._chain.is_confirmed(slot):
                 self._lose(slot)
 
-    def _place(self, part: Part) -> bool:
+    def _place(self, transaction: ActiveTransaction) -> bool:
         """Its last valid height becomes as exact as is known now. Whether it is exact."""
-        if part.is_nonced:
-            part.is_placed = True
+        if transaction.is_nonced:
+            transaction.is_placed = True
         else:
-            part.is_placed = self._chain.knows(part.blockhash)
-            if part.is_placed or part.last_valid is None:
-                part.last_valid = self._chain.last_valid_height(part.blockhash)
-        return part.is_placed
+            transaction.is_placed = self._chain.knows(transaction.blockhash)
+            if transaction.is_placed or transaction.last_valid is None:
+                transaction.last_valid = self._chain.last_valid_height(transaction.blockhash)
+        return transaction.is_placed
 
-    def _had_its_tries(self, flight: Flight) -> bool:
+    def _had_its_tries(self, submission: ActiveSubmission) -> bool:
         """It was sent as often as it may be, and all of that is stored; it is watched still."""
-        return not (flight.has_tries_left or flight.under_way or flight.is_dirty or flight.is_held)
+        return not (
+            submission.has_tries_left
+            or submission.under_way
+            or submission.is_dirty
+            or submission.is_held
+        )
 
-    def _is_over(self, flight: Flight, now: datetime) -> bool:
+    def _is_over(self, submission: ActiveSubmission, now: datetime) -> bool:
         """It can land no more, as far as is known; or lies as deep as we look."""
-        if flight.is_on_chain:
-            return all(part.commitment == "confirmed" for part in flight.parts)
-        age = _age(flight, now)
-        if flight.is_nonced:
+        if submission.is_on_chain:
+            return all(each.commitment == "confirmed" for each in submission.transactions)
+        age = _age(submission, now)
+        if submission.is_nonced:
             return age > self._nonce_patience_seconds
-        last = flight.last_valid
+        last = submission.last_valid
         if last is not None and self._chain.confirmed_height > last:
             return True
         # Nobody tells how far the chain is: then the clock must do.
@@ -238,31 +258,38 @@ class Flights:
             last is None or self._chain.silent_for(_now()) > _SILENCE_SECONDS
         )
 
-    def _finish(self, flight: Flight) -> None:
-        flight.is_done = True
-        flight.stop()
-        self._writer.changed(flight)
+    def _finish(self, submission: ActiveSubmission) -> None:
+        submission.is_done = True
+        submission.stop()
+        self._writer.changed(submission)
 
-    def _drop(self, flight: Flight) -> None:
-        self._writer.forget(flight)
-        if self._by_entry.get(flight.entry_id) is not flight:
+    def _drop(self, submission: ActiveSubmission) -> None:
+        self._writer.forget(submission)
+        if self._by_entry.get(submission.entry_id) is not submission:
             return  # an answer came after it was dropped, and is stored now
-        del self._by_entry[flight.entry_id]
-        self._unplaced.pop(flight, None)
-        for part in flight.parts:
-            others = [each for each in self._by_signature[part.signature] if each[1] is not part]
+        del self._by_entry[submission.entry_id]
+        self._unplaced.pop(submission, None)
+        for transaction in submission.transactions:
+            others = [
+                each
+                for each in self._by_signature[transaction.signature]
+                if each[1] is not transaction
+            ]
             if others:
-                self._by_signature[part.signature] = others
+                self._by_signature[transaction.signature] = others
             else:
-                del self._by_signature[part.signature]
-            if part.row_id is not None and self._by_row.get(part.row_id, (None, None))[1] is part:
-                del self._by_row[part.row_id]
-            for slot in part.sightings:
-                self._by_slot.get(slot, {}).pop(part, None)
+                del self._by_signature[transaction.signature]
+            if (
+                transaction.row_id is not None
+                and self._by_row.get(transaction.row_id, (None, None))[1] is transaction
+            ):
+                del self._by_row[transaction.row_id]
+            for slot in transaction.sightings:
+                self._by_slot.get(slot, {}).pop(transaction, None)
 
 
-def _age(flight: Flight, now: datetime) -> float:
-    return (now - flight.accepted_at).total_seconds()
+def _age(submission: ActiveSubmission, now: datetime) -> float:
+    return (now - submission.accepted_at).total_seconds()
 
 
 def _now() -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple, assert_never
 from priority.lander.breakers import Breaker
 from priority.lander.chain_view import Chain
 from priority.lander.engine_sender import EngineSender
-from priority.lander.engine_tips import Purse
+from priority.lander.engine_tips import FeePayer
 from priority.lander.leaders_sender import LeadersSender
 from priority.lander.node_sender import NodeSender
 from priority.lander.senders import Sender, Unusable
@@ -85,11 +85,11 @@ class Way:
 class Upstreams:
     """`ways` are those that can be sent to. For one event loop, and to be closed."""
 
-    def __init__(self, *, defaults: Defaults, client: TpuClient, purse: Purse, chain: Chain):
+    def __init__(self, *, defaults: Defaults, client: TpuClient, fee_payer: FeePayer, chain: Chain):
         self.ways: list[Way] = []
         self._defaults = defaults
         self._client = client
-        self._purse = purse
+        self._fee_payer = fee_payer
         self._chain = chain
         self._left_out: dict[str, str] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -141,7 +141,7 @@ class Upstreams:
                 way.row = row
                 if way.breaker.is_open and not way.is_unwritten and row.broken_until is None:
                     way.breaker.reset()  # somebody cleared it, or another lander got through
-                    log.info("upstream %s is tried again: its breaker was reset", row.name)
+                    log.info("upstream %s is attempt again: its breaker was reset", row.name)
             ways.append(way)
         for name, why in left_out.items():
             if self._left_out.get(name) != why:
@@ -181,7 +181,7 @@ class Upstreams:
                     row.name,
                     BlockEngine(url, seconds=seconds),
                     tip_lamports=row.own_tip_lamports,
-                    purse=self._purse,
+                    fee_payer=self._fee_payer,
                     chain=self._chain,
                 )
             case Upstream.Kind.NODE:

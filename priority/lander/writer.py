@@ -1,4 +1,4 @@
-"""The writer: rows of flights in batches, and who waits for an answer until they are stored."""
+"""The writer: rows of submissions in batches, and who waits for an answer until they are stored."""
 
 import asyncio
 import logging
@@ -10,14 +10,20 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import psycopg
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, connection
+from django.db.transaction import atomic
 
 from access import tallies
 from access.outages import AWAY
 from chain.transaction_errors import transaction_error_bytes
 from priority.fates.announcing import FateChange, announce
+from priority.lander.active_submissions import (
+    ON_CHAIN,
+    ActiveSubmission,
+    ActiveTransaction,
+    NewAttempt,
+)
 from priority.lander.chain_view import Sighting
-from priority.lander.in_flight import ON_CHAIN, Flight, Part, Try
 from priority.lander.rows import (
     attempt_rows,
     bundle_row,
@@ -47,16 +53,16 @@ _LONGEST_PAUSE_SECONDS = 5.0
 # Values that the tables do not take: trying again does not help.
 _UNSTORABLE = (DataError, IntegrityError, psycopg.DataError, psycopg.IntegrityError)
 
-# What of a part is told to callers when it changes.
+# What of a transaction is told to callers when it changes.
 _Told = tuple[State, str, int | None, str]
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Rows of some flights, as they were at one moment."""
+    """Rows of some submissions, as they were at one moment."""
 
-    flights: list[Flight]
-    tries: list[list[Try]] = field(default_factory=list)
+    submissions: list[ActiveSubmission]
+    tries: list[list[NewAttempt]] = field(default_factory=list)
     bundles: list[BundleRow] = field(default_factory=list)
     changed_bundles: list[BundleRow] = field(default_factory=list)
     new: list[tuple[SubmissionRow, str]] = field(default_factory=list)
@@ -77,29 +83,31 @@ class _Written(NamedTuple):
 
 
 class Writer:
-    """`changed` notes a flight; it is written within a moment, and `written` is called with it.
+    """`changed` notes a submission; it is written within a moment, and `written` is called with it.
     `database` is the one thread that has the connection.
     """
 
-    def __init__(self, database: ThreadPoolExecutor, written: Callable[[Flight], None]) -> None:
+    def __init__(
+        self, database: ThreadPoolExecutor, written: Callable[[ActiveSubmission], None]
+    ) -> None:
         self._database = database
         self._written = written
-        self._changed: dict[Flight, None] = {}
+        self._changed: dict[ActiveSubmission, None] = {}
         self._something = asyncio.Event()
         self._told: dict[bytes, _Told] = {}
         self._is_stopping = False
         self.is_away = False
 
-    def changed(self, flight: Flight) -> None:
-        flight.is_dirty = True
-        self._changed[flight] = None
+    def changed(self, submission: ActiveSubmission) -> None:
+        submission.is_dirty = True
+        self._changed[submission] = None
         self._something.set()
 
-    def forget(self, flight: Flight) -> None:
+    def forget(self, submission: ActiveSubmission) -> None:
         """It needs no more care."""
-        self._changed.pop(flight, None)
-        for part in flight.parts:
-            self._told.pop(part.signature, None)
+        self._changed.pop(submission, None)
+        for transaction in submission.transactions:
+            self._told.pop(transaction.signature, None)
 
     @property
     def waiting(self) -> int:
@@ -128,19 +136,19 @@ class Writer:
 
     async def flush(self) -> bool:
         """Writes some of what waits. Whether that could be done."""
-        flights = list(self._changed)[:_MOST_FLIGHTS]
-        if not flights:
+        submissions = list(self._changed)[:_MOST_FLIGHTS]
+        if not submissions:
             return True
         try:
-            await self._write(flights)
+            await self._write(submissions)
         except _UNSTORABLE:
-            for flight in flights:  # one of them is to blame
+            for submission in submissions:  # one of them is to blame
                 try:
-                    await self._write([flight])
+                    await self._write([submission])
                 except _UNSTORABLE:
                     log.exception("a submission cannot be stored; it is sent all the same")
-                    flight.is_stored = True  # as far as can be
-                    self._written(flight)
+                    submission.is_stored = True  # as far as can be
+                    self._written(submission)
         except AWAY as error:
             if not self.is_away:
                 log.warning("waiting for the database: %s", str(error).strip())
@@ -151,108 +159,117 @@ class Writer:
             self.is_away = False
         return True
 
-    async def _write(self, flights: list[Flight]) -> None:
-        batch = self._batch(flights)
-        for flight in flights:
-            self._changed.pop(flight, None)
+    async def _write(self, submissions: list[ActiveSubmission]) -> None:
+        batch = self._batch(submissions)
+        for submission in submissions:
+            self._changed.pop(submission, None)
         loop = asyncio.get_running_loop()
         try:
             written = await loop.run_in_executor(self._database, _store, batch)
         except BaseException:
-            for flight, tries in zip(batch.flights, batch.tries, strict=True):
-                flight.unwritten[:0] = tries
-                self.changed(flight)
+            for submission, tries in zip(batch.submissions, batch.tries, strict=True):
+                submission.unwritten[:0] = tries
+                self.changed(submission)
             for signature in batch.told:
                 self._told.pop(signature, None)
             raise
         self._take(batch, written)
 
-    def _batch(self, flights: list[Flight]) -> _Batch:
-        batch = _Batch(flights)
+    def _batch(self, submissions: list[ActiveSubmission]) -> _Batch:
+        batch = _Batch(submissions)
         now = datetime.now(UTC)
-        for flight in flights:
-            flight.is_dirty = False
-            batch.attempts += attempt_rows(flight)
-            batch.tries.append(flight.unwritten)
-            flight.unwritten = []
-            if flight.is_bundle:
-                (batch.changed_bundles if flight.is_stored else batch.bundles).append(
-                    bundle_row(flight)
+        for submission in submissions:
+            submission.is_dirty = False
+            batch.attempts += attempt_rows(submission)
+            batch.tries.append(submission.unwritten)
+            submission.unwritten = []
+            if submission.is_bundle:
+                (batch.changed_bundles if submission.is_stored else batch.bundles).append(
+                    bundle_row(submission)
                 )
-            if not flight.is_stored:
-                bundle_id = flight.accepted.bundle_id if flight.is_bundle else ""
-                batch.new += [(row, bundle_id) for row in submission_rows(flight)]
-            for part in flight.parts:
-                if part.row_id is not None:
-                    batch.ids[part.signature] = part.row_id
-                    batch.changes.append(change_of(flight, part))
-                told = (part.state, part.commitment, part.slot, part.reason)
-                if self._told.get(part.signature) != told and not part.is_settled:
-                    self._told[part.signature] = told
-                    batch.told[part.signature] = _fate(flight, part, now)
+            if not submission.is_stored:
+                bundle_id = submission.accepted.bundle_id if submission.is_bundle else ""
+                batch.new += [(row, bundle_id) for row in submission_rows(submission)]
+            for transaction in submission.transactions:
+                if transaction.row_id is not None:
+                    batch.ids[transaction.signature] = transaction.row_id
+                    batch.changes.append(change_of(submission, transaction))
+                told = (
+                    transaction.state,
+                    transaction.commitment,
+                    transaction.slot,
+                    transaction.reason,
+                )
+                if self._told.get(transaction.signature) != told and not transaction.is_settled:
+                    self._told[transaction.signature] = told
+                    batch.told[transaction.signature] = _fate(submission, transaction, now)
         return batch
 
     def _take(self, batch: _Batch, written: _Written) -> None:
         others = {each.signature: each for each in written.others}
-        for flight in batch.flights:
-            is_new = not flight.is_stored
-            for part in flight.parts:
-                if part.row_id is None:
-                    stored = others.get(part.signature)
-                    part.row_id = written.ids.get(part.signature)
+        for submission in batch.submissions:
+            is_new = not submission.is_stored
+            for transaction in submission.transactions:
+                if transaction.row_id is None:
+                    stored = others.get(transaction.signature)
+                    transaction.row_id = written.ids.get(transaction.signature)
                     if stored is not None:
-                        part.row_id = stored.id
-                        _merge(flight, part, stored)
-                elif part.row_id in written.settled:
-                    part.is_settled = True
-            flight.is_stored = True
-            if is_new and any(part.signature in others for part in flight.parts):
-                self.changed(flight)
-            self._written(flight)
+                        transaction.row_id = stored.id
+                        _merge(submission, transaction, stored)
+                elif transaction.row_id in written.settled:
+                    transaction.is_settled = True
+            submission.is_stored = True
+            if is_new and any(each.signature in others for each in submission.transactions):
+                self.changed(submission)
+            self._written(submission)
 
 
-def _merge(flight: Flight, part: Part, stored: StoredSubmission) -> None:
+def _merge(
+    submission: ActiveSubmission, transaction: ActiveTransaction, stored: StoredSubmission
+) -> None:
     """The row was there: what another lander did before us counts."""
     if stored.settled_at is not None:
-        part.is_settled = True
+        transaction.is_settled = True
         return
     # A try of which no answer is known may never have left the lander that is gone.
-    if part is flight.parts[0] and (stored.sent_at is not None or stored.reason):
-        flight.tries += stored.tries
-    part.sent_at = stored.sent_at or part.sent_at
-    if part.state is State.RECEIVED:
-        part.reason = part.reason or stored.reason
-        if part.sent_at is not None:
-            part.state, part.reason = State.SENT, ""
-    if stored.state in ON_CHAIN and stored.slot is not None and part.slot is None:
+    if transaction is submission.transactions[0] and (stored.sent_at is not None or stored.reason):
+        submission.tries += stored.tries
+    transaction.sent_at = stored.sent_at or transaction.sent_at
+    if transaction.state is State.RECEIVED:
+        transaction.reason = transaction.reason or stored.reason
+        if transaction.sent_at is not None:
+            transaction.state, transaction.reason = State.SENT, ""
+    if stored.state in ON_CHAIN and stored.slot is not None and transaction.slot is None:
         err = None if stored.err is None else transaction_error_bytes(stored.err)
         index = stored.transaction_index or 0
-        part.sight(Sighting(stored.slot, index, err), stored.seen_at or datetime.now(UTC))
-        part.commitment = stored.commitment
+        transaction.sight(Sighting(stored.slot, index, err), stored.seen_at or datetime.now(UTC))
+        transaction.commitment = stored.commitment
 
 
-def _fate(flight: Flight, part: Part, now: datetime) -> FateChange:
-    accepted = flight.accepted
+def _fate(
+    submission: ActiveSubmission, transaction: ActiveTransaction, now: datetime
+) -> FateChange:
+    accepted = submission.accepted
     return FateChange(
         key_id=accepted.key_id,
-        signature=part.signature,
-        state=part.state,
-        commitment=part.commitment,
-        slot=part.slot,
-        transaction_index=part.index,
-        err=err_json(part.error),
-        reason=part.reason[:200],
+        signature=transaction.signature,
+        state=transaction.state,
+        commitment=transaction.commitment,
+        slot=transaction.slot,
+        transaction_index=transaction.index,
+        err=err_json(transaction.error),
+        reason=transaction.reason[:200],
         settled=False,
         at=now,
         bundle_id=accepted.bundle_id,
-        queue_ms=queue_milliseconds(flight.accepted_at, part.sent_at),
+        queue_ms=queue_milliseconds(submission.accepted_at, transaction.sent_at),
     )
 
 
 def _store(batch: _Batch) -> _Written:
     """In the database's thread."""
     try:
-        with transaction.atomic():
+        with atomic():
             store.commit_durably()
             bundles = store.insert_bundles(batch.bundles)
             for row, bundle_id in batch.new:

@@ -48,7 +48,7 @@ def test_a_bundle_lands_whole_and_in_order_with_a_tip_of_ours(
     upstream("engine", "block_engine", own_tip_lamports=10_000)
     upstream("node")
     with lander(followed) as ours:
-        wait(lambda: ours.purse.lamports, "localnet's faucet fills our purse")
+        wait(lambda: ours.fee_payer.lamports, "localnet's faucet funds our fee payer")
         before = tips(followed)
         transactions = [transfer_of(followed, payer) for _ in range(4)]
         signatures = accept_bundle(*transactions)
@@ -89,17 +89,17 @@ def test_what_the_engine_says_of_a_bundle_is_in_its_fate(
         wait(lambda: (each := row(untipped)) and each.reason, "what the engine says of this one")
 
 
-def test_an_empty_purse_is_said_and_nothing_is_sent_without_its_tip(
+def test_an_empty_fee_payer_is_reported_and_nothing_is_sent_without_its_tip(
     followed: Localnet, payer: Keypair
 ) -> None:
     upstream("engine", "block_engine", own_tip_lamports=10_000)
     with lander(followed, with_faucet=False) as ours:
-        wait(lambda: ours.purse.lamports == 0, "the balance is known")
+        wait(lambda: ours.fee_payer.lamports == 0, "the balance is known")
         (signature,) = accept_bundle(transfer_of(followed, payer))
         found = wait(lambda: (each := row(signature)) and each.reason and each, "the reason")
         assert found.reason.startswith("own_tip_unfunded")
         assert not found.attempts.exists() and found.tries == 0
-        followed.call("requestAirdrop", str(ours.purse.pubkey), 1_000_000_000)
+        followed.call("requestAirdrop", str(ours.fee_payer.pubkey), 1_000_000_000)
         assert reached(signature, "landed").reason == ""
 
 
@@ -115,7 +115,7 @@ def test_tips_are_never_the_same_transaction(followed: Localnet, payer: Keypair)
         return 200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": found}).encode()
 
     with odd_node(answer) as node, lander(followed) as ours:
-        wait(lambda: ours.purse.pubkey, "it is there")
+        wait(lambda: ours.fee_payer.pubkey, "it is there")
         upstream("engine", "block_engine", url=node.url, own_tip_lamports=10_000)
         for number in range(20):
             accept(transfer_of(followed, payer, number), max_retries=0)
@@ -129,7 +129,7 @@ def test_a_transaction_of_its_own_may_go_as_a_bundle_too(
     upstream("engine", "block_engine", own_tip_lamports=10_000)
     upstream("silent", url="http://127.0.0.1:1")
     with lander(followed) as ours:
-        wait(lambda: ours.purse.lamports, "localnet's faucet fills our purse")
+        wait(lambda: ours.fee_payer.lamports, "localnet's faucet funds our fee payer")
         found = reached(accept(transfer_of(followed, payer), only=["silent", "bundle"]), "landed")
         without = accept(transfer_of(followed, payer), only=["silent"], max_retries=0)
         wait(lambda: (each := row(without)) and each.reason, "nobody takes it")

@@ -31,7 +31,7 @@ def test_a_transaction_lands_by_each_way_alone(
     upstream("way", kind, own_tip_lamports=10_000 if kind == "block_engine" else 0)
     with lander(followed) as ours:
         if kind == "block_engine":
-            wait(lambda: ours.purse.lamports, "localnet's faucet fills our purse")
+            wait(lambda: ours.fee_payer.lamports, "localnet's faucet funds our fee payer")
         signature = accept(transfer_of(followed, payer), tip=tip_of(payer.pubkey(), 5_000_000))
         found = reached(signature, "landed", commitment="confirmed")
         wait(lambda: not waiting(), "the entry is let go of")

@@ -13,7 +13,7 @@ from access.models import ApiKey, Tier
 from access.services import keys
 from priority.acceptance.accepting import bundle_id_of
 from priority.fates import retention
-from priority.lander.in_flight import flight_of
+from priority.lander.active_submissions import active_submission
 from priority.lander.rows import bundle_row, submission_rows
 from priority.models import Bundle, CoSubmitter, Submission
 from priority.store.submissions import insert_bundles, insert_submissions
@@ -134,7 +134,7 @@ def test_the_same_bundle_of_two_customers(
 
 def _read_by_a_lander(transaction: VersionedTransaction, key: ApiKey, *, in_bundle: bool) -> None:
     signature = bytes(transaction.signatures[0])
-    flight = flight_of(
+    submission = active_submission(
         b"0-1",
         Accepted(
             kind="bundle" if in_bundle else "transaction",
@@ -148,8 +148,8 @@ def _read_by_a_lander(transaction: VersionedTransaction, key: ApiKey, *, in_bund
             bundle_id=bundle_id_of([signature]) if in_bundle else "",
         ),
     )
-    bundles = insert_bundles([bundle_row(flight)] if in_bundle else [])
-    rows = submission_rows(flight)
+    bundles = insert_bundles([bundle_row(submission)] if in_bundle else [])
+    rows = submission_rows(submission)
     for row in rows:
         row.bundle_id = next(iter(bundles.values()), None)
     insert_submissions(rows)

@@ -1,4 +1,4 @@
-"""Flights: what this lander is bringing out, how far each transaction of it has come."""
+"""ActiveSubmissions: what this lander is bringing out, how far each transaction of it has come."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,7 +18,7 @@ MOST_ATTEMPTS = 40
 ON_CHAIN = frozenset({State.LANDED, State.FAILED})
 
 
-class Try(NamedTuple):
+class NewAttempt(NamedTuple):
     """A row of Attempt, but for whose it is."""
 
     upstream: str
@@ -31,8 +31,8 @@ class Try(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Part:
-    """One transaction of a flight, as its row has it."""
+class ActiveTransaction:
+    """One transaction of a submission, as its row has it."""
 
     signature: bytes
     wire: bytes
@@ -83,17 +83,17 @@ class Part:
 
 
 @dataclass(slots=True, eq=False)
-class Flight:
+class ActiveSubmission:
     """An entry of the stream, from when it was read until it needs no more care."""
 
     entry_id: bytes
     accepted: Accepted
-    parts: list[Part]
+    transactions: list[ActiveTransaction]
     accepted_at: datetime
     tries: int = 0
     timer: asyncio.TimerHandle | None = None
     attempts_kept: int = 0
-    unwritten: list[Try] = field(default_factory=list)
+    unwritten: list[NewAttempt] = field(default_factory=list)
     bundle_reason: str = ""
     engine_ids: dict[str, str] = field(default_factory=dict)
     asked_at: float = 0.0  # when an engine was asked what became of the bundle
@@ -111,12 +111,12 @@ class Flight:
 
     @property
     def is_sent(self) -> bool:
-        return self.parts[0].sent_at is not None
+        return self.transactions[0].sent_at is not None
 
     @property
     def is_on_chain(self) -> bool:
         """Some of it is: of a bundle nothing else can land any more."""
-        return any(part.state in ON_CHAIN for part in self.parts)
+        return any(each.state in ON_CHAIN for each in self.transactions)
 
     @property
     def has_tries_left(self) -> bool:
@@ -126,37 +126,41 @@ class Flight:
     @property
     def last_valid(self) -> int | None:
         """The last block that can take it; None where no height ends it, or none is known."""
-        heights = [part.last_valid for part in self.parts if part.last_valid is not None]
+        heights = [
+            transaction.last_valid
+            for transaction in self.transactions
+            if transaction.last_valid is not None
+        ]
         return min(heights, default=None)
 
     @property
     def is_nonced(self) -> bool:
-        return all(part.is_nonced for part in self.parts)
+        return all(each.is_nonced for each in self.transactions)
 
     @property
     def state(self) -> State:
         """A bundle's, after its transactions'."""
-        states = {part.state for part in self.parts}
+        states = {each.state for each in self.transactions}
         if State.FAILED in states:
             return State.FAILED
         if states == {State.LANDED}:
             return State.LANDED
         return State.SENT if self.is_sent else State.RECEIVED
 
-    def note(self, tried: Try) -> None:
+    def note(self, attempt: NewAttempt) -> None:
         """The try becomes a row, if it is one of the first."""
         if self.attempts_kept < MOST_ATTEMPTS:
             self.attempts_kept += 1
-            self.unwritten.append(tried)
+            self.unwritten.append(attempt)
 
     def explain_bundle(self, why: str) -> None:
         """Why the bundle is not on chain, to be told of each of its transactions."""
         self.bundle_reason = why
-        for part in self.parts:
-            if part.state not in ON_CHAIN:
-                part.reason = why
+        for transaction in self.transactions:
+            if transaction.state not in ON_CHAIN:
+                transaction.reason = why
 
-    def hold(self, seconds: float, run: Callable[["Flight"], None]) -> None:
+    def hold(self, seconds: float, run: Callable[["ActiveSubmission"], None]) -> None:
         """It runs when its row is known, or after this time."""
         self.is_held = True
         self.timer = asyncio.get_running_loop().call_later(seconds, run, self)
@@ -168,15 +172,17 @@ class Flight:
             self.timer = None
 
 
-def flight_of(entry_id: bytes, accepted: Accepted) -> Flight:
-    """The flight of an entry. Raises BadTransaction."""
+def active_submission(entry_id: bytes, accepted: Accepted) -> ActiveSubmission:
+    """The submission of an entry. Raises BadTransaction."""
     if not accepted.wires or len(accepted.wires) != len(accepted.signatures):
         raise BadTransaction("an entry has as many signatures as transactions")
-    parts = []
+    transactions = []
     for signature, data in zip(accepted.signatures, accepted.wires, strict=True):
         wire = decode_wire(data)
         if len(signature) != 64 or wire.signatures[0] != signature:
             raise BadTransaction("the signature is not the transaction's")
-        parts.append(Part(signature, data, wire.recent_blockhash, stands_on_nonce(wire)))
+        transactions.append(
+            ActiveTransaction(signature, data, wire.recent_blockhash, stands_on_nonce(wire))
+        )
     accepted_at = datetime.fromtimestamp(accepted.received_at, UTC)
-    return Flight(entry_id, accepted, parts, accepted_at)
+    return ActiveSubmission(entry_id, accepted, transactions, accepted_at)
