@@ -1,4 +1,4 @@
-"""What accounts hold, as a node tells it."""
+"""Account balances from a node."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

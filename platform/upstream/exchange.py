@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 class _Line(socket.socket):
     """A socket that is done by a deadline (monotonic seconds), however many calls it takes: its own
-    timeout starts anew with every byte.
+    timeout restarts with every byte.
     """
 
     deadline = math.inf

@@ -1,4 +1,4 @@
-"""How far a chain can have come: what is told of later slots is not believed."""
+"""Upper bound of the slot that a chain can have reached; reports of later slots are rejected."""
 
 import time
 from collections import deque
@@ -34,7 +34,7 @@ class HeadBound:
     A live stream draws the bound along by the median of what it says, so single lies move nothing.
     A stream that catches up is as fast as it likes, up to the head that was expected. When nothing
     but slots beyond the bound comes any more it gives way to them, or with `gives_way=False` only
-    is contradicted: who asks others then tells it what to expect.
+    is contradicted: a caller that asks other nodes then sets what to expect.
     """
 
     def __init__(self, *, gives_way: bool = True) -> None:
@@ -63,7 +63,7 @@ class HeadBound:
         return self._slot if self._is_known else None
 
     def expect(self, slot: int | None, now: float) -> None:
-        """The chain's head is about there now, by somebody's word; with None nobody knows, and for
+        """Sets the expected head, from another source; None if it is not known, and for
         ten minutes any slot that a chain can have is believed.
         """
         self._anchor(MOST_SLOT if slot is None else min(slot, MOST_SLOT), now)
@@ -90,7 +90,7 @@ class HeadBound:
         return slot <= self.ceiling(now)
 
     def hear(self, slot: int, now: float) -> bool:
-        """The chain is told to be at the slot; whether it can be."""
+        """Processes a report that the chain is at the slot. Returns whether that is possible."""
         if not self.admits(slot, now):
             return self._doubt(slot, now)
         if not self._heard or slot != self._heard[-1]:

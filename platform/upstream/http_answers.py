@@ -86,13 +86,13 @@ def _body(
         return b"", True, len(received) > start
     if b"chunked" in headers.get(b"transfer-encoding", b"").lower():
         return _chunks(received, start, ended=ended)
-    told = headers.get(b"content-length")
-    if told is None:
+    value = headers.get(b"content-length")
+    if value is None:
         # As long as the connection lasts.
         return bytes(received[start:]), ended, False
-    if not told.isdigit() or len(told) > 9 or int(told) > LARGEST_ANSWER:
-        raise BadAnswer(f"the answer's length is {told[:20].decode('latin-1')}")
-    length = int(told)
+    if not value.isdigit() or len(value) > 9 or int(value) > LARGEST_ANSWER:
+        raise BadAnswer(f"the answer's length is {value[:20].decode('latin-1')}")
+    length = int(value)
     have = len(received) - start
     if have < length:
         if ended:
@@ -136,5 +136,5 @@ def _chunks(received: bytes | bytearray, at: int, *, ended: bool) -> tuple[bytes
 
 
 def _retry_after(headers: dict[bytes, bytes]) -> float | None:
-    told = headers.get(b"retry-after", b"")
-    return float(told) if told.isdigit() and len(told) < 7 else None
+    value = headers.get(b"retry-after", b"")
+    return float(value) if value.isdigit() and len(value) < 7 else None

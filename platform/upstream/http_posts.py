@@ -51,7 +51,7 @@ class Exchange:
             self.done(answer)
 
     def cancel(self) -> None:
-        """Nobody waits for the answer any more; its connection is of no use to others."""
+        """Cancels the request; its connection cannot be reused."""
         self.is_done = True
         if self.timer is not None:
             self.timer.cancel()
@@ -114,12 +114,12 @@ class Poster:
 
     async def warm(self, count: int, *, seconds: float) -> None:
         """So many connections are open, if they can be: the next requests wait for none."""
-        lacking = count - len(self._open) - len(self._opening)
-        if lacking > 0:
-            await asyncio.wait([self._connect() for _ in range(lacking)], timeout=seconds)
+        missing = count - len(self._open) - len(self._opening)
+        if missing > 0:
+            await asyncio.wait([self._connect() for _ in range(missing)], timeout=seconds)
 
     async def close(self) -> None:
-        """Ends the connections; whoever waits for an answer gets none."""
+        """Closes the connections; pending requests fail."""
         for task in list(self._opening):
             task.cancel()
         for connection in list(self._open):
@@ -166,7 +166,7 @@ class Poster:
         self._open_more()
 
     async def _open_one(self) -> None:
-        """A connection for whoever waits first; where there is none, that one hears why."""
+        """Gives a connection to the first waiting request, or fails that request."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):

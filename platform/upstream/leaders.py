@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 
 from chain.units import Slot
 from upstream.head_bound import MOST_SLOT
-from upstream.networks import is_nobodys, is_public
+from upstream.networks import is_public, is_unusable
 from upstream.node import Node, NodeError, NodeUnreachable
 from upstream.tpu_socket import Address
 
@@ -32,7 +32,7 @@ _INVALID_PARAMS = -32602
 
 
 class Leader(NamedTuple):
-    """A leader and the first of its slots that was asked for; without an address nobody tells
+    """A leader and the first of its slots that was asked for; `address` is None if it is not
     where it listens.
     """
 
@@ -66,7 +66,7 @@ class LeaderSchedule:
         self._genesis_hash = ""
         self._addresses_at = -math.inf
         self._tried_at = -math.inf
-        self._lacks_address = False
+        self._is_address_missing = False
 
     def upcoming(self, slot: int, count: int) -> list[Leader]:
         """The leaders of this slot and the next ones, each once, at most `count` and as far as 100
@@ -83,7 +83,7 @@ class LeaderSchedule:
             identity = turns.leaders[each - turns.first]
             if identity not in found:
                 address = self._addresses.get(identity)
-                self._lacks_address |= address is None
+                self._is_address_missing |= address is None
                 found[identity] = Leader(identity, Slot(each), address)
         return list(found.values())
 
@@ -107,7 +107,7 @@ class LeaderSchedule:
             self._tried_at = now
             genesis_hash = self._node.genesis_hash()
             if genesis_hash != self._genesis_hash:
-                # Another chain: nobody of the old one leads here.
+                # Another chain: the old schedule does not apply.
                 self._turns = _Turns(0, ())
                 self._addresses = {}
                 self._addresses_at = -math.inf
@@ -116,10 +116,10 @@ class LeaderSchedule:
             if now - self._addresses_at >= self._address_seconds():
                 self._addresses = _addresses(self._node)
                 self._addresses_at = now
-                self._lacks_address = False
+                self._is_address_missing = False
 
     def _address_seconds(self) -> float:
-        return _MISSED_ADDRESS_SECONDS if self._lacks_address else _ADDRESS_SECONDS
+        return _MISSED_ADDRESS_SECONDS if self._is_address_missing else _ADDRESS_SECONDS
 
     def _extend(self, slot: int) -> None:
         turns = self._turns
@@ -177,15 +177,15 @@ def _epoch_ends(node: Node) -> tuple[int, int]:
     """The slots behind the epoch that the node is in, and behind the next."""
     found = node.call("getEpochInfo")
     names = ("absoluteSlot", "slotIndex", "slotsInEpoch")
-    told: list[Any] = [found.get(name) for name in names] if isinstance(found, dict) else [None]
-    if not all(type(each) is int and 0 <= each <= MOST_SLOT for each in told):
+    value: list[Any] = [found.get(name) for name in names] if isinstance(found, dict) else [None]
+    if not all(type(each) is int and 0 <= each <= MOST_SLOT for each in value):
         raise NodeUnreachable(f"{node.name}: getEpochInfo answered no epoch")
-    slot, index, slots = told
+    slot, index, slots = value
     return slot - index + slots, slot - index + 2 * slots
 
 
 def _addresses(node: Node) -> dict[Pubkey, Address | None]:
-    """Every node's TPU port for QUIC; None where it tells none, or one where none can be."""
+    """Every node's TPU port for QUIC; None where it has none or an impossible one."""
     found = node.call("getClusterNodes")
     if not isinstance(found, list):
         raise NodeUnreachable(f"{node.name}: getClusterNodes answered no list of nodes")
@@ -201,20 +201,20 @@ def _addresses(node: Node) -> dict[Pubkey, Address | None]:
 
 
 def quic_address(contact: Mapping[str, Any], *, private_allowed: bool) -> Address | None:
-    """Where a node of getClusterNodes takes transactions over QUIC. Anybody in the cluster may
+    """Where a node of getClusterNodes takes transactions over QUIC. Any member of the cluster may
     write any address there: `private_allowed` is for a node that is itself at a private one.
     """
-    told = contact.get("tpuQuic")
-    if told is not None:
-        return _address(told, 0, private_allowed)
+    value = contact.get("tpuQuic")
+    if value is not None:
+        return _address(value, 0, private_allowed)
     return _address(contact.get("tpu"), _QUIC_PORT_OFFSET, private_allowed)
 
 
-def _address(told: Any, offset: int, private_allowed: bool) -> Address | None:
+def _address(value: Any, offset: int, private_allowed: bool) -> Address | None:
     """`host:port` or `[host]:port`, with so much added to the port."""
-    if not isinstance(told, str):
+    if not isinstance(value, str):
         return None
-    host, _, port_text = told.rpartition(":")
+    host, _, port_text = value.rpartition(":")
     if not (port_text.isascii() and port_text.isdigit() and len(port_text) <= 5):
         return None
     port = int(port_text)
@@ -222,7 +222,7 @@ def _address(told: Any, offset: int, private_allowed: bool) -> Address | None:
         ip = ip_address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
     except ValueError:
         return None
-    if port == 0 or port + offset > 65_535 or is_nobodys(ip):
+    if port == 0 or port + offset > 65_535 or is_unusable(ip):
         return None
     if not private_allowed and not is_public(ip):
         return None

@@ -38,10 +38,10 @@ _NOT_PUBLIC_6 = tuple(
         "3fff::/20",  # documentation
     )
 )
-_NOBODYS_4 = tuple(
+_UNUSABLE_4 = tuple(
     IPv4Network(each) for each in ("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4")
 )
-_NOBODYS_6 = tuple(IPv6Network(each) for each in ("::/128", "fe80::/10", "ff00::/8"))
+_UNUSABLE_6 = tuple(IPv6Network(each) for each in ("::/128", "fe80::/10", "ff00::/8"))
 # Networks whose addresses carry an IPv4 address, at this bit from the right: what is behind the
 # translator counts.
 _CARRIERS = (
@@ -53,7 +53,7 @@ _CARRIERS = (
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether it is a host's address of the public internet, as far as the address tells: not a
+    """Whether it is a host's address of the public internet, as far as the address shows: not a
     private, local, shared, documentation, multicast or reserved one.
     """
     address = behind(address)
@@ -62,14 +62,14 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return address in _GLOBAL_6 and not any(address in network for network in _NOT_PUBLIC_6)
 
 
-def is_nobodys(address: IPv4Address | IPv6Address) -> bool:
+def is_unusable(address: IPv4Address | IPv6Address) -> bool:
     """Whether no single machine of any network is there: multicast, broadcast, unspecified,
     link-local (where clouds keep credentials) and reserved addresses.
     """
     address = behind(address)
     if isinstance(address, IPv4Address):
-        return any(address in network for network in _NOBODYS_4)
-    return any(address in network for network in _NOBODYS_6)
+        return any(address in network for network in _UNUSABLE_4)
+    return any(address in network for network in _UNUSABLE_6)
 
 
 def behind(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

@@ -56,7 +56,7 @@ class SlotNotAvailable(NodeError):
 
 
 class SlotSkipped(SlotNotAvailable):
-    """The node says skipped or missing, and cannot tell which: no proof either."""
+    """The node answers "skipped or missing" without knowing which: that proves neither."""
 
 
 class BadBlock(NodeError):
@@ -126,7 +126,7 @@ class Node:
         if answer.get("result") is None:
             raise SlotNotAvailable(0, f"{self.name}: no block for slot {slot}")
         try:
-            return json_block(data, told=slot, name="")[0]
+            return json_block(data, given=slot, name="")[0]
         except Unreadable as fault:
             raise BadBlock(f"{self.name}: block {slot}: {fit(str(fault), 300)}") from None
 
@@ -191,7 +191,7 @@ class Node:
         raise NodeUnreachable(f"{self.name}: getEpochSchedule answered no schedule")
 
     def genesis_hash(self) -> str:
-        """What tells one chain from another."""
+        """What identifies a chain."""
         return self._text("getGenesisHash")
 
     def health(self) -> str:
@@ -247,8 +247,8 @@ def _answer(name: str, data: bytes) -> dict[str, Any]:
         raise NodeUnreachable(f"{name}: the answer is no JSON-RPC")
     error = answer.get("error")
     if error is not None:
-        told = error.get("code") if isinstance(error, dict) else None
-        code = told if type(told) is int and abs(told) <= I64_MAX else 0
+        code = error.get("code") if isinstance(error, dict) else None
+        code = code if type(code) is int and abs(code) <= I64_MAX else 0
         text = fit(str(error.get("message", "") if isinstance(error, dict) else error), 300)
         if code in _SLOT_SKIPPED:
             raise SlotSkipped(code, text)

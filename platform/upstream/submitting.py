@@ -124,8 +124,8 @@ def _result(posted: Posted) -> Any:
     error = None if answer is None else answer.error
     text = "" if error is None else error.message[:250]
     if posted.status not in (200, 400):  # with these the answer is about what was sent
-        told = f"HTTP {posted.status}" + (f": {text}" if text else "")
-        return Unwilling(told, retry_after=posted.retry_after)
+        message = f"HTTP {posted.status}" + (f": {text}" if text else "")
+        return Unwilling(message, retry_after=posted.retry_after)
     if answer is None or (error is None and posted.status != 200):
         return Unwilling(f"HTTP {posted.status} without a JSON-RPC answer")
     if error is not None:

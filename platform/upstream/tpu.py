@@ -136,8 +136,8 @@ class TpuClient:
 
         try:
             if len(wire) > self._max_wire_bytes:
-                told = f"{len(wire)} bytes; leaders take {self._max_wire_bytes}"
-                raise tpu_errors.TooLarge(told)
+                message = f"{len(wire)} bytes; leaders take {self._max_wire_bytes}"
+                raise tpu_errors.TooLarge(message)
             connection = self._wanted(leader)
             seconds = timeout_seconds or self._limits.send_seconds
             return connection, connection.submit(wire, seconds, count)
@@ -157,7 +157,7 @@ class TpuClient:
                 leader.counts[f"warm_failed:{error.kind}"] += 1
 
     def change_identity(self, identity: Keypair) -> None:
-        """From now on. What is under way ends on the old connections; those are opened anew."""
+        """From now on. What is under way ends on the old connections; they are opened again."""
         self._identity = identity
         self._tls = tls_identity(identity)
         connected = list(self._connected)
@@ -245,8 +245,10 @@ class TpuClient:
             leader.openings.popleft()
         if len(leader.openings) >= _OPENINGS:
             left = leader.openings[0] + _OPENINGS_SECONDS - now
-            told = f"connected {_OPENINGS} times within a minute; again in {left:.0f} s"
-            raise tpu_errors.Resting(f"{told} ({leader.last_error})" if leader.last_error else told)
+            message = f"connected {_OPENINGS} times within a minute; again in {left:.0f} s"
+            raise tpu_errors.Resting(
+                f"{message} ({leader.last_error})" if leader.last_error else message
+            )
 
     def _rest(self, leader: _Leader, error: TpuError) -> None:
         leader.last_error = str(error)
@@ -301,10 +303,10 @@ class TpuClient:
             private_key=key,
             idle_timeout=_QUIC_IDLE_SECONDS,
             server_name=_SERVER_NAME,
-            # Each is for one use. Early data may be replayed by anybody: a transaction lands once.
+            # Each is for one use. Early data can be replayed: a transaction lands only once.
             session_ticket=leader.tickets.pop() if leader.tickets else None,
             supported_versions=[QuicProtocolVersion.VERSION_1],
-            # A leader's certificate is signed by nobody.
+            # A leader's certificate is self-signed.
             verify_mode=ssl.CERT_NONE,
         )
 

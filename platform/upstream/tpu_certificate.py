@@ -10,10 +10,10 @@ _ED25519 = bytes.fromhex("300506032b6570")
 _SERIAL = b"\x02\x08" + b"\x01" * 8
 _ISSUER = bytes.fromhex("30163114301206035504030c0b") + b"Solana node"
 _VALIDITY = b"\x30\x20\x17\x0d700101000000Z\x18\x0f40960101000000Z"
-_NOBODY = b"\x30\x00"
+_EMPTY_NAME = b"\x30\x00"
 _LOCALHOST = bytes.fromhex("30170603551d110101ff040d300b8209") + b"localhost"
 _NOT_AN_AUTHORITY = bytes.fromhex("300c0603551d130101ff04023000")
-# Nobody checks it: that the peer holds the key is proved by the handshake itself.
+# It is not checked: the handshake itself proves that the peer has the key.
 _NO_SIGNATURE = b"\xff" * 64
 
 
@@ -27,21 +27,21 @@ def certificate_der(pubkey: Pubkey) -> bytes:
     """The certificate as every validator and its clients send it: 249 bytes."""
     public_key = _sequence(_ED25519, b"\x03\x21\x00", bytes(pubkey))
     extensions = b"\xa3\x29\x30\x27" + _LOCALHOST + _NOT_AN_AUTHORITY
-    told = _sequence(
+    body = _sequence(
         b"\xa0\x03\x02\x01\x02",  # X.509 v3
         _SERIAL,
         _ED25519,
         _ISSUER,
         _VALIDITY,
-        _NOBODY,
+        _EMPTY_NAME,
         public_key,
         extensions,
     )
-    return _sequence(told, _ED25519, b"\x03\x41\x00", _NO_SIGNATURE)
+    return _sequence(body, _ED25519, b"\x03\x41\x00", _NO_SIGNATURE)
 
 
 def pubkey_of(certificate: Certificate) -> Pubkey | None:
-    """The identity that the certificate tells; None if its key is of another sort."""
+    """The identity in the certificate; None if its key is of another type."""
     key = certificate.public_key()
     if not isinstance(key, Ed25519PublicKey):
         return None

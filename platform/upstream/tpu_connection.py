@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 
 class TpuConnection:
-    """Opened at once, and over when `error` is set: it is told to `ended`, once. Every submitted
+    """Opened at once, and over when `error` is set: it is passed to `ended`, once. Every submitted
     transaction gets one answer or one TpuError. For one event loop.
     """
 
@@ -79,7 +79,7 @@ class TpuConnection:
         self._socket = connected_socket(address)
         self._loop.add_reader(self._socket, self._read)
         self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
-        self._keeper = self._loop.call_later(limits.keep_alive_seconds, self._keep)
+        self._keep_alive_timer = self._loop.call_later(limits.keep_alive_seconds, self._keep)
         self._quic.connect(address, now=now)
         self._is_early = tpu_internals.can_send_early(self._quic)
         self._transmit()
@@ -121,7 +121,7 @@ class TpuConnection:
             self._hurry.written()
 
     def forget(self, sending: Sending) -> None:
-        """Nobody waits for the answer any more; what was written may still arrive."""
+        """Cancels waiting for the answer; what was written may still arrive."""
         sending.is_done = True
         self._let_go(sending)
 
@@ -132,7 +132,7 @@ class TpuConnection:
             self.close()
 
     def close(self, why: str = "the connection was closed by us") -> None:
-        """Tells the leader; what has no answer yet fails."""
+        """Closes the connection; transactions without an answer fail."""
         if self.error is None:
             self._end(tpu_errors.ClientClosed(why), is_ours=True)
 
@@ -203,7 +203,7 @@ class TpuConnection:
                 case _:
                     pass
         if self._quic._retry_count > self._retries:
-            self._begin_anew()
+            self._restart()
         # The event of the end comes only after a time of silence that we need not wait for.
         closed = self._quic._close_event
         if closed is not None:
@@ -236,7 +236,7 @@ class TpuConnection:
         for sending in self._waiting:
             sending.opened = self._opened_by
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         """The leader wants our address proved first: for aioquic a new beginning, in which it knows
         nothing more of the packets before; so early data is called lost, to be sent again.
         """
@@ -247,8 +247,8 @@ class TpuConnection:
     def _refused(self, event: events.StopSendingReceived) -> None:
         sending = self._flying.get(event.stream_id)
         if sending is not None:
-            told = f"the leader stopped reading the transaction (code {event.error_code})"
-            self._fail(sending, tpu_errors.StreamRefused(told))
+            message = f"the leader stopped reading the transaction (code {event.error_code})"
+            self._fail(sending, tpu_errors.StreamRefused(message))
 
     def _late(self, sending: Sending) -> None:
         """The time for an answer is over."""
@@ -258,8 +258,8 @@ class TpuConnection:
         if sending.stream_id < 0 and not self.is_open:
             self._fail(sending, tpu_errors.Unreachable(f"not connected after {waited}"))
         elif sending.stream_id < 0:
-            told = f"the leader gave no credit for a stream within {waited}"
-            self._fail(sending, tpu_errors.NoCredit(told))
+            message = f"the leader gave no credit for a stream within {waited}"
+            self._fail(sending, tpu_errors.NoCredit(message))
         else:
             self._give_up_on(sending)
             self._fail(sending, tpu_errors.Unacknowledged(f"no acknowledgement after {waited}"))
@@ -303,16 +303,16 @@ class TpuConnection:
             self.close()
 
     def _give_up(self) -> None:
-        told = f"no answer to the handshake within {self._limits.handshake_seconds:g} s"
-        self._end(tpu_errors.Unreachable(told), is_ours=True)
+        message = f"no answer to the handshake within {self._limits.handshake_seconds:g} s"
+        self._end(tpu_errors.Unreachable(message), is_ours=True)
 
     def _keep(self) -> None:
-        """Keeps the connection alive while somebody wants it, and ends it when nobody does."""
+        """Keeps the connection alive while it is wanted, and ends it otherwise."""
         idle = monotonic() - self.wanted_at
         if idle >= self._limits.idle_seconds and not self.pending:
             self.close(f"not wanted for {idle:.0f} s")
             return
-        self._keeper = self._loop.call_later(self._limits.keep_alive_seconds, self._keep)
+        self._keep_alive_timer = self._loop.call_later(self._limits.keep_alive_seconds, self._keep)
         if self._heard_at < self._pinged_at:
             self._end(tpu_errors.ConnectionLost("the leader answers no PING"), is_ours=True)
         elif self.is_open:
@@ -348,7 +348,7 @@ class TpuConnection:
         ]
 
     def _arm(self, timer_at: float | None) -> None:
-        """A timer that is set too early finds out by itself: mostly none needs to be set anew."""
+        """A timer that fires too early reschedules itself, so that it is rarely reset."""
         if timer_at is None or self.error is not None:
             return
         if self._timer is not None:
@@ -374,7 +374,13 @@ class TpuConnection:
             return
         self.error = error
         self._hurry.stop()
-        timers = (self._patience, self._keeper, self._timer, self._silence, self._flushing)
+        timers = (
+            self._patience,
+            self._keep_alive_timer,
+            self._timer,
+            self._silence,
+            self._flushing,
+        )
         for timer in timers:
             if timer is not None:
                 timer.cancel()

@@ -24,13 +24,13 @@ class Resting(TpuError):
 
 
 class Unreachable(TpuError):
-    """Nobody answers at the address."""
+    """No answer at the address."""
 
     kind = "unreachable"
 
 
 class HandshakeFailed(TpuError):
-    """Somebody answers, but it came to no connection."""
+    """There was an answer, but no connection."""
 
     kind = "handshake_failed"
 
@@ -95,7 +95,7 @@ class ClientClosed(TpuError):
     kind = "client_closed"
 
 
-# A leader's own close codes, by which it tells what it minds.
+# A leader's own close codes, which give the reason.
 _BY_CODE: dict[int, tuple[type[TpuError], str]] = {
     1: (Dropped, "the leader dropped the connection"),
     2: (Disallowed, "the leader does not allow the connection"),
@@ -123,26 +123,26 @@ def closed_by_leader(code: int, reason: str) -> TpuError:
 
 def closed_by_transport(code: int, reason: str, *, is_connected: bool) -> TpuError:
     """The error for a close code of QUIC itself."""
-    told = _quoted(reason)
+    detail = _quoted(reason)
     if is_connected:
-        return ConnectionLost(f"the connection ended (QUIC code {code:#x}{told})")
+        return ConnectionLost(f"the connection ended (QUIC code {code:#x}{detail})")
     if code == _NO_APPLICATION_PROTOCOL:
-        return HandshakeFailed("whoever listens there is no leader: it does not speak solana-tpu")
+        return HandshakeFailed("the server there is no leader: it does not speak solana-tpu")
     if code in _TLS_ALERTS:
-        return HandshakeFailed(f"the TLS handshake failed (alert {code - 0x100}{told})")
+        return HandshakeFailed(f"the TLS handshake failed (alert {code - 0x100}{detail})")
     if code in (_CONNECTION_REFUSED, _APPLICATION_ERROR):
         # So a leader turns away whom it has seen too often this minute, or has no room for.
-        return Disallowed(f"the leader refused the connection (QUIC code {code:#x}{told})")
-    return HandshakeFailed(f"the handshake failed (QUIC code {code:#x}{told})")
+        return Disallowed(f"the leader refused the connection (QUIC code {code:#x}{detail})")
+    return HandshakeFailed(f"the handshake failed (QUIC code {code:#x}{detail})")
 
 
 def cut_by_system(error: OSError, *, is_connected: bool) -> TpuError:
     """The error for what the system says about the way to the leader."""
     if error.errno == errno.ECONNREFUSED:
-        told = "nobody listens at the address"
+        detail = "nothing listens at the address"
     else:
-        told = f"no way to the address: {error.strerror or error}"
-    return ConnectionLost(told) if is_connected else Unreachable(told)
+        detail = f"no route to the address: {error.strerror or error}"
+    return ConnectionLost(detail) if is_connected else Unreachable(detail)
 
 
 def _quoted(reason: str) -> str:

@@ -79,7 +79,7 @@ class Sending:
         lost: Callable[[], None],
     ) -> None:
         """Calls back when the peer has acknowledged all of it, and when some of it is to be written
-        again: aioquic tells that to nobody but its streams themselves.
+        again: aioquic reports that only to its streams.
         """
         self.sender = sender
         deliver = sender.on_data_delivery

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable
 
-# Who waits is refused when nobody's exchange has ended for so long: the server stands still.
+# Waiting calls are refused when no exchange has ended for this long: the server hangs.
 STILL_SECONDS = 0.5
 _MOST_WAITING = 1_024
 _MOST_WAITING_OF_HOLDER = 128

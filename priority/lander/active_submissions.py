@@ -1,4 +1,4 @@
-"""ActiveSubmissions: what this lander is bringing out, how far each transaction of it has come."""
+"""The submissions this lander is working on, with the progress of each transaction."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from priority.lander.engine_tips import OwnTip
 from priority.models import Attempt, Submission
 from priority.submissions import Accepted, State
 
-# The first tries tell what an upstream minds; the ones after them are only counted.
+# The first attempts show what an upstream refuses; later ones are only counted.
 MOST_ATTEMPTS = 40
 ON_CHAIN = frozenset({State.LANDED, State.FAILED})
 
 
 class NewAttempt(NamedTuple):
-    """A row of Attempt, but for whose it is."""
+    """A row of Attempt without its submission."""
 
     upstream: str
     target: str
@@ -32,7 +32,7 @@ class NewAttempt(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ActiveTransaction:
-    """One transaction of a submission, as its row has it."""
+    """One transaction of a submission: the fields of its row."""
 
     signature: bytes
     wire: bytes
@@ -54,29 +54,31 @@ class ActiveTransaction:
     is_settled: bool = False
 
     def sight(self, sighting: Sighting, now: datetime) -> bool:
-        """It stands in a block. Whether that is news."""
+        """Records that it is in a block. Returns whether that is new."""
         known = self.sightings.get(sighting.slot)
         self.sightings[sighting.slot] = sighting
         if known == sighting or (self.slot is not None and sighting.slot < self.slot):
             return False
-        self._stands_in(sighting)
+        self._set_place(sighting)
         self.seen_at = self.seen_at or now
         return True
 
     def lose(self, slot: int) -> bool:
-        """The slot is dead. Whether that changes anything: it may stand in another one."""
+        """Records that the slot is dead. Returns whether that changes anything: it may
+        be in another slot too.
+        """
         self.sightings.pop(slot, None)
         if self.slot != slot:
             return False
         if self.sightings:
-            self._stands_in(self.sightings[max(self.sightings)])
+            self._set_place(self.sightings[max(self.sightings)])
             return True
         self.slot = self.index = self.error = self.seen_at = None
         self.commitment = ""
         self.state = State.SENT if self.sent_at else State.RECEIVED
         return True
 
-    def _stands_in(self, sighting: Sighting) -> None:
+    def _set_place(self, sighting: Sighting) -> None:
         self.slot, self.index, self.error = sighting
         self.state = State.LANDED if sighting.error is None else State.FAILED
         self.commitment, self.reason = "processed", ""
@@ -84,7 +86,7 @@ class ActiveTransaction:
 
 @dataclass(slots=True, eq=False)
 class ActiveSubmission:
-    """An entry of the stream, from when it was read until it needs no more care."""
+    """An entry of the stream, from when it is read until its fate is known and stored."""
 
     entry_id: bytes
     accepted: Accepted
@@ -96,13 +98,13 @@ class ActiveSubmission:
     unwritten: list[NewAttempt] = field(default_factory=list)
     bundle_reason: str = ""
     engine_ids: dict[str, str] = field(default_factory=dict)
-    asked_at: float = 0.0  # when an engine was asked what became of the bundle
+    asked_at: float = 0.0  # when an engine was asked for the bundle's status
     own_tips: dict[str, OwnTip] = field(default_factory=dict)
-    under_way: int = 0  # tries whose answer has not come
-    is_held: bool = False  # until its row is known
+    under_way: int = 0  # attempts without an answer yet
+    is_held: bool = False  # waits for its stored row
     is_stored: bool = False
     is_dirty: bool = True
-    is_done: bool = False  # nothing more to do but to store it
+    is_done: bool = False  # only storing it is left
     is_acked: bool = False
 
     @property
@@ -115,7 +117,7 @@ class ActiveSubmission:
 
     @property
     def is_on_chain(self) -> bool:
-        """Some of it is: of a bundle nothing else can land any more."""
+        """At least one transaction is; the rest of a bundle cannot land any more."""
         return any(each.state in ON_CHAIN for each in self.transactions)
 
     @property
@@ -125,7 +127,7 @@ class ActiveSubmission:
 
     @property
     def last_valid(self) -> int | None:
-        """The last block that can take it; None where no height ends it, or none is known."""
+        """Height of the last block that can include it; None if unlimited or unknown."""
         heights = [
             transaction.last_valid
             for transaction in self.transactions
@@ -139,7 +141,7 @@ class ActiveSubmission:
 
     @property
     def state(self) -> State:
-        """A bundle's, after its transactions'."""
+        """The state of the whole, derived from its transactions."""
         states = {each.state for each in self.transactions}
         if State.FAILED in states:
             return State.FAILED
@@ -148,32 +150,32 @@ class ActiveSubmission:
         return State.SENT if self.is_sent else State.RECEIVED
 
     def note(self, attempt: NewAttempt) -> None:
-        """The try becomes a row, if it is one of the first."""
+        """Keeps the attempt as a row, if it is one of the first MOST_ATTEMPTS."""
         if self.attempts_kept < MOST_ATTEMPTS:
             self.attempts_kept += 1
             self.unwritten.append(attempt)
 
     def explain_bundle(self, why: str) -> None:
-        """Why the bundle is not on chain, to be told of each of its transactions."""
+        """Sets why the bundle is not on chain, on each of its transactions."""
         self.bundle_reason = why
         for transaction in self.transactions:
             if transaction.state not in ON_CHAIN:
                 transaction.reason = why
 
     def hold(self, seconds: float, run: Callable[["ActiveSubmission"], None]) -> None:
-        """It runs when its row is known, or after this time."""
+        """Runs it when its row is known, or after this time."""
         self.is_held = True
         self.timer = asyncio.get_running_loop().call_later(seconds, run, self)
 
     def stop(self) -> None:
-        """No further round."""
+        """Cancels further rounds."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
 
 
 def active_submission(entry_id: bytes, accepted: Accepted) -> ActiveSubmission:
-    """The submission of an entry. Raises BadTransaction."""
+    """The submission of a queue entry. Raises BadTransaction."""
     if not accepted.wires or len(accepted.wires) != len(accepted.signatures):
         raise BadTransaction("an entry has as many signatures as transactions")
     transactions = []

@@ -1,11 +1,11 @@
-"""Breakers: an upstream that fails again and again is left alone for a while."""
+"""Circuit breakers: an upstream that keeps failing is skipped for a while."""
 
 from dataclasses import dataclass
 
 _FAILURES = 3
 _FIRST_SECONDS = 1.0
 _LONGEST_SECONDS = 60.0
-# An upstream may name a longer pause than ours, but not for ever.
+# An upstream may request a longer pause, up to this.
 _LONGEST_NAMED_SECONDS = 600.0
 
 
@@ -23,11 +23,11 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """It opened, and nothing has got through since."""
+        """It opened, and no attempt succeeded since."""
         return self.open_until > 0.0
 
     def allows(self, now: float, *, seconds: float) -> bool:
-        """Whether the next try may go; after a pause it is one, which has so many seconds."""
+        """Whether the next attempt may go; after a pause only one may, within `seconds`."""
         if not self.is_open:
             return True
         if now < self.open_until or now < self._probing_until:
@@ -36,16 +36,16 @@ class Breaker:
         return True
 
     def succeeded(self) -> bool:
-        """It got through. Whether that closes the breaker."""
+        """An attempt succeeded. Returns whether that closes the breaker."""
         closes = self.is_open
         self.reset()
         return closes
 
     def failed(self, now: float, reason: str, *, retry_after: float | None = None) -> bool:
-        """It did not. Whether that opens the breaker, or opens it again."""
+        """An attempt failed. Returns whether that opens the breaker, or opens it again."""
         self.failures += 1
         if now < self.open_until:
-            return False  # a try from before it opened
+            return False  # an attempt from before it opened
         if self.failures < _FAILURES and not self.is_open and retry_after is None:
             return False
         self._pause = min(max(self._pause * 2, _FIRST_SECONDS), _LONGEST_SECONDS)
@@ -56,6 +56,6 @@ class Breaker:
         return True
 
     def reset(self) -> None:
-        """As at first."""
+        """Closes it and forgets failures."""
         self.failures, self.open_until, self.reason = 0, 0.0, ""
         self._pause = self._probing_until = 0.0

@@ -1,4 +1,4 @@
-"""Watching the chain: the follower's happenings, read from Redis as they are told."""
+"""Reads the follower's chain events from Redis."""
 
 import asyncio
 import logging
@@ -18,15 +18,15 @@ log = logging.getLogger(__name__)
 
 _BLOCK_MS = 1_000
 _AT_ONCE = 200
-# What was told before we began, for transactions that landed while nobody watched.
+# Earlier events to read at start, for transactions that landed without a lander running.
 _LOOKED_BACK = 1_500
 _PAUSE_SECONDS = 0.5
 _FIELD = FIELD.encode()
 
 
-class Watcher:
-    """`heard` is called with the happenings of an entry and when they were told, in seconds of the
-    loop's clock. What was told before this began comes too.
+class ChainReader:
+    """`heard` is called with the events of an entry and the time they were published, in seconds of
+    the loop's clock. Recent earlier events are included.
     """
 
     def __init__(
@@ -40,18 +40,18 @@ class Watcher:
         self.began = asyncio.Event()
 
     async def run(self) -> None:
-        """Until it is cancelled. While Redis is away it waits."""
+        """Runs until it is cancelled; waits while Redis is unavailable."""
         while True:
             try:
                 await self._begin()
                 while True:
                     await self._read()
             except redis.RedisError as error:
-                log.debug("happenings cannot be read: %s", error)
+                log.debug("chain events cannot be read: %s", error)
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     async def blockhashes(self, wanted: list[bytes]) -> None:
-        """Learns the heights of those that somebody else was told. Raises redis.RedisError."""
+        """Reads the heights of these blockhashes from Redis. Raises redis.RedisError."""
         found: Any = await self._client.hmget(BLOCKHASHES, wanted)
         self._chain.learn(
             {
@@ -64,7 +64,7 @@ class Watcher:
     async def _begin(self) -> None:
         seconds, microseconds = await self._client.time()
         loop_now = asyncio.get_running_loop().time()
-        # An entry's id is Redis' own time: its clock and ours need not agree.
+        # Entry ids are Redis' time, which may differ from ours.
         self._offset = loop_now - (seconds + microseconds / 1e6)
         heights: Any = await self._client.hgetall(BLOCKHASHES)
         self._chain.learn({blockhash: int(height) for blockhash, height in heights.items()})
@@ -87,7 +87,7 @@ class Watcher:
                 at,
             )
         except (KeyError, ValueError):
-            return  # nobody follows
+            return  # no follower yet
 
     async def _read(self) -> None:
         found: Any = await self._client.xread(
@@ -95,16 +95,16 @@ class Watcher:
         )
         entries = found.values() if isinstance(found, dict) else (each for _, each in found)
         for of_stream in entries:
-            # RESP3 puts one more list around them.
+            # RESP3 adds another list around them.
             self._take(of_stream[0] if of_stream and isinstance(of_stream[0], list) else of_stream)
 
     def _take(self, entries: Any) -> None:
         for entry_id, fields in entries:
             self._last = entry_id.decode()
-            told_at = int(self._last.partition("-")[0]) / 1_000 + self._offset
+            published_at = int(self._last.partition("-")[0]) / 1_000 + self._offset
             try:
-                happenings = unpack(fields[_FIELD])
+                events = unpack(fields[_FIELD])
             except (KeyError, msgspec.MsgspecError) as error:
-                log.error("a happening cannot be read: %s", error)
+                log.error("a chain event cannot be read: %s", error)
                 continue
-            self._heard(happenings, told_at)
+            self._heard(events, published_at)

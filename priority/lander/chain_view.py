@@ -1,4 +1,4 @@
-"""The chain as the follower's happenings show it: the slot clock, heights, and which slots hold."""
+"""The chain as chain events show it: the slot clock, block heights and confirmed slots."""
 
 import math
 from collections import deque
@@ -10,17 +10,17 @@ from upstream.head_bound import HeadBound
 
 _DEFAULT_SLOT_SECONDS = 0.4
 _MEASURED_SLOTS = 16
-# Without a word the clock goes on by itself, but no further than this.
+# Without events the clock advances by itself, but no further than this.
 _MOST_GUESSED_SLOTS = 64
 _KEPT_SLOTS = 1_000
 _KEPT_BLOCKHASHES = 2_000
-# Transactions that were seen before anybody told us of them are remembered for so many slots.
-_REMEMBERED_SLOTS = 32
-_MOST_REMEMBERED = 200_000
+# Transactions seen before their submission arrived are kept for this many slots.
+_SIGHTING_SLOTS = 32
+_MOST_SIGHTINGS = 200_000
 
 
 class Sighting(NamedTuple):
-    """A transaction in a block: its place, and the stream's packed error if it failed."""
+    """A transaction in a block: its index, and the stream's packed error if it failed."""
 
     slot: int
     place: int
@@ -28,7 +28,7 @@ class Sighting(NamedTuple):
 
 
 class Chain:
-    """What was told so far. Times are of the loop's clock, in seconds."""
+    """What chain events have reported. Times are of the loop's clock, in seconds."""
 
     def __init__(self) -> None:
         self.slot: int | None = None
@@ -40,7 +40,7 @@ class Chain:
         self.confirmed_slot = -1
         self._bound = HeadBound()
         self._began_at = -math.inf
-        self._told: deque[tuple[int, float]] = deque(maxlen=_KEPT_SLOTS)
+        self._slots: deque[tuple[int, float]] = deque(maxlen=_KEPT_SLOTS)
         self._heights: dict[int, int] = {}
         self._confirmed: dict[int, None] = {}
         self._of_blockhashes: dict[bytes, int] = {}
@@ -48,24 +48,24 @@ class Chain:
         self._seen_in: dict[int, list[bytes]] = {}
 
     def slot_now(self, now: float) -> int | None:
-        """The slot that is being made; None before anything was told."""
+        """The slot in progress; None before the first event."""
         if self.slot is None:
             return None
         passed = int((now - self._began_at) / self.slot_seconds)
         return self.slot + max(0, min(passed, _MOST_GUESSED_SLOTS))
 
     def slot_at(self, moment: float) -> int | None:
-        """The slot that was told last before the moment, or the oldest one that is remembered:
-        nothing that came then can be in a block before it. None before anything was told.
+        """The last slot reported before the moment, or the oldest one kept: a submission of that
+        moment cannot be in a block before it. None before the first event.
         """
-        for slot, told_at in reversed(self._told):
-            if told_at <= moment:
+        for slot, at in reversed(self._slots):
+            if at <= moment:
                 return slot
-        return self._told[0][0] if self._told else None
+        return self._slots[0][0] if self._slots else None
 
     def last_valid_height(self, blockhash: bytes) -> int | None:
-        """The last block that takes the blockhash: an upper bound for one that nobody knows, None
-        while no block was told at all.
+        """Height of the last block that can use the blockhash: an upper bound if it is unknown,
+        None before the first block.
         """
         height = self._of_blockhashes.get(blockhash, self.head_height)
         return None if height is None else height + BLOCKHASH_BLOCKS
@@ -74,13 +74,13 @@ class Chain:
         return blockhash in self._of_blockhashes
 
     def learn(self, heights: Mapping[bytes, int]) -> None:
-        """Blockhashes and their blocks' heights, from whoever knew them before."""
+        """Adds blockhashes with their blocks' heights."""
         self._of_blockhashes.update(heights)
         while len(self._of_blockhashes) > _KEPT_BLOCKHASHES:
             del self._of_blockhashes[next(iter(self._of_blockhashes))]
 
     def learn_head(self, slot: int, height: int | None, blockhash: bytes, now: float) -> None:
-        """The newest block."""
+        """Sets the newest block."""
         if slot < self.head_slot:
             return
         self.head_slot, self.head_blockhash = slot, blockhash
@@ -91,9 +91,9 @@ class Chain:
     def is_confirmed(self, slot: int) -> bool:
         return slot in self._confirmed
 
-    def moved(self, told: SlotMoved, now: float) -> None:
-        """A slot got further."""
-        slot, status = told.slot, told.status
+    def moved(self, change: SlotMoved, now: float) -> None:
+        """A slot reached a status."""
+        slot, status = change.slot, change.status
         if status == "began":
             self.hear(slot, now)
         elif status == "processed":
@@ -110,7 +110,7 @@ class Chain:
                     del self._sightings[signature]
 
     def made(self, block: BlockMade, now: float) -> None:
-        """A block is whole."""
+        """A block is complete."""
         height = block.height
         if height is None and block.parent_slot in self._heights:
             height = self._heights[block.parent_slot] + 1
@@ -123,7 +123,7 @@ class Chain:
         self.learn_head(block.slot, height, block.blockhash, now)
 
     def saw(self, seen: Seen) -> list[tuple[bytes, Sighting]]:
-        """The transactions of a message; they are remembered for some slots."""
+        """The transactions of an event; they are kept for some slots."""
         found = []
         of_slot = self._seen_in.setdefault(seen.slot, [])
         for place, index in enumerate(seen.indexes):
@@ -132,7 +132,7 @@ class Chain:
             found.append((signature, sighting))
             self._sightings[signature] = sighting
             of_slot.append(signature)
-        while len(self._seen_in) > _REMEMBERED_SLOTS or len(self._sightings) > _MOST_REMEMBERED:
+        while len(self._seen_in) > _SIGHTING_SLOTS or len(self._sightings) > _MOST_SIGHTINGS:
             if len(self._seen_in) == 1:
                 break
             oldest = min(self._seen_in)
@@ -143,16 +143,16 @@ class Chain:
         return found
 
     def sighting(self, signature: bytes) -> Sighting | None:
-        """Where the transaction was seen of late."""
+        """Where the transaction was seen recently."""
         return self._sightings.get(signature)
 
     def silent_for(self, now: float) -> float:
-        """Seconds since anybody told a new slot."""
+        """Seconds since the last new slot."""
         return now - self._began_at
 
     def hear(self, slot: int, now: float) -> None:
-        """The slot is being made. One that no chain can have reached by now is not believed, and
-        one that was believed and that nobody tells of any more is forgotten.
+        """Sets the slot in progress. A slot that no chain can have reached by now is ignored, and
+        an accepted one that no further event supports is dropped.
         """
         if not self._bound.hear(slot, now):
             return
@@ -160,14 +160,14 @@ class Chain:
         if self.slot is not None and newest <= self.slot <= self._bound.ceiling(now):
             return
         slot = newest
-        while self._told and self._told[-1][0] >= slot:
-            self._told.pop()
+        while self._slots and self._slots[-1][0] >= slot:
+            self._slots.pop()
         self.slot, self._began_at = slot, now
-        self._told.append((slot, now))
-        measured = min(len(self._told), _MEASURED_SLOTS)
-        first, first_at = self._told[-measured]
+        self._slots.append((slot, now))
+        measured = min(len(self._slots), _MEASURED_SLOTS)
+        first, first_at = self._slots[-measured]
         if measured >= 4 and now > first_at:
-            # Bounded, since a stream that catches up tells of many slots in one moment.
+            # Bounded: a stream that catches up reports many slots at once.
             self.slot_seconds = min(max((now - first_at) / (slot - first), 0.01), 2.0)
 
 

@@ -1,4 +1,4 @@
-"""Bundles to a block engine: a transaction or several, and a tip of ours behind them."""
+"""Sends bundles to a block engine, with a tip of ours added where they have none."""
 
 import asyncio
 import time
@@ -15,13 +15,13 @@ from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
 from upstream.submitting import SubmitError
 
 _ACCOUNTS_SECONDS = 600.0
-# Engines count requests: bundles are worth more of them than questions.
+# Engines limit requests: status checks are rare, to leave them for bundles.
 _ASK_SECONDS = 2.0
 _DROPPED = frozenset({"Failed"})
 
 
 class EngineSender:
-    """By the engine's JSON-RPC, with a tip of so many lamports, if any."""
+    """Uses the engine's JSON-RPC; adds a tip of `tip_lamports`, if any."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class EngineSender:
             self._accounts = await self._engine.tip_accounts()
             self._accounts_until = now + _ACCOUNTS_SECONDS
         except SubmitError:
-            return  # those of before still count
+            return  # the previous ones are still used
 
     async def close(self) -> None:
         await self._engine.close()
@@ -68,7 +68,7 @@ class EngineSender:
         if known is not None and is_good(known, self._chain):
             return known
         if not self._accounts:
-            raise NotNow("engine_unknown: the engine has not told its tip accounts yet")
+            raise NotNow("engine_unknown: the engine has not returned its tip accounts yet")
         if not self._fee_payer.can_pay(self._tip_lamports):
             raise NotNow("own_tip_unfunded: the account that pays our tips is empty")
         tip = self._fee_payer.tip(self._accounts, self._tip_lamports, self._chain)
@@ -80,7 +80,7 @@ class EngineSender:
     def _tips_itself(self, submission: ActiveSubmission) -> bool:
         accounts = {bytes(each) for each in self._accounts}
         if not accounts:
-            return submission.is_bundle  # the engine will say
+            return submission.is_bundle  # the engine will check
         for transaction in submission.transactions:
             wire = decode_wire(transaction.wire)
             signers, readonly = wire.header.required_signatures, wire.header.readonly_unsigned
@@ -95,7 +95,7 @@ class EngineSender:
         now = time.monotonic()
         if asked is not None and now - submission.asked_at >= _ASK_SECONDS:
             submission.asked_at = now
-            # The answer is of the earlier try: it says why this one is needed, and stops nothing.
+            # The answer is about the earlier attempt: it explains why this one is needed.
             task = asyncio.get_running_loop().create_task(self._ask(submission, asked))
             self._asking.add(task)
             task.add_done_callback(self._asking.discard)

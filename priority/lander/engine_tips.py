@@ -1,4 +1,4 @@
-"""Our own tips for block engines: a transaction behind a bundle, and the fee_payer that pays it."""
+"""Our own tips for block engines: the tip transaction and the account that pays it."""
 
 import logging
 import random
@@ -19,28 +19,28 @@ from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
 
-_FEE_LAMPORTS = 5_000 + 1_000  # a signature, and what the compute units may cost
-_RENT_LAMPORTS = 890_880  # less may not stay on an account
-# From so many tips on people are told, or localnet's faucet is asked.
+_FEE_LAMPORTS = 5_000 + 1_000  # a signature, and the compute units at most
+_RENT_LAMPORTS = 890_880  # the rent-exempt minimum
+# Below this many tips a warning is logged, or localnet's faucet is asked.
 _LOW_TIPS = 1_000
 _AIRDROP_LAMPORTS = 10 * LAMPORTS_PER_SOL
 _LOWEST_UNITS, _HIGHEST_UNITS, _HIGHEST_PRICE = 1_000, 60_000, 10_000
-# A tip on an older blockhash is made anew.
+# After this many blocks a tip is signed again.
 _GOOD_FOR_BLOCKS = 100
 _MOST_FORMS = 256
-# Two landers pay from one account: each begins elsewhere.
+# Two landers pay from one account: random fields keep their tips distinct.
 _chance = random.Random()
 
 
 class OwnTip(NamedTuple):
-    """The signed transaction, and the block height of when it was made."""
+    """The signed transaction, and the block height when it was signed."""
 
     wire: bytes
     height: int
 
 
 class _Form(NamedTuple):
-    """A tip's message, and where in it stands what differs from tip to tip."""
+    """A tip's message, with the offsets of the fields that differ between tips."""
 
     compiled: bytes
     units_at: int
@@ -56,7 +56,7 @@ class _Form(NamedTuple):
 
 
 def _form(payer: Pubkey, account: Pubkey, lamports: int) -> _Form:
-    """To compile a message costs as much as to sign it twice."""
+    """A compiled message to reuse: compiling costs as much as signing twice."""
     blockhash = Hash.new_unique()
     pay = TransferParams(from_pubkey=payer, to_pubkey=account, lamports=lamports)
     limit, price = set_compute_unit_limit(0), set_compute_unit_price(0)
@@ -73,10 +73,10 @@ def _form(payer: Pubkey, account: Pubkey, lamports: int) -> _Form:
 
 
 class FeePayer:
-    """The account that pays our tips. Its balance is what was read last, None before that."""
+    """The account that pays our tips. `lamports` is the last balance read, None before."""
 
     def __init__(self, payer: Keypair) -> None:
-        # OpenSSL takes three quarters of the time that solders takes to sign.
+        # OpenSSL signs in three quarters of solders' time.
         self._sign = Ed25519PrivateKey.from_private_bytes(bytes(payer)[:32]).sign
         self.pubkey = payer.pubkey()
         self._forms: dict[tuple[Pubkey, int], _Form] = {}
@@ -84,7 +84,7 @@ class FeePayer:
         self.is_low = False
 
     def can_pay(self, tip_lamports: int) -> bool:
-        """Whether a tip would be paid, as far as is known."""
+        """Whether the known balance covers a tip."""
         if self.lamports is None:
             return True
         return self.lamports >= tip_lamports + _FEE_LAMPORTS + _RENT_LAMPORTS
@@ -93,7 +93,7 @@ class FeePayer:
         """A new transaction to one of the accounts; None while no blockhash is known."""
         if chain.head_blockhash is None:
             return None
-        # No two tips may be the same transaction: only one bundle of theirs could land.
+        # Two tips must not be the same transaction: only one of their bundles could land.
         units = _chance.randrange(_LOWEST_UNITS, _HIGHEST_UNITS)
         price = _chance.randrange(_HIGHEST_PRICE)
         account = _chance.choice(accounts)
@@ -106,8 +106,8 @@ class FeePayer:
         return OwnTip(b"\x01" + self._sign(message) + message, chain.head_height or 0)
 
     def look(self, node: Node, *, tip_lamports: int, with_faucet: bool) -> None:
-        """Reads the balance, and sees to it, or to it that somebody hears of it, when it is low.
-        It waits for the node.
+        """Reads the balance from the node (blocking). A low one is refilled by the faucet or logged
+        as a warning.
         """
         config = {"commitment": "confirmed"}
         try:
@@ -132,5 +132,5 @@ class FeePayer:
 
 
 def is_good(tip: OwnTip, chain: Chain) -> bool:
-    """Whether the tip can go with another try."""
+    """Whether the tip can be used for another attempt."""
     return (chain.head_height or 0) - tip.height < _GOOD_FOR_BLOCKS

@@ -1,4 +1,4 @@
-"""The lander: brings out what was accepted, sees it land, and keeps its rows true."""
+"""The lander: sends accepted submissions, tracks them until they land, updates their rows."""
 
 import asyncio
 import contextlib
@@ -20,12 +20,12 @@ from solders.keypair import Keypair
 from access.outages import AWAY
 from access.services.tiers import landing_weights
 from priority.lander.active_submissions import ActiveSubmission
-from priority.lander.chain_reader import Watcher
+from priority.lander.chain_reader import ChainReader
 from priority.lander.chain_view import Chain
 from priority.lander.engine_tips import FeePayer
-from priority.lander.lander_names import Name
-from priority.lander.queue import Consumer
-from priority.lander.sending import Race
+from priority.lander.lander_names import LanderName
+from priority.lander.queue import Queue
+from priority.lander.sending import FanOut
 from priority.lander.tracking import ActiveSubmissions
 from priority.lander.upstreams import Defaults, Upstreams, write_breakers
 from priority.lander.writer import Writer
@@ -41,10 +41,10 @@ _MOST_IN_FLIGHT = 30_000
 _NAME_SECONDS = 0.5
 _SWEEP_SECONDS = 0.25
 _BETWEEN_SWEEPS_SECONDS = 0.01
-# Without submissions.
+# While there are no submissions.
 _IDLE_SECONDS = 1.0
 _ROWS_SECONDS = 1.5
-_PURSE_SECONDS = 10.0
+_FEE_PAYER_SECONDS = 10.0
 _REDIS_SECONDS = 5.0
 _READY_SECONDS = 2.0
 _END_SECONDS = 3.0
@@ -52,9 +52,9 @@ _NODE_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """What a lander needs to know. `identity` is the one that leaders see, `payer` pays our tips
-    for block engines, which `with_faucet` a localnet's node gives to.
+class LanderConfig:
+    """`identity` is the keypair shown to leaders, `payer` pays our tips for block engines; with
+    `with_faucet` localnet's faucet funds it.
     """
 
     name: str
@@ -68,13 +68,13 @@ class Orders:
 
 
 class Lander:
-    """For one event loop: `run` until `stop`."""
+    """One per event loop: `run` until `stop`."""
 
-    def __init__(self, orders: Orders) -> None:
-        self._orders = orders
-        # Reads wait for up to a second in their calls.
+    def __init__(self, config: LanderConfig) -> None:
+        self._config = config
+        # Blocking reads take up to a second.
         self._client: Redis = Redis.from_url(
-            orders.redis_url,
+            config.redis_url,
             socket_timeout=_REDIS_SECONDS,
             socket_connect_timeout=_REDIS_SECONDS,
             retry=Retry(NoBackoff(), 0),
@@ -82,54 +82,54 @@ class Lander:
         self._database = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._stopping = asyncio.Event()
         self._chain = Chain()
-        self._fee_payer = FeePayer(orders.payer)
+        self._fee_payer = FeePayer(config.payer)
         self._upstreams = Upstreams(
-            defaults=orders.defaults,
-            client=TpuClient(orders.identity),
+            defaults=config.defaults,
+            client=TpuClient(config.identity),
             fee_payer=self._fee_payer,
             chain=self._chain,
         )
-        self._name = Name(self._client, orders.name)
+        self._name = LanderName(self._client, config.name)
         self._writer = Writer(self._database, self._written)
-        self._race = Race(self._upstreams, self._chain, self._writer.changed, self._begun)
+        self._fan_out = FanOut(self._upstreams, self._chain, self._writer.changed, self._begun)
         self._submissions = ActiveSubmissions(
             self._chain,
-            self._race,
+            self._fan_out,
             self._writer,
-            nonce_patience_seconds=orders.nonce_patience_seconds,
+            nonce_patience_seconds=config.nonce_patience_seconds,
         )
-        self._watcher = Watcher(self._client, self._chain, self._submissions.hear)
-        self._consumer = Consumer(
+        self._chain_reader = ChainReader(self._client, self._chain, self._submissions.hear)
+        self._queue = Queue(
             self._client,
             self._name,
             self._take,
             lambda: len(self._submissions) < _MOST_IN_FLIGHT,
-            orders.limits,
+            config.limits,
         )
         self._something = asyncio.Event()
         self._weights: dict[str, int] = {}
         self._sent_before = (0, 0.0)
-        self._looked_into_fee_payer_at = 0.0
+        self._checked_fee_payer_at = 0.0
 
     @property
     def fee_payer(self) -> FeePayer:
-        """What pays our tips for block engines."""
+        """The account that pays our tips for block engines."""
         return self._fee_payer
 
     def stop(self) -> None:
-        """What is in submission is the next lander's."""
+        """Ends `run`; the next lander takes over what is unfinished."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until `stop`. Raises what no patience mends."""
+        """Runs until `stop`. Raises errors that a retry cannot fix."""
         await self._begin()
         works: list[Coroutine[Any, Any, None]] = [
-            self._watcher.run(),
+            self._chain_reader.run(),
             self._every(_ROWS_SECONDS, self._refresh),
             self._while_needed(_NAME_SECONDS, self._keep_name),
             self._while_needed(_SWEEP_SECONDS, self._sweep),
-            self._consumer.keep_letting_go(),
-            self._while_needed(_NAME_SECONDS, self._look_into_fee_payer),
+            self._queue.keep_letting_go(),
+            self._while_needed(_NAME_SECONDS, self._check_fee_payer),
         ]
         writing = asyncio.create_task(self._writer.run())
         tasks = [writing, *(asyncio.create_task(work) for work in works)]
@@ -139,7 +139,7 @@ class Lander:
             await asyncio.wait([*tasks, reading, stopping], return_when=asyncio.FIRST_COMPLETED)
             await _ended(reading)
             self._submissions.stop()
-            await self._race.close()
+            await self._fan_out.close()
             if stopping.done():
                 await self._finish(writing)
             for task in [*tasks, reading]:
@@ -168,29 +168,29 @@ class Lander:
                 await asyncio.sleep(_NAME_SECONDS)
 
     async def _read(self) -> None:
-        """After there is somewhere to send to, and something is known of the chain."""
+        """Reads the queue once upstreams and the chain are known."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_READY_SECONDS):
-                await self._watcher.began.wait()
-                while not self._upstreams.ways:
+                await self._chain_reader.began.wait()
+                while not self._upstreams.active:
                     await asyncio.sleep(0.02)
-        await self._consumer.run()
+        await self._queue.run()
 
     async def _finish(self, writing: "asyncio.Task[None]") -> None:
-        """What is known is written, if that can be done in a moment."""
+        """Writes what is known, within _END_SECONDS."""
         self._writer.stop()
         await asyncio.wait([writing], timeout=_END_SECONDS)
         with contextlib.suppress(redis.RedisError):
-            await self._consumer.let_go()
+            await self._queue.let_go()
 
     async def _every(self, seconds: float, work: Any) -> None:
-        """Calls it again and again, through outages."""
+        """Calls it at this interval, through outages."""
         while True:
             await self._once(work)
             await asyncio.sleep(seconds)
 
     async def _while_needed(self, seconds: float, work: Any) -> None:
-        """The same, less often without submissions, and at once when something comes."""
+        """The same, less often without submissions, and at once for a new one."""
         while True:
             await self._once(work)
             if self._submissions:
@@ -226,21 +226,21 @@ class Lander:
         if not await self._name.keep():
             log.warning("another lander took the name %s", self._name.text)
             log.info("lands as %s", await self._name.take())
-        await self._consumer.take_over()
+        await self._queue.take_over()
         await self._name.publish(
             {
                 "inFlight": len(self._submissions),
                 "waitingRows": self._writer.waiting,
-                "waitingEntries": await self._consumer.backlog(
+                "waitingEntries": await self._queue.backlog(
                     self._chain.slot_seconds, self._weights
                 ),
                 "sentPerSecond": self._rate(),
-                "lastError": self._race.last_error[:300],
+                "lastError": self._fan_out.last_error[:300],
                 "at": time.time(),
                 "slot": self._chain.slot,
                 "upstreams": {
-                    way.row.name: way.breaker.reason if way.breaker.is_open else "ok"
-                    for way in self._upstreams.ways
+                    upstream.row.name: upstream.breaker.reason if upstream.breaker.is_open else "ok"
+                    for upstream in self._upstreams.active
                 },
             }
         )
@@ -248,15 +248,15 @@ class Lander:
     def _rate(self) -> float:
         before, at = self._sent_before
         now = time.monotonic()
-        self._sent_before = (self._race.sent, now)
-        return round((self._race.sent - before) / (now - at), 1) if at else 0.0
+        self._sent_before = (self._fan_out.sent, now)
+        return round((self._fan_out.sent - before) / (now - at), 1) if at else 0.0
 
     async def _sweep(self) -> None:
-        lacking = self._submissions.sweep(datetime.now(UTC))
-        if lacking:
-            await self._watcher.blockhashes(lacking)
+        unknown = self._submissions.sweep(datetime.now(UTC))
+        if unknown:
+            await self._chain_reader.blockhashes(unknown)
             self._submissions.sweep(datetime.now(UTC))
-        while self._submissions.let_go(datetime.now(UTC)):
+        while self._submissions.finish_over(datetime.now(UTC)):
             await asyncio.sleep(_BETWEEN_SWEEPS_SECONDS)
         old = self._submissions.to_look_up(time.monotonic())
         if old:
@@ -265,29 +265,29 @@ class Lander:
                 await loop.run_in_executor(self._database, _settled_among, old)
             )
 
-    async def _look_into_fee_payer(self) -> None:
-        url, fee_payer = self._orders.defaults.node_url, self._fee_payer
+    async def _check_fee_payer(self) -> None:
+        url, fee_payer = self._config.defaults.node_url, self._fee_payer
         tip, now = self._upstreams.largest_own_tip, time.monotonic()
         urgent = fee_payer.lamports is None or fee_payer.is_low
-        if url and tip and (urgent or now - self._looked_into_fee_payer_at >= _PURSE_SECONDS):
-            self._looked_into_fee_payer_at = now
+        if url and tip and (urgent or now - self._checked_fee_payer_at >= _FEE_PAYER_SECONDS):
+            self._checked_fee_payer_at = now
             await asyncio.to_thread(
                 self._fee_payer.look,
                 Node(url, timeout_seconds=_NODE_SECONDS, connections=1),
                 tip_lamports=tip,
-                with_faucet=self._orders.with_faucet,
+                with_faucet=self._config.with_faucet,
             )
 
     def _begun(self, submission: ActiveSubmission) -> None:
-        self._consumer.begun(submission.entry_id)
+        self._queue.begun(submission.entry_id)
 
     def _written(self, submission: ActiveSubmission) -> None:
         if self._submissions.written(submission):
-            self._consumer.done(submission.entry_id)
+            self._queue.done(submission.entry_id)
 
 
 def _close_connection() -> None:
-    connection.close()  # this thread's own
+    connection.close()  # of this thread
 
 
 def _read_rows(
@@ -310,8 +310,8 @@ def _settled_among(ids: list[int]) -> set[int]:
 
 
 async def _ended(*tasks: "asyncio.Task[Any]") -> None:
-    """Cancels them, and waits until they are through with it. Once is not enough: redis-py may take
-    a cancellation for its own when an answer comes in the same moment.
+    """Cancels the tasks and waits for them. Once is not enough: redis-py may swallow a cancellation
+    when an answer arrives at the same moment.
     """
     pending = set(tasks)
     while pending:

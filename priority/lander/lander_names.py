@@ -1,4 +1,4 @@
-"""Names of landers: one lander alive has each; whose name is free, its entries are anybody's."""
+"""Names of landers: each is held by one running lander; entries of a free name can be taken."""
 
 import json
 import secrets
@@ -9,15 +9,15 @@ from redis.asyncio import Redis
 
 from access.redis_client import NAMESPACE, client
 
-# A lander that says nothing for so long is taken for dead.
+# A lander without a heartbeat for this long is considered dead.
 ALIVE_SECONDS = 3.0
 _STATE_SECONDS = 60
 _ALIVE = f"{NAMESPACE}landing:alive:"
-# {name: what it said last}; a scan of all keys would meet each transaction in submission.
+# {name: its last report}; a scan of all keys would read every active transaction.
 _STATES = f"{NAMESPACE}landing:landers"
 _MOST_LANDERS = 64
 
-# Ours as long as it holds our word, or nobody's.
+# Ours while it holds our token or none.
 _HOLD = """
 local held = redis.call('GET', KEYS[1])
 if held and held ~= ARGV[1] then return 0 end
@@ -29,7 +29,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 
 
-class Name:
+class LanderName:
     """The name of one lander process. Every method raises redis.RedisError."""
 
     def __init__(self, redis_client: Redis, wanted: str) -> None:
@@ -52,7 +52,7 @@ class Name:
         return await self._hold(self.text)
 
     async def let_go(self) -> None:
-        """Others need not wait to find us gone."""
+        """Frees the name, so that others need not wait for its expiry."""
         await self._client.eval(_LET_GO, 1, _ALIVE + self.text, self._word)
         await self._client.hdel(_STATES, self.text)
 
@@ -64,7 +64,7 @@ class Name:
         return {name for name, word in zip(names, found, strict=True) if word is not None}
 
     async def publish(self, state: dict[str, Any]) -> None:
-        """How the lander fares, for people."""
+        """Publishes the lander's state, for the admin and metrics."""
         await self._client.hset(_STATES, self.text, json.dumps(state))
 
     async def _hold(self, name: str) -> bool:
@@ -74,11 +74,11 @@ class Name:
 
 
 def landers() -> dict[str, dict[str, Any]]:
-    """What every lander said last, by name: inFlight, waitingRows, waitingEntries, sentPerSecond,
-    lastError, at (Unix seconds), upstreams. Raises redis.RedisError.
+    """The last report of every lander, by name: inFlight, waitingRows, waitingEntries,
+    sentPerSecond, lastError, at (Unix seconds), upstreams. Raises redis.RedisError.
     """
-    told = cast(dict[bytes, bytes], client().hgetall(_STATES))
-    found = {name.decode(): json.loads(text) for name, text in sorted(told.items())}
+    reports = cast(dict[bytes, bytes], client().hgetall(_STATES))
+    found = {name.decode(): json.loads(text) for name, text in sorted(reports.items())}
     lately = time.time() - _STATE_SECONDS
     if silent := [name for name, state in found.items() if state["at"] < lately]:
         client().hdel(_STATES, *silent)

@@ -1,4 +1,4 @@
-"""Transactions straight to the leaders, by QUIC, on connections that are warm before their turn."""
+"""Sends transactions to the leaders by QUIC, on connections opened before their slots."""
 
 import asyncio
 import logging
@@ -17,18 +17,18 @@ from upstream.tpu_socket import Address
 
 log = logging.getLogger(__name__)
 
-# Connections are opened for the leader of now and the next ones: some 6 s ahead.
+# Connections are opened for the current leader and the next ones: some 6 s ahead.
 _WARM_LEADERS = 4
-# When fewer slots than these are left, the transaction may come too late for the leader of now.
+# With fewer slots left, the transaction may be too late for the current leader.
 _LEFT_SLOTS = 2
-# The follower's word is a moment old when it comes.
+# After this long without chain events the node is asked for the slot.
 _SILENCE_SECONDS = 5.0
-# A node that was started together with us takes a moment.
-_SAID_AFTER_SECONDS = 3.0
+# A node started together with us needs a moment.
+_REPORTED_AFTER_SECONDS = 3.0
 
 
 class LeadersSender:
-    """By the schedule of this node's cluster."""
+    """Uses the leader schedule of this node's cluster."""
 
     def __init__(self, node: Node, client: TpuClient, chain: Chain, *, seconds: float) -> None:
         self._node = node
@@ -38,15 +38,15 @@ class LeadersSender:
         self._seconds = seconds
         self._refreshing: asyncio.Task[None] | None = None
         self._failing_since: float | None = None
-        self._said = ""
-        # The leaders of the slot that was sent in last.
+        self._reported = ""
+        # The leaders of the slot of the last delivery.
         self._led_slot = -1
         self._led_by: list[tuple[str, Address]] = []
 
     def deliveries(self, submission: ActiveSubmission) -> list[Delivery]:
         slot = self._chain.slot_now(_now())
         if slot is None:
-            raise NotNow("no_slot: nobody tells which slot it is")
+            raise NotNow("no_slot: the current slot is not known")
         if slot != self._led_slot:
             self._led_by, self._led_slot = self._leaders(slot), slot
         wire = submission.transactions[0].wire
@@ -55,15 +55,15 @@ class LeadersSender:
         ]
 
     def _leaders(self, slot: int) -> list[tuple[str, Address]]:
-        """Whom a transaction of this slot goes to, at least one. Raises NotNow."""
+        """The leaders to send to in this slot, at least one. Raises NotNow."""
         leaders = self._schedule.upcoming(slot, 2)
         if not leaders:
-            raise NotNow("no_schedule: the node has not told the leaders yet")
+            raise NotNow("no_schedule: the node has not returned the leader schedule yet")
         now_leads, *following = leaders
         if following and following[0].first_slot - slot < _LEFT_SLOTS:
             wanted = leaders
         else:
-            # One without an address is none; the next one's turn comes.
+            # A leader without an address is skipped for the next one.
             wanted = [now_leads] if now_leads.address is not None else following
         found = [
             (str(leader.identity), leader.address)
@@ -71,11 +71,11 @@ class LeadersSender:
             if leader.address is not None
         ]
         if not found:
-            raise NotNow("no_address: the leaders of now tell no address")
+            raise NotNow("no_address: the current leaders publish no address")
         return found
 
     def ahead(self) -> None:
-        """Connections to the next leaders are opened, or stay so. To be called at every slot."""
+        """Opens or keeps connections to the next leaders. Called at every slot."""
         slot = self._chain.slot_now(_now())
         if slot is not None:
             leaders = self._schedule.upcoming(slot, _WARM_LEADERS)
@@ -102,7 +102,7 @@ class LeadersSender:
         now = _now()
         try:
             if self._chain.silent_for(now) > _SILENCE_SECONDS:
-                # Nobody follows: the node knows the slot, and the clock goes on from there.
+                # No follower: the node knows the slot, and the clock continues from there.
                 self._chain.hear(await asyncio.to_thread(self._node.slot, "processed"), _now())
             slot = self._chain.slot_now(now)
             if slot is None or not self._schedule.is_due(slot, time.monotonic()):
@@ -113,18 +113,18 @@ class LeadersSender:
                 self._led_slot = -1
             self.ahead()
         except NodeError as error:
-            self._say(now, str(error))
+            self._report(now, str(error))
         else:
-            if self._said:
-                log.info("the node tells the next leaders again")
-            self._failing_since, self._said = None, ""
+            if self._reported:
+                log.info("the node returns the leader schedule again")
+            self._failing_since, self._reported = None, ""
 
-    def _say(self, now: float, error: str) -> None:
+    def _report(self, now: float, error: str) -> None:
         if self._failing_since is None:
             self._failing_since = now
-        if now - self._failing_since >= _SAID_AFTER_SECONDS and error != self._said:
-            log.warning("the node does not tell the next leaders: %s", error)
-            self._said = error
+        if now - self._failing_since >= _REPORTED_AFTER_SECONDS and error != self._reported:
+            log.warning("the node does not return the leader schedule: %s", error)
+            self._reported = error
 
 
 def _now() -> float:

@@ -1,4 +1,4 @@
-"""Transactions to a node, which passes them on to the leaders it knows."""
+"""Sends transactions to a node, which forwards them to the leaders."""
 
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from upstream.submitting import SubmitError, SubmittingNode
 
 
 class NodeSender:
-    """By the node's JSON-RPC."""
+    """Uses the node's JSON-RPC."""
 
     def __init__(self, node: SubmittingNode) -> None:
         self._node = node

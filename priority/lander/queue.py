@@ -1,4 +1,4 @@
-"""The queue of what was accepted: entries claimed by name, taken over from the dead, and let go."""
+"""The queue of accepted submissions: claims entries, takes over those of dead landers, deletes."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from access.redis_client import NAMESPACE
 from access.redis_link import RedisLink
-from priority.lander.lander_names import Name
+from priority.lander.lander_names import LanderName
 from priority.store.queueing import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 
@@ -30,14 +30,14 @@ _ROUND_SECONDS = 0.002
 # Entries that are claimed and not sent yet. The rest waits in Redis, where the best goes first and
 # other landers may claim it.
 _MOST_UNSENT = 64
-# What was sent is reported within this where no claim reports it before.
+# Sent entries are reported within this, unless a claim reports them first.
 _REPORT_SECONDS = 0.01
-# What is done goes within this.
+# Finished entries are deleted within this.
 _LET_GO_SECONDS = 0.1
-# Entries of a dead lander lay idle for as long as it took to miss it.
+# Entries of a dead lander are idle for as long as its name takes to expire.
 _IDLE_MS = 500
 _FIELD = FIELD.encode()
-# What nobody can read is kept here for whoever looks into it.
+# Malformed entries are kept here for inspection.
 _SET_ASIDE = f"{NAMESPACE}landing:set-aside"
 _MOST_SET_ASIDE = 1_000
 
@@ -45,7 +45,7 @@ _MOST_SET_ASIDE = 1_000
 Read = Callable[[bytes, bytes, bool], None]
 
 
-class Consumer:
+class Queue:
     """Claims as its name; `read` is called with each entry, as long as `has_room`. Each entry is
     reported by `begun` once, when it was tried to be sent, and by `done` in the end.
     """
@@ -53,7 +53,7 @@ class Consumer:
     def __init__(
         self,
         client: Redis,
-        name: Name,
+        name: LanderName,
         read: Read,
         has_room: Callable[[], bool],
         limits: Limits = DEFAULT_LIMITS,
@@ -77,7 +77,7 @@ class Consumer:
         self._read_at = 0.0
 
     async def run(self) -> None:
-        """Until it is cancelled. While Redis is away it waits."""
+        """Runs until it is cancelled; waits while Redis is unavailable."""
         reporting = asyncio.create_task(self._report_begun())
         try:
             await self._run()
@@ -87,7 +87,7 @@ class Consumer:
 
     async def _run(self) -> None:
         said = ""
-        read_own = ""  # the name whose entries of an earlier life were read
+        read_own = ""  # the name whose earlier entries were read
         while True:
             try:
                 if not said:
@@ -111,7 +111,7 @@ class Consumer:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     def begun(self, entry_id: bytes) -> None:
-        """It was tried to be sent: it does not count as unsent any more."""
+        """Its first attempt was made: it no longer counts as unsent."""
         if entry_id in self._unsent or entry_id in self._again:
             self._leave(entry_id)
             if not self._begun:
@@ -120,18 +120,18 @@ class Consumer:
             self._begun.append(entry_id)
 
     def done(self, entry_id: bytes) -> None:
-        """Nobody needs the entry any more: it goes with the next `let_go`."""
+        """The entry is finished: the next `let_go` deletes it."""
         self._leave(entry_id)
         self._done.append(entry_id)
         self._something_done.set()
 
     async def let_go(self) -> None:
-        """Raises redis.RedisError; then they go the next time."""
+        """Deletes finished entries. Raises redis.RedisError; they are deleted the next time."""
         if self._done:
             await self._report()
 
     async def keep_letting_go(self) -> None:
-        """Until it is cancelled: what is done goes within a moment."""
+        """Deletes finished entries until it is cancelled."""
         while True:
             await self._something_done.wait()
             self._something_done.clear()
@@ -171,14 +171,14 @@ class Consumer:
             )
 
     async def take_over(self) -> None:
-        """Entries whose lander is gone become ours. Raises redis.RedisError."""
+        """Takes over the entries of dead landers. Raises redis.RedisError."""
         try:
             consumers: Any = await self._client.xinfo_consumers(ACCEPTED_STREAM, LANDERS)
         except redis.ResponseError:
             return  # no stream yet
         waiting = {each["name"].decode(): each["pending"] for each in consumers}
         if waiting.pop(UNCLAIMED, 0) and not await self._client.exists(WAITING):
-            # Redis lost the index of what nobody has claimed.
+            # Redis lost the index of unclaimed entries.
             await self._claim_from(UNCLAIMED)
         names = [name for name, count in waiting.items() if count and name != self._name.text]
         alive = await self._name.others_alive(names)
@@ -187,7 +187,7 @@ class Consumer:
                 await self._claim_from(name)
 
     async def backlog(self, slot_seconds: float, weights: Mapping[str, int]) -> int:
-        """Entries that nobody is done with. Tells Redis how long a slot takes, and the tiers'
+        """The number of unfinished entries. Gives Redis how long a slot takes, and the tiers'
         weights. Raises redis.RedisError.
         """
         slot_ms = round(slot_seconds * 1_000, 1)
@@ -238,7 +238,7 @@ class Consumer:
                 raise
 
     async def _read_own(self) -> None:
-        """What a lander of our name had when it ended."""
+        """Reads the entries that a lander of our name had when it ended."""
         last = b"0"
         count = 0
         while entries := await self._own(last):
@@ -288,14 +288,14 @@ class Consumer:
         )
         entries = list(found.values()) if isinstance(found, dict) else [each for _, each in found]
         flat = entries[0] if entries else []
-        # RESP3 puts one more list around them.
+        # RESP3 adds another list around them.
         return flat[0] if flat and isinstance(flat[0], list) else flat
 
     async def _take(self, entries: list[Any], *, again: bool) -> None:
         for entry_id, fields in entries:
             packed = _packed_in(fields)
             if packed is None:
-                self.done(entry_id)  # it was let go of, but not by everybody
+                self.done(entry_id)  # it was deleted, but not acknowledged
                 continue
             (self._again if again else self._unsent).add(entry_id)
             try:

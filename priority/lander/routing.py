@@ -1,4 +1,4 @@
-"""Which ways a submission goes: as the caller chose, or by tier and weight."""
+"""Selects the upstreams of a submission: by the caller's choice, or by tier and weight."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -17,21 +17,25 @@ class _HasRow(Protocol):
 _Way = TypeVar("_Way", bound=_HasRow)
 
 
-def chosen(ways: Sequence[_Way], accepted: Accepted) -> list[_Way]:
-    """All that shall race; empty only where no way of that kind serves the tier."""
-    serving = [way for way in ways if _serves(way.row, accepted) and _takes(way.row, accepted)]
-    engines = [way for way in serving if way.row.kind == Upstream.Kind.BLOCK_ENGINE]
-    others = [way for way in serving if way.row.kind != Upstream.Kind.BLOCK_ENGINE]
+def chosen(active: Sequence[_Way], accepted: Accepted) -> list[_Way]:
+    """The upstreams to send to; empty only if none of that kind serves the tier."""
+    serving = [
+        upstream
+        for upstream in active
+        if _serves(upstream.row, accepted) and _takes(upstream.row, accepted)
+    ]
+    engines = [upstream for upstream in serving if upstream.row.kind == Upstream.Kind.BLOCK_ENGINE]
+    others = [upstream for upstream in serving if upstream.row.kind != Upstream.Kind.BLOCK_ENGINE]
     signature = accepted.signatures[0]
     if accepted.kind == Submission.Kind.BUNDLE:
         return _by_weight(engines, signature)
     only = set(accepted.only)
     if not only:
-        # That forward is an extra: where nothing else is left, it alone must not decide.
+        # An upstream chosen as an extra must not be the only one.
         return _by_weight(others, signature) + _lots(engines, signature)
     if BUNDLE_NAME in only:
-        only.update(way.row.name.lower() for way in engines)
-    return [way for way in [*others, *engines] if way.row.name.lower() in only]
+        only.update(upstream.row.name.lower() for upstream in engines)
+    return [upstream for upstream in [*others, *engines] if upstream.row.name.lower() in only]
 
 
 def _serves(row: UpstreamRow, accepted: Accepted) -> bool:
@@ -40,25 +44,25 @@ def _serves(row: UpstreamRow, accepted: Accepted) -> bool:
 
 
 def _takes(row: UpstreamRow, accepted: Accepted) -> bool:
-    """One that is drained goes on with what was accepted before, until that is settled."""
+    """Whether it takes the submission: a drained one only takes those accepted before."""
     since = row.draining_since
     return since is None or accepted.received_at < since.timestamp()
 
 
-def _by_weight(ways: Sequence[_Way], signature: bytes) -> list[_Way]:
-    """Those whose lot it is; never none, if there are any."""
-    return _lots(ways, signature) or sorted(ways, key=lambda way: -way.row.weight)[:1]
+def _by_weight(active: Sequence[_Way], signature: bytes) -> list[_Way]:
+    """A weighted selection; never empty, if there are any."""
+    return _lots(active, signature) or sorted(active, key=lambda upstream: -upstream.row.weight)[:1]
 
 
-def _lots(ways: Iterable[_Way], signature: bytes) -> list[_Way]:
+def _lots(active: Iterable[_Way], signature: bytes) -> list[_Way]:
     return [
-        way
-        for way in ways
-        if way.row.weight >= 100 or _lot(way.row.name, signature) < way.row.weight
+        upstream
+        for upstream in active
+        if upstream.row.weight >= 100 or _lot(upstream.row.name, signature) < upstream.row.weight
     ]
 
 
 def _lot(name: str, signature: bytes) -> int:
-    """0 to 99; the same at every try of a signature."""
+    """0 to 99; the same at every attempt of a signature."""
     digest = blake2b(signature, digest_size=8, key=name.encode()[:64]).digest()
     return int.from_bytes(digest) % 100

@@ -10,7 +10,7 @@ _MOST_LAMPORTS = 2**63 - 1
 
 
 def err_json(packed: bytes | None) -> object:
-    """The JSON of a packed error; one of a newer node than ours is told as it came."""
+    """The JSON of a packed error; an unknown error of a newer node is kept as bytes."""
     if packed is None:
         return None
     try:
@@ -35,7 +35,7 @@ def bundle_row(submission: ActiveSubmission) -> BundleRow:
 
 
 def submission_rows(submission: ActiveSubmission) -> list[SubmissionRow]:
-    """Without the bundle's primary key, which is known only when it is stored."""
+    """Without the bundle's primary key, which is known only after it is stored."""
     accepted, tip = submission.accepted, submission.accepted.tip
     rows = []
     for place, transaction in enumerate(submission.transactions):
@@ -65,7 +65,7 @@ def submission_rows(submission: ActiveSubmission) -> list[SubmissionRow]:
 
 
 def change_of(submission: ActiveSubmission, transaction: ActiveTransaction) -> SubmissionChange:
-    """Of a transaction that has a row."""
+    """The change of a transaction that has a row."""
     assert transaction.row_id is not None
     return SubmissionChange(id=transaction.row_id, **_standing(submission, transaction))
 
@@ -88,7 +88,7 @@ def _standing(submission: ActiveSubmission, transaction: ActiveTransaction) -> d
 
 
 def attempt_rows(submission: ActiveSubmission) -> list[tuple[bytes, AttemptRow]]:
-    """What was attempt since the last time, for each transaction's signature."""
+    """The attempts since the last call, by each transaction's signature."""
     return [
         (
             transaction.signature,
@@ -111,6 +111,6 @@ def attempt_rows(submission: ActiveSubmission) -> list[tuple[bytes, AttemptRow]]
 def _text(text: str, most: int) -> str:
     if text.isascii() and "\0" not in text:
         return text[:most]
-    # PostgreSQL keeps no NUL, and JSON no lone surrogate.
+    # PostgreSQL stores no NUL, and JSON no lone surrogates.
     plain = text.replace("\0", "").encode("utf-8", "replace").decode()
     return plain[:most]

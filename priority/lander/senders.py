@@ -1,4 +1,4 @@
-"""What every sender can do, and why a submission does not go one way for now."""
+"""The interface of senders, and why one cannot send a submission now."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -7,13 +7,13 @@ from priority.lander.active_submissions import ActiveSubmission
 
 
 class NotNow(Exception):
-    """This way takes the submission not now, or never; nothing was attempt. The text begins with a
-    stable word.
+    """The upstream cannot take the submission now or at all; nothing was sent. The text begins
+    with a stable word.
     """
 
 
 class Unusable(Exception):
-    """The upstream's row leads nowhere: the text says why."""
+    """The upstream's row cannot be used: the text says why."""
 
 
 # Called once with the upstream's answer, or with SubmitError, TpuError or NotNow.
@@ -21,8 +21,8 @@ Done = Callable[[str | Exception], None]
 
 
 class Delivery(NamedTuple):
-    """One try by one way: whom it goes to, and what sends it. `start` returns at once, and before
-    it reports anything.
+    """One attempt at one upstream: its target, and what sends it. `start` returns at once,
+    and before it reports anything.
     """
 
     target: str
@@ -30,7 +30,7 @@ class Delivery(NamedTuple):
 
 
 class Sender(Protocol):
-    """The machinery of one upstream, for one event loop."""
+    """Sends to one upstream, for one event loop."""
 
     def deliveries(self, submission: ActiveSubmission) -> list[Delivery]:
         """At least one. Raises NotNow."""

@@ -1,4 +1,4 @@
-"""The race: a submission goes all its ways at once, and again until it is seen or can never be."""
+"""Sends a submission to all its upstreams at once, repeatedly, until it lands or expires."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from priority.lander.active_submissions import ActiveSubmission, NewAttempt
 from priority.lander.chain_view import Chain
 from priority.lander.routing import chosen
 from priority.lander.senders import Delivery, NotNow
-from priority.lander.upstreams import Upstreams, Way
+from priority.lander.upstreams import ActiveUpstream, Upstreams
 from priority.models import Attempt
 from priority.submissions import State
 from upstream.submitting import Refused, SubmitError, Unwilling
@@ -31,7 +31,7 @@ _LEAST_BUNDLE_PAUSE_SECONDS = 0.1
 
 @dataclass(slots=True)
 class _Round:
-    """Tries of one submission at one time; `is_tried` when one of them was more than a thought."""
+    """The attempts of one submission at one time; `is_tried` if at least one was really sent."""
 
     number: int
     started_at: datetime
@@ -41,18 +41,18 @@ class _Round:
 
 @dataclass(slots=True, eq=False)
 class _UnderWay:
-    """A try whose answer has not come."""
+    """An attempt without an answer yet."""
 
     submission: ActiveSubmission
-    way: Way
+    upstream: ActiveUpstream
     target: str
     round: _Round
     began: float
 
 
-class Race:
-    """Sends submissions. `changed` is called with each one that its row should know of, `begun` with
-    each one that was tried to be sent, or need not be: it is not late any more.
+class FanOut:
+    """Sends submissions. `changed` is called with each one whose row must be updated, `begun` with
+    each one whose first attempt was made or is not needed: it no longer counts as waiting.
     """
 
     def __init__(
@@ -67,17 +67,16 @@ class Race:
         self._changed = changed
         self._begun = begun
         self._under_way = 0
-        # Those of which no upstream took a try yet, and none had room for one: the first one goes
-        # with the next answer.
+        # Not sent yet because no upstream had capacity: the first one goes with the next answer.
         self._waiting: dict[ActiveSubmission, None] = {}
         self._is_closed = False
-        self._is_over = False  # answers are not noted any more
+        self._is_over = False  # answers are no longer recorded
         self._all_answered = asyncio.Event()
         self.sent = 0
         self.last_error = ""
 
     def run(self, submission: ActiveSubmission) -> None:
-        """One round now, and the next ones in their time."""
+        """One round now, and further rounds on a timer."""
         submission.stop()
         submission.is_held = False
         if self._is_closed:
@@ -97,11 +96,11 @@ class Race:
                 self._later(submission)
 
     def ahead(self) -> None:
-        """Another slot began: whoever leads soon is connected to."""
+        """A new slot began: connects to the next leaders."""
         self._upstreams.ahead()
 
     async def close(self) -> None:
-        """No further round; waits a moment for the answers to what was sent."""
+        """Stops sending and waits up to a second for answers."""
         self._is_closed = True
         if self._under_way:
             with suppress(TimeoutError):
@@ -109,7 +108,7 @@ class Race:
         self._is_over = True
 
     def _is_too_late(self, submission: ActiveSubmission) -> bool:
-        """No block from now on takes it; whether one did is seen in time."""
+        """Whether its blockhash is too old for the next block."""
         head, last = self._chain.head_height, submission.last_valid
         return head is not None and last is not None and head >= last
 
@@ -126,27 +125,29 @@ class Race:
         loop = asyncio.get_running_loop()
         now, this = loop.time(), _Round(submission.tries + 1, datetime.now(UTC))
         why_not, is_busy = "", False
-        for way in chosen(self._upstreams.ways, submission.accepted):
-            if not way.window.has_room(again=submission.is_sent):
-                why_not = why_not or f"upstream_busy: {way.row.name}"
+        for upstream in chosen(self._upstreams.active, submission.accepted):
+            if not upstream.window.has_capacity(again=submission.is_sent):
+                why_not = why_not or f"upstream_busy: {upstream.row.name}"
                 is_busy = True
                 continue
-            if not way.breaker.allows(now, seconds=way.seconds):
-                why_not = why_not or f"upstream_rests: {way.row.name}: {way.breaker.reason}"
+            if not upstream.breaker.allows(now, seconds=upstream.seconds):
+                why_not = (
+                    why_not or f"upstream_rests: {upstream.row.name}: {upstream.breaker.reason}"
+                )
                 continue
             try:
-                deliveries = way.sender.deliveries(submission)
+                deliveries = upstream.sender.deliveries(submission)
             except NotNow as error:
                 why_not = str(error)
                 continue
             for delivery in deliveries:
                 self._start(
-                    _UnderWay(submission, way, delivery.target, this, monotonic()), delivery
+                    _UnderWay(submission, upstream, delivery.target, this, monotonic()), delivery
                 )
         if this.under_way:
             submission.tries = this.number
-            # After the deliveries' first steps: one that has no room for it says so at once.
-            loop.call_soon(self._look_whether_begun, submission, this)
+            # After the deliveries' first steps: one without capacity answers at once.
+            loop.call_soon(self._check_begun, submission, this)
         elif not submission.is_sent:
             _explain(submission, why_not or "no_upstream: none that is enabled serves it")
         if (
@@ -159,8 +160,8 @@ class Race:
         else:
             self._waiting.pop(submission, None)
             if not this.under_way:
-                # Upstreams that rest, or that a caller chose and that are busy, hold up no
-                # other submission.
+                # Upstreams in cooldown, or busy ones that the caller chose, must not delay other
+                # submissions.
                 self._begun(submission)
         self._changed(submission)
 
@@ -169,33 +170,35 @@ class Race:
         if submission is not None:
             self.run(submission)
 
-    def _look_whether_begun(self, submission: ActiveSubmission, this: _Round) -> None:
+    def _check_begun(self, submission: ActiveSubmission, this: _Round) -> None:
         if this.under_way or this.is_tried or submission.accepted.only:
             self._begun(submission)
 
     def _start(self, attempt: _UnderWay, delivery: Delivery) -> None:
         attempt.submission.under_way += 1
         attempt.round.under_way += 1
-        attempt.way.window.under_way += 1
+        attempt.upstream.window.under_way += 1
         self._under_way += 1
         done = partial(self._answered, attempt)
         try:
             delivery.start(done)
         except Exception as error:
-            # Reported when this round is whole, as every answer is.
+            # Reported after this round, like every answer.
             asyncio.get_running_loop().call_soon(done, error)
 
     def _answered(self, attempt: _UnderWay, found: str | Exception) -> None:
         if self._is_over:
             return
-        submission, way = attempt.submission, attempt.way
+        submission, upstream = attempt.submission, attempt.upstream
         submission.under_way -= 1
         attempt.round.under_way -= 1
         seconds = monotonic() - attempt.began
         is_tried = not isinstance(found, (Resting, Backlogged, ClientClosed, NotNow))
         if is_tried:
-            way.window.answered(seconds, attempt.began + seconds, most_seconds=way.seconds)
-        way.window.under_way -= 1
+            upstream.window.answered(
+                seconds, attempt.began + seconds, most_seconds=upstream.seconds
+            )
+        upstream.window.under_way -= 1
         self._under_way -= 1
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._run_first_waiting)
@@ -203,8 +206,8 @@ class Race:
             self._all_answered.set()
         if not is_tried:
             if isinstance(found, Resting):
-                way.rests(_now(), attempt.target, str(found))
-            self._explain_failure(submission, way, str(found))
+                upstream.unavailable(_now(), attempt.target, str(found))
+            self._explain_failure(submission, upstream, str(found))
             self._not_tried(submission, attempt.round)
             return
         outcome = self._outcome(attempt, found)
@@ -214,36 +217,42 @@ class Race:
         latency = int(seconds * 1e6)
         submission.note(
             NewAttempt(
-                way.row.name, attempt.target, this.number, this.started_at, latency, outcome, answer
+                upstream.row.name,
+                attempt.target,
+                this.number,
+                this.started_at,
+                latency,
+                outcome,
+                answer,
             )
         )
         if outcome is Attempt.Outcome.SENT:
             self._is_sent(submission, this.started_at)
         else:
-            self._explain_failure(submission, way, answer)
+            self._explain_failure(submission, upstream, answer)
         self._changed(submission)
 
     def _outcome(self, attempt: _UnderWay, found: str | Exception) -> Attempt.Outcome:
-        """What the answer means, also for the way that it came by."""
-        way = attempt.way
+        """The outcome of the attempt; updates the upstream's breaker."""
+        upstream = attempt.upstream
         if isinstance(found, str):
-            way.succeeded()
+            upstream.succeeded()
             return Attempt.Outcome.SENT
         if isinstance(found, (Refused, TooLarge)):
-            way.succeeded()
+            upstream.succeeded()
             is_known = isinstance(found, Refused) and found.is_known
             return Attempt.Outcome.SENT if is_known else Attempt.Outcome.REFUSED
         if _is_unforeseen(found):
-            log.error("upstream %s: an unforeseen failure", way.row.name, exc_info=found)
-            way.failed(_now(), attempt.target, type(found).__name__, None)
+            log.error("upstream %s: an unforeseen failure", upstream.row.name, exc_info=found)
+            upstream.failed(_now(), attempt.target, type(found).__name__, None)
             return Attempt.Outcome.FAILED
         retry_after = found.retry_after if isinstance(found, Unwilling) else None
-        way.failed(_now(), attempt.target, str(found), retry_after)
+        upstream.failed(_now(), attempt.target, str(found), retry_after)
         is_unwilling = isinstance(found, Unwilling)
         return Attempt.Outcome.REFUSED if is_unwilling else Attempt.Outcome.FAILED
 
     def _not_tried(self, submission: ActiveSubmission, this: _Round) -> None:
-        """Where that is so of the whole round, it was none."""
+        """Undoes the round if none of its attempts was made."""
         if this.under_way or this.is_tried or submission.tries != this.number:
             return
         submission.tries -= 1
@@ -261,10 +270,12 @@ class Race:
         if submission.is_bundle and not submission.bundle_reason.startswith("engine_dropped"):
             submission.explain_bundle("")
 
-    def _explain_failure(self, submission: ActiveSubmission, way: Way, answer: str) -> None:
-        self.last_error = f"{way.row.name}: {answer}"
-        word = "engine_refused" if submission.is_bundle else "upstream_refused"
-        _explain(submission, f"{word}: {way.row.name}: {answer}")
+    def _explain_failure(
+        self, submission: ActiveSubmission, upstream: ActiveUpstream, answer: str
+    ) -> None:
+        self.last_error = f"{upstream.row.name}: {answer}"
+        reason = "engine_refused" if submission.is_bundle else "upstream_refused"
+        _explain(submission, f"{reason}: {upstream.row.name}: {answer}")
 
 
 def _is_unforeseen(found: str | Exception) -> bool:
@@ -276,8 +287,8 @@ def _now() -> float:
 
 
 def _explain(submission: ActiveSubmission, why: str) -> None:
-    """What keeps it from going out; once it is out, its fate says more, unless it is a bundle: that
-    an engine has it says little, and what the engine says then is why it does not land.
+    """Sets why it is not sent yet. After it is sent its fate says more; a bundle keeps the reason,
+    because it is the engine's explanation of why it does not land.
     """
     if submission.is_bundle:
         submission.explain_bundle(why)

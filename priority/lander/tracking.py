@@ -1,4 +1,4 @@
-"""ActiveSubmissions of a lander: what comes in, what the chain says of it, and when it needs no more care."""
+"""Tracks active submissions: new entries, what the chain reports, and when each is over."""
 
 import asyncio
 import itertools
@@ -12,39 +12,39 @@ from priority.lander.active_submissions import (
     active_submission,
 )
 from priority.lander.chain_view import Chain
-from priority.lander.sending import Race
+from priority.lander.sending import FanOut
 from priority.lander.writer import Writer
 from priority.submissions import unpack
 
-# Where nobody follows the chain a blockhash is taken to live no longer than this.
+# Without a follower a blockhash is assumed to be valid for no longer than this.
 _BLIND_SECONDS = 150.0
 _SILENCE_SECONDS = 60.0
-# Ingest settles fates too: whoever misses a word of the chain's hears of it so.
+# Ingest settles fates too: this finds those whose chain events were missed.
 _LOOKED_UP_EVERY_SECONDS = 2.0
 _OLD_SECONDS = 5.0
 _MOST_LOOKED_UP = 5_000
 _SWEEP_SECONDS = 1.0
-# Nothing is sent while these are looked at.
+# Nothing is sent while these are checked.
 _SWEPT_AT_ONCE = 500
 # What another lander had waits so long for its row, which says what was attempt.
 _HELD_SECONDS = 1.0
 
 
 class ActiveSubmissions:
-    """All that this lander has in submission."""
+    """All submissions this lander is working on."""
 
     def __init__(
-        self, chain: Chain, race: Race, writer: Writer, *, nonce_patience_seconds: int
+        self, chain: Chain, fan_out: FanOut, writer: Writer, *, nonce_patience_seconds: int
     ) -> None:
         self._chain = chain
-        self._race = race
+        self._fan_out = fan_out
         self._writer = writer
         self._nonce_patience_seconds = nonce_patience_seconds
         self._by_entry: dict[bytes, ActiveSubmission] = {}
         self._by_signature: dict[bytes, list[tuple[ActiveSubmission, ActiveTransaction]]] = {}
         self._by_slot: dict[int, dict[ActiveTransaction, ActiveSubmission]] = {}
         self._by_row: dict[int, tuple[ActiveSubmission, ActiveTransaction]] = {}
-        # ActiveSubmissions with a blockhash whose height is not known yet.
+        # Submissions with a blockhash whose height is not known yet.
         self._unplaced: dict[ActiveSubmission, None] = {}
         self._swept_at = 0.0
         self._unswept: list[ActiveSubmission] = []
@@ -54,8 +54,8 @@ class ActiveSubmissions:
         return len(self._by_entry)
 
     def take(self, entry_id: bytes, packed: bytes, again: bool) -> None:
-        """An entry of the stream goes out; one that somebody had before when its row is known.
-        Raises ValueError for what is none.
+        """Starts sending an entry of the stream; with `again` (another lander had it) only when its
+        row is known. Raises ValueError for a malformed entry.
         """
         if entry_id in self._by_entry:
             return
@@ -72,33 +72,33 @@ class ActiveSubmissions:
             if sighting is not None and transaction.sight(sighting, datetime.now(UTC)):
                 self._lands(submission, transaction)
         if again:
-            submission.hold(_HELD_SECONDS, self._race.run)
+            submission.hold(_HELD_SECONDS, self._fan_out.run)
         else:
-            self._race.run(submission)
+            self._fan_out.run(submission)
         self._writer.changed(submission)
 
-    def hear(self, happenings: list[Happening], at: float) -> None:
-        """What the chain did, told at that time of the loop's clock."""
+    def hear(self, events: list[Happening], at: float) -> None:
+        """Applies chain events, published at that time of the loop's clock."""
         chain, slot = self._chain, self._chain.slot
-        for happening in happenings:
-            match happening:
+        for event in events:
+            match event:
                 case Seen():
-                    self._see(happening)
+                    self._see(event)
                 case BlockMade():
-                    chain.made(happening, at)
+                    chain.made(event, at)
                 case SlotMoved(slot=moved, status=status):
-                    chain.moved(happening, at)
+                    chain.moved(event, at)
                     if status == "dead":
                         self._lose(moved)
                     elif chain.is_confirmed(moved):
                         self._confirm(moved)
                         if status == "finalized":
-                            self._leave_behind(moved)
+                            self._drop_dead_forks(moved)
         if chain.slot != slot:
-            self._race.ahead()
+            self._fan_out.ahead()
 
     def written(self, submission: ActiveSubmission) -> bool:
-        """Its rows are stored as it was a moment ago. Whether its entry can go."""
+        """Its rows are stored. Returns whether its queue entry can be acknowledged."""
         for transaction in submission.transactions:
             if transaction.row_id is not None:
                 self._by_row[transaction.row_id] = (submission, transaction)
@@ -107,7 +107,7 @@ class ActiveSubmissions:
             submission.stop()
         elif submission.is_held:
             submission.is_held = False
-            self._race.run(submission)
+            self._fan_out.run(submission)
         is_over = submission.is_done and not submission.is_dirty
         if is_over:
             self._drop(submission)
@@ -117,7 +117,9 @@ class ActiveSubmissions:
         return True
 
     def sweep(self, now: datetime) -> list[bytes]:
-        """Places what came without a place. Blockhashes whose heights others may know."""
+        """Fills in slots and last valid heights that were unknown. Returns the blockhashes whose
+        heights are still unknown.
+        """
         missing: dict[bytes, None] = {}
         for submission in list(self._unplaced):
             before = [
@@ -141,8 +143,8 @@ class ActiveSubmissions:
                 del self._unplaced[submission]
         return list(missing)
 
-    def let_go(self, now: datetime) -> bool:
-        """Lets go of some of what is over. Whether there is more to look at."""
+    def finish_over(self, now: datetime) -> bool:
+        """Finishes some of those that are over. Returns whether more are left to check."""
         if not self._unswept:
             if _now() - self._swept_at < _SWEEP_SECONDS:
                 return False
@@ -155,7 +157,7 @@ class ActiveSubmissions:
         return bool(self._unswept)
 
     def to_look_up(self, now: float) -> list[int]:
-        """Rows, by primary key, that may have been settled without us."""
+        """Primary keys of rows that ingest may have settled."""
         if now - self._looked_up_at < _LOOKED_UP_EVERY_SECONDS:
             return []
         self._looked_up_at = now
@@ -167,7 +169,7 @@ class ActiveSubmissions:
         ]
 
     def settle(self, row_ids: Collection[int]) -> None:
-        """The fate of these is final."""
+        """Marks the fate of these rows as final."""
         for row_id in row_ids:
             submission, transaction = self._by_row.get(row_id, (None, None))
             if submission is not None and transaction is not None:
@@ -176,7 +178,7 @@ class ActiveSubmissions:
                     self._finish(submission)
 
     def stop(self) -> None:
-        """No further round of any."""
+        """Cancels further rounds of all."""
         for submission in self._by_entry.values():
             submission.stop()
 
@@ -211,21 +213,21 @@ class ActiveSubmissions:
             if transaction.slot is not None:
                 self._lands(submission, transaction)
             elif not submission.is_on_chain:
-                self._race.run(submission)
+                self._fan_out.run(submission)
 
     def _slot_of(self, submission: ActiveSubmission, now: datetime) -> int | None:
         return self._chain.slot_at(_now() - _age(submission, now))
 
-    def _leave_behind(self, finalized: int) -> None:
-        """What stands in slots below a finalized one that nobody told confirmed. Those are of dead
-        branches: who would have told so was started anew meanwhile, and knows nothing of them.
+    def _drop_dead_forks(self, finalized: int) -> None:
+        """Drops sightings in unconfirmed slots below a finalized one. They are on dead forks whose
+        end was not reported, because the follower was restarted meanwhile.
         """
         for slot in list(self._by_slot):
             if slot < finalized and not self._chain.is_confirmed(slot):
                 self._lose(slot)
 
     def _place(self, transaction: ActiveTransaction) -> bool:
-        """Its last valid height becomes as exact as is known now. Whether it is exact."""
+        """Sets its last valid height, as exactly as is known. Returns whether it is exact."""
         if transaction.is_nonced:
             transaction.is_placed = True
         else:
@@ -235,7 +237,7 @@ class ActiveSubmissions:
         return transaction.is_placed
 
     def _had_its_tries(self, submission: ActiveSubmission) -> bool:
-        """It was sent as often as it may be, and all of that is stored; it is watched still."""
+        """Whether all attempts are made and stored; its fate is still tracked."""
         return not (
             submission.has_tries_left
             or submission.under_way
@@ -244,7 +246,7 @@ class ActiveSubmissions:
         )
 
     def _is_over(self, submission: ActiveSubmission, now: datetime) -> bool:
-        """It can land no more, as far as is known; or lies as deep as we look."""
+        """Whether it can no longer land, or is confirmed."""
         if submission.is_on_chain:
             return all(each.commitment == "confirmed" for each in submission.transactions)
         age = _age(submission, now)
@@ -253,7 +255,7 @@ class ActiveSubmissions:
         last = submission.last_valid
         if last is not None and self._chain.confirmed_height > last:
             return True
-        # Nobody tells how far the chain is: then the clock must do.
+        # Without chain events the clock decides.
         return age > _BLIND_SECONDS and (
             last is None or self._chain.silent_for(_now()) > _SILENCE_SECONDS
         )
@@ -266,7 +268,7 @@ class ActiveSubmissions:
     def _drop(self, submission: ActiveSubmission) -> None:
         self._writer.forget(submission)
         if self._by_entry.get(submission.entry_id) is not submission:
-            return  # an answer came after it was dropped, and is stored now
+            return  # an answer came after it was dropped; that is stored now
         del self._by_entry[submission.entry_id]
         self._unplaced.pop(submission, None)
         for transaction in submission.transactions:

@@ -1,4 +1,4 @@
-"""The upstreams of now: rows of the admin made into senders, each with its circuit breaker."""
+"""The enabled upstreams: their rows made into senders, each with a circuit breaker."""
 
 import asyncio
 import logging
@@ -25,21 +25,21 @@ from upstream.tpu import TpuClient
 
 log = logging.getLogger(__name__)
 
-# One leader that does not take us says little: so many of them, one after the other, do.
+# The breaker opens only after this many different leaders in a row refuse us.
 _FAILING_LEADERS = 3
-# A node that tells the leaders is asked in threads, which the end of the process waits for.
+# The leader schedule is fetched in threads, which the end of the process waits for.
 _NODE_SECONDS = 4.0
 
 
 class Defaults(NamedTuple):
-    """Where an upstream without an address of its own leads; empty: nowhere."""
+    """URLs for upstreams without one of their own; empty for none."""
 
     node_url: str
     engine_url: str
 
 
 @dataclass(slots=True, eq=False)
-class Way:
+class ActiveUpstream:
     """An upstream that can be sent to."""
 
     row: UpstreamRow
@@ -54,14 +54,14 @@ class Way:
         return self.row.timeout_ms / 1_000
 
     def succeeded(self) -> None:
-        """A try got through."""
+        """An attempt succeeded."""
         self.failing.clear()
         if self.breaker.succeeded():
             self.is_unwritten = True
             log.warning("upstream %s works again", self.row.name)
 
     def failed(self, now: float, target: str, reason: str, retry_after: float | None) -> None:
-        """A try failed, and it was the upstream's fault."""
+        """An attempt failed, and the upstream is the cause."""
         if self.row.kind == Upstream.Kind.LEADERS and not self.breaker.is_open:
             self.failing.add(target)
             if len(self.failing) < _FAILING_LEADERS:
@@ -71,22 +71,24 @@ class Way:
             self.is_unwritten = True
             pause = self.breaker.open_until - now
             level = logging.INFO if was_open else logging.WARNING
-            log.log(level, "upstream %s rests for %.0f s: %s", self.row.name, pause, reason)
+            log.log(
+                level, "upstream %s is in cooldown for %.0f s: %s", self.row.name, pause, reason
+            )
 
-    def rests(self, now: float, target: str, reason: str) -> None:
-        """A leader was not tried: connections to it failed a moment ago. Nobody may be waiting for
-        one when it fails, so that this is all that tells of leaders that do not take us. It makes
-        no pause longer: that is for tries.
+    def unavailable(self, now: float, target: str, reason: str) -> None:
+        """A leader was skipped because connections to it failed recently. Connections may fail
+        while no attempt waits for them, so this is the only sign of leaders that refuse us. It
+        does not extend the cooldown; only attempts do.
         """
         if not self.breaker.is_open:
             self.failed(now, target, reason, None)
 
 
 class Upstreams:
-    """`ways` are those that can be sent to. For one event loop, and to be closed."""
+    """`active` are those that can be sent to. One per event loop; must be closed."""
 
     def __init__(self, *, defaults: Defaults, client: TpuClient, fee_payer: FeePayer, chain: Chain):
-        self.ways: list[Way] = []
+        self.active: list[ActiveUpstream] = []
         self._defaults = defaults
         self._client = client
         self._fee_payer = fee_payer
@@ -96,77 +98,81 @@ class Upstreams:
 
     @property
     def largest_own_tip(self) -> int:
-        return max((way.row.own_tip_lamports for way in self.ways), default=0)
+        return max((upstream.row.own_tip_lamports for upstream in self.active), default=0)
 
     def ahead(self) -> None:
-        """Called at every slot."""
-        for way in self.ways:
-            if isinstance(way.sender, LeadersSender):
-                way.sender.ahead()
+        """Called at every slot: connects to the next leaders."""
+        for upstream in self.active:
+            if isinstance(upstream.sender, LeadersSender):
+                upstream.sender.ahead()
 
     def unwritten(self) -> list[tuple[int, datetime | None, str]]:
-        """Breakers that opened or closed: the upstream, until when, and why."""
+        """Breakers that opened or closed: upstream id, open until, reason."""
         found = []
         loop_now, now = asyncio.get_running_loop().time(), datetime.now(UTC)
-        for way in self.ways:
-            if way.is_unwritten:
-                way.is_unwritten = False
+        for upstream in self.active:
+            if upstream.is_unwritten:
+                upstream.is_unwritten = False
                 until = None
-                if way.breaker.is_open:
-                    until = now + timedelta(seconds=way.breaker.open_until - loop_now)
-                found.append((way.row.id, until, way.breaker.reason))
+                if upstream.breaker.is_open:
+                    until = now + timedelta(seconds=upstream.breaker.open_until - loop_now)
+                found.append((upstream.row.id, until, upstream.breaker.reason))
         return found
 
     def write_again(self, changes: list[tuple[int, datetime | None, str]]) -> None:
-        """What `unwritten` gave could not be written."""
+        """Marks changes that could not be written as unwritten again."""
         ids = {upstream_id for upstream_id, _, _ in changes}
-        for way in self.ways:
-            way.is_unwritten |= way.row.id in ids
+        for upstream in self.active:
+            upstream.is_unwritten |= upstream.row.id in ids
 
     def take(self, rows: list[UpstreamRow]) -> None:
         """The rows of now, read after what `unwritten` gave was written."""
-        before = {way.row.id: way for way in self.ways}
-        ways: list[Way] = []
+        before = {upstream.row.id: upstream for upstream in self.active}
+        active: list[ActiveUpstream] = []
         left_out: dict[str, str] = {}
         for row in rows:
-            way = before.get(row.id)
-            if way is None or _leads_elsewhere(way.row, row):
+            upstream = before.get(row.id)
+            if upstream is None or _is_changed(upstream.row, row):
                 try:
-                    way = Way(row, self._sender(row))
+                    upstream = ActiveUpstream(row, self._sender(row))
                 except (Unusable, BadAddress) as error:
                     left_out[row.name] = str(error)
                     continue
             else:
                 del before[row.id]
-                way.row = row
-                if way.breaker.is_open and not way.is_unwritten and row.broken_until is None:
-                    way.breaker.reset()  # somebody cleared it, or another lander got through
-                    log.info("upstream %s is attempt again: its breaker was reset", row.name)
-            ways.append(way)
+                upstream.row = row
+                if (
+                    upstream.breaker.is_open
+                    and not upstream.is_unwritten
+                    and row.broken_until is None
+                ):
+                    upstream.breaker.reset()  # staff or another lander reset it
+                    log.info("upstream %s is tried again: its breaker was reset", row.name)
+            active.append(upstream)
         for name, why in left_out.items():
             if self._left_out.get(name) != why:
                 log.warning("upstream %s is left out: %s", name, why)
         self._left_out = left_out
-        self.ways = ways
-        for way in before.values():
-            task = asyncio.get_running_loop().create_task(self._close_later(way))
+        self.active = active
+        for upstream in before.values():
+            task = asyncio.get_running_loop().create_task(self._close_later(upstream))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
     async def warm(self) -> None:
         """Connections are open before anything is to be sent."""
-        await asyncio.gather(*(way.sender.warm() for way in self.ways))
+        await asyncio.gather(*(upstream.sender.warm() for upstream in self.active))
 
     async def close(self) -> None:
         for task in self._closing:
             task.cancel()
-        for way in self.ways:
-            await way.sender.close()
+        for upstream in self.active:
+            await upstream.sender.close()
         await self._client.close()
 
-    async def _close_later(self, way: Way) -> None:
-        await asyncio.sleep(way.seconds)  # what is under way may still be answered
-        await way.sender.close()
+    async def _close_later(self, upstream: ActiveUpstream) -> None:
+        await asyncio.sleep(upstream.seconds)  # for answers still to come
+        await upstream.sender.close()
 
     def _sender(self, row: UpstreamRow) -> Sender:
         if row.kind not in Upstream.Kind.values:
@@ -203,13 +209,13 @@ class Upstreams:
 
 
 def write_breakers(changes: list[tuple[int, datetime | None, str]]) -> list[UpstreamRow]:
-    """Writes them, then reads the rows: in a thread of the database's."""
+    """Writes breaker changes, then reads the rows. Runs in the database thread."""
     for upstream_id, until, reason in changes:
         store.mark_broken(upstream_id, until=until, reason=reason, now=datetime.now(UTC))
     return store.enabled_upstreams()
 
 
-def _leads_elsewhere(old: UpstreamRow, new: UpstreamRow) -> bool:
+def _is_changed(old: UpstreamRow, new: UpstreamRow) -> bool:
     return (old.kind, old.url, old.timeout_ms, old.own_tip_lamports, old.name) != (
         new.kind,
         new.url,

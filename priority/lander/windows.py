@@ -1,4 +1,4 @@
-"""How many tries may wait for one upstream's answers: fewer where answers take long."""
+"""Limits the attempts waiting for one upstream's answers: fewer while answers are slow."""
 
 import math
 from dataclasses import dataclass
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 _FIRST, _LEAST, _MOST = 64.0, 16.0, 256.0
 _SLOW_SECONDS = 1.0
 _CUT = 0.7
-# What was sent before goes again only while few tries wait: under more load than an upstream takes,
-# first tries are worth more than the next ones.
+# Retries go only while few attempts wait: under overload first attempts come first.
 _SHARE_OF_NEXT_TRIES = 0.5
 _USED = 0.4
 
@@ -25,14 +24,14 @@ class Window:
     _fastest: float = math.inf
     _cut_at: float = -math.inf
 
-    def has_room(self, *, again: bool) -> bool:
-        """Whether another try may go; `again`: it is not the first of its submission."""
+    def has_capacity(self, *, again: bool) -> bool:
+        """Whether another attempt may go; `again`: it is a retry."""
         size = self._size * _SHARE_OF_NEXT_TRIES if again else self._size
         return self.under_way < size
 
     def answered(self, seconds: float, now: float, *, most_seconds: float) -> None:
-        """An answer came, or failed to come, so long after its try, which could have taken
-        `most_seconds`. To be called while the try is still counted as under way.
+        """An answer came or failed after `seconds`; the attempt could have taken
+        `most_seconds`. Called while the attempt still counts as under way.
         """
         self._fastest = min(self._fastest, seconds)
         slow = max(min(_SLOW_SECONDS, most_seconds / 2), 2 * self._fastest)
@@ -40,6 +39,6 @@ class Window:
             if self.under_way > self._size * _USED:
                 self._size = min(self._size + 1, _MOST)
         elif now - seconds >= self._cut_at:
-            # Tries that began before the last cut say nothing of what it did.
+            # Attempts from before the last cut say nothing about its effect.
             self._size = max(self._size * _CUT, _LEAST)
             self._cut_at = now

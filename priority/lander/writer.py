@@ -1,4 +1,4 @@
-"""The writer: rows of submissions in batches, and who waits for an answer until they are stored."""
+"""Writes rows of submissions and attempts in batches."""
 
 import asyncio
 import logging
@@ -44,22 +44,22 @@ from priority.submissions import State, queue_milliseconds
 log = logging.getLogger(__name__)
 
 _GATHERING_SECONDS = 0.06
-# A batch costs as much as some forty rows: where many come, they are gathered for longer.
+# A batch costs as much as some forty rows: under load it is gathered for longer.
 _MANY, _LONGER_SECONDS = 20, 0.1
-_MOST_FLIGHTS = 500
+_MOST_SUBMISSIONS = 500
 _FIRST_PAUSE_SECONDS = 0.25
 _LONGEST_PAUSE_SECONDS = 5.0
 
-# Values that the tables do not take: trying again does not help.
+# Values that the tables refuse: a retry does not help.
 _UNSTORABLE = (DataError, IntegrityError, psycopg.DataError, psycopg.IntegrityError)
 
-# What of a transaction is told to callers when it changes.
-_Told = tuple[State, str, int | None, str]
+# The fields of a transaction whose changes are announced to callers.
+_Announced = tuple[State, str, int | None, str]
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Rows of some submissions, as they were at one moment."""
+    """The rows to write for some submissions."""
 
     submissions: list[ActiveSubmission]
     tries: list[list[NewAttempt]] = field(default_factory=list)
@@ -69,12 +69,12 @@ class _Batch:
     changes: list[SubmissionChange] = field(default_factory=list)
     attempts: list[tuple[bytes, AttemptRow]] = field(default_factory=list)
     ids: dict[bytes, int] = field(default_factory=dict)
-    told: dict[bytes, FateChange] = field(default_factory=dict)
+    announced: dict[bytes, FateChange] = field(default_factory=dict)
 
 
 class _Written(NamedTuple):
-    """What became of a batch: primary keys by signature, rows that were there before, and of the
-    changed ones those whose fate was settled meanwhile.
+    """The result of a batch: primary keys by signature, rows that existed before, and the changed
+    rows whose fate was settled meanwhile.
     """
 
     ids: dict[bytes, int]
@@ -83,8 +83,8 @@ class _Written(NamedTuple):
 
 
 class Writer:
-    """`changed` notes a submission; it is written within a moment, and `written` is called with it.
-    `database` is the one thread that has the connection.
+    """`changed` schedules a submission for writing; `written` is called with it afterwards.
+    `database` is the one thread with the connection.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Writer:
         self._written = written
         self._changed: dict[ActiveSubmission, None] = {}
         self._something = asyncio.Event()
-        self._told: dict[bytes, _Told] = {}
+        self._announced: dict[bytes, _Announced] = {}
         self._is_stopping = False
         self.is_away = False
 
@@ -104,22 +104,22 @@ class Writer:
         self._something.set()
 
     def forget(self, submission: ActiveSubmission) -> None:
-        """It needs no more care."""
+        """Forgets a submission that is over."""
         self._changed.pop(submission, None)
         for transaction in submission.transactions:
-            self._told.pop(transaction.signature, None)
+            self._announced.pop(transaction.signature, None)
 
     @property
     def waiting(self) -> int:
         return len(self._changed)
 
     def stop(self) -> None:
-        """What waits is written, and no more."""
+        """Writes what is scheduled, then ends `run`."""
         self._is_stopping = True
         self._something.set()
 
     async def run(self) -> None:
-        """Until `stop`, and then until nothing waits."""
+        """Runs until `stop`, and then until nothing is left to write."""
         pause = _FIRST_PAUSE_SECONDS
         while self._changed or not self._is_stopping:
             await self._something.wait()
@@ -135,14 +135,14 @@ class Writer:
                     pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 
     async def flush(self) -> bool:
-        """Writes some of what waits. Whether that could be done."""
-        submissions = list(self._changed)[:_MOST_FLIGHTS]
+        """Writes some of what is scheduled. Returns whether that succeeded."""
+        submissions = list(self._changed)[:_MOST_SUBMISSIONS]
         if not submissions:
             return True
         try:
             await self._write(submissions)
         except _UNSTORABLE:
-            for submission in submissions:  # one of them is to blame
+            for submission in submissions:  # one of them is the cause
                 try:
                     await self._write([submission])
                 except _UNSTORABLE:
@@ -170,8 +170,8 @@ class Writer:
             for submission, tries in zip(batch.submissions, batch.tries, strict=True):
                 submission.unwritten[:0] = tries
                 self.changed(submission)
-            for signature in batch.told:
-                self._told.pop(signature, None)
+            for signature in batch.announced:
+                self._announced.pop(signature, None)
             raise
         self._take(batch, written)
 
@@ -194,15 +194,18 @@ class Writer:
                 if transaction.row_id is not None:
                     batch.ids[transaction.signature] = transaction.row_id
                     batch.changes.append(change_of(submission, transaction))
-                told = (
+                state = (
                     transaction.state,
                     transaction.commitment,
                     transaction.slot,
                     transaction.reason,
                 )
-                if self._told.get(transaction.signature) != told and not transaction.is_settled:
-                    self._told[transaction.signature] = told
-                    batch.told[transaction.signature] = _fate(submission, transaction, now)
+                if (
+                    self._announced.get(transaction.signature) != state
+                    and not transaction.is_settled
+                ):
+                    self._announced[transaction.signature] = state
+                    batch.announced[transaction.signature] = _fate(submission, transaction, now)
         return batch
 
     def _take(self, batch: _Batch, written: _Written) -> None:
@@ -227,11 +230,11 @@ class Writer:
 def _merge(
     submission: ActiveSubmission, transaction: ActiveTransaction, stored: StoredSubmission
 ) -> None:
-    """The row was there: what another lander did before us counts."""
+    """Merges the row that another lander wrote before."""
     if stored.settled_at is not None:
         transaction.is_settled = True
         return
-    # A try of which no answer is known may never have left the lander that is gone.
+    # An attempt without an answer may never have left the lander that is gone.
     if transaction is submission.transactions[0] and (stored.sent_at is not None or stored.reason):
         submission.tries += stored.tries
     transaction.sent_at = stored.sent_at or transaction.sent_at
@@ -267,7 +270,7 @@ def _fate(
 
 
 def _store(batch: _Batch) -> _Written:
-    """In the database's thread."""
+    """Runs in the database thread."""
     try:
         with atomic():
             store.commit_durably()
@@ -289,13 +292,13 @@ def _store(batch: _Batch) -> _Written:
         connection.close()
         raise
     settled = {change.id for change in batch.changes} - changed
-    told = dict(batch.told)
+    announced = dict(batch.announced)
     for signature, row_id in batch.ids.items():
         if row_id in settled:
-            told.pop(signature, None)
+            announced.pop(signature, None)
     for each in others:
-        told.pop(each.signature, None)
-    announce(list(told.values()))
+        announced.pop(each.signature, None)
+    announce(list(announced.values()))
     counts: Counter[tallies.Tally] = Counter(
         (tallies.ATTEMPTS, row.upstream, row.outcome) for row in attempts
     )

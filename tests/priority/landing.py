@@ -18,7 +18,7 @@ from solders.transaction import VersionedTransaction
 
 from ingest.teller import Teller
 from priority.happenings import HEAD
-from priority.lander.lander import Lander, Orders
+from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
 from priority.models import Submission, Upstream
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
@@ -99,7 +99,7 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
     """Lands in a thread of this process until the end of the block."""
     node_url = "" if localnet is None else localnet.url
     engine_url = "" if localnet is None else localnet.block_engine_url
-    orders = Orders(
+    config = LanderConfig(
         name=name,
         redis_url=settings.REDIS_URL,
         identity=Keypair(),
@@ -114,7 +114,7 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
     started = threading.Event()
 
     async def land() -> None:
-        running.append(Lander(orders))
+        running.append(Lander(config))
         started.set()
         await running[0].run()
 

@@ -27,7 +27,7 @@ def answers(window: Window, count: int, seconds: float, now: float, under_way: i
 
 def room(window: Window, *, again: bool = False) -> int:
     window.under_way = 0
-    while window.has_room(again=again):
+    while window.has_capacity(again=again):
         window.under_way += 1
     return window.under_way
 

@@ -11,8 +11,8 @@ from django.conf import settings
 from redis.asyncio import Redis
 
 from access.redis_client import client
-from priority.lander.lander_names import Name
-from priority.lander.queue import Consumer
+from priority.lander.lander_names import LanderName
+from priority.lander.queue import Queue
 from priority.store.queueing import WAITING, Limits, queue_state
 from priority.submissions import (
     ACCEPTED_STREAM,
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("nothing_remembered")
 class Queue:
     """What a test enters, at milliseconds after it began, and one lander's claims of it."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Queue) -> None:
         self.consumer = consumer
         self.began = int(time.time() * 1_000)
         self.read: list[tuple[Accepted, bool]] = []
@@ -62,10 +62,10 @@ def _entry(fields: Any) -> Accepted:
 def run(test: Callable[[Queue], Awaitable[None]], limits: Limits = PATIENT) -> None:
     async def main() -> None:
         redis: Redis = Redis.from_url(settings.REDIS_URL)
-        name = Name(redis, "one")
+        name = LanderName(redis, "one")
         await name.take()
         read: list[tuple[Accepted, bool]] = []
-        consumer = Consumer(
+        consumer = Queue(
             redis,
             name,
             lambda _, packed, again: read.append((unpack(packed), again)),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upstream.networks import is_nobodys, is_public
+from upstream.networks import is_unusable, is_public
 
 PUBLIC = [
     "1.1.1.1",
@@ -85,7 +85,7 @@ NOT_PUBLIC = [
 @pytest.mark.parametrize("text", PUBLIC)
 def test_an_address_of_the_internet_is_public(text: str) -> None:
     assert is_public(ip_address(text))
-    assert not is_nobodys(ip_address(text))
+    assert not is_unusable(ip_address(text))
 
 
 @pytest.mark.parametrize("text", NOT_PUBLIC)
@@ -95,8 +95,8 @@ def test_any_other_one_is_not(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["169.254.169.254", "224.0.0.1", "0.0.0.0", "::", "fe80::1"])
 def test_some_are_of_no_single_machine(text: str) -> None:
-    assert is_nobodys(ip_address(text))
-    assert not is_nobodys(ip_address("127.0.0.1")) and not is_nobodys(ip_address("10.0.0.1"))
+    assert is_unusable(ip_address(text))
+    assert not is_unusable(ip_address("127.0.0.1")) and not is_unusable(ip_address("10.0.0.1"))
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -109,7 +109,7 @@ class _Held:
             _hold_block(slot, manifest.blockhash)
         if not self._given and (manifest is None or not _is_shown(manifest)):
             raise unknown_chain(chain_identity.known())
-        base = self._snapshot.told_base
+        base = self._snapshot.declared_base
         if base is not None:
             recent = {} if manifest is None else manifest.blockhashes
             self.is_base_whole = baseline.require_base(
@@ -117,7 +117,7 @@ class _Held:
             )
 
     def origin(self) -> Origin:
-        manifest, base = self._snapshot.manifest, self._snapshot.told_base
+        manifest, base = self._snapshot.manifest, self._snapshot.declared_base
         if manifest is None or not manifest.blockhash:
             return Origin(base_slot=base)
         return Origin(manifest.blockhash, manifest.block_height, manifest.capitalization, base)

@@ -44,8 +44,8 @@ def open_block_file(
     blockhash_of: BlockhashOf = none_known,
 ) -> "BlockFile":
     """The blocks of a file: getBlock JSON, one answer or an array of them, ConfirmedBlock or
-    SubscribeUpdateBlock protobuf, dbin or a tar of these, or a CAR epoch; plain, gzip or zstd; told
-    by content.
+    SubscribeUpdateBlock protobuf, dbin or a tar of these, or a CAR epoch; plain, gzip or zstd;
+    detected by content.
 
     `slot` is for a file of one block that does not say its slot itself. A block of more than
     `largest_block` bytes unpacked is refused. `blockhash_of` is for a CAR epoch: a block that it
@@ -133,17 +133,17 @@ class BlockFile:
         elif kind == GETBLOCK_JSON:
             data = stream.read_all(self._largest_block)
             for record, guessed in json_blocks(
-                data, told=self._slot, name=name, warn=self.warnings.append
+                data, given=self._slot, name=name, warn=self.warnings.append
             ):
                 yield self._taken(record, guessed, name)
         else:
             data = stream.read_all(self._largest_block)
-            yield self._taken(*bare_block(data, told=self._slot, name=name), name)
+            yield self._taken(*bare_block(data, given=self._slot, name=name), name)
 
     def _taken(self, record: SlotRecord, guessed: bool, name: str) -> SlotRecord:
         if guessed:
             self.warnings.append(
-                f"{name}: the slot is not told; taken as parentSlot + 1 = {record.slot}. "
+                f"{name}: the slot is not given; assumed to be parentSlot + 1 = {record.slot}. "
                 "Pass --slot if it is another."
             )
         return record

@@ -234,9 +234,9 @@ def _transactions(slot: Slot, entries: list[Any], nodes: Nodes) -> Iterator[Tran
 
 def _transaction(node: list[Any], slot: Slot, position: int, nodes: Nodes) -> TransactionRecord:
     if member(node, 3) != slot:
-        raise Unreadable("slot", f"{member(node, 3)!r:.40} is told")
+        raise Unreadable("slot", f"{member(node, 3)!r:.40} is declared")
     if member(node, 4) not in (None, position):
-        raise Unreadable("index", f"{node[4]!r:.40} is told")
+        raise Unreadable("index", f"{node[4]!r:.40} is declared")
     wire = payload(member(node, 1), nodes, "data")
     try:
         facts = decode_wire(wire)

@@ -105,8 +105,8 @@ def payload(frame: Any, nodes: Nodes, place: str) -> bytes:
     if len(frames) != total:
         raise Unreadable(place, f"{len(frames)} frames of {total}")
     whole = b"".join(frames[index] for index in range(total))
-    told = member(first, 1)
-    if type(told) is int and not is_hash_of(whole, told):
+    declared = member(first, 1)
+    if type(declared) is int and not is_hash_of(whole, declared):
         raise Unreadable(place, "the payload does not have the hash of its first frame")
     return whole
 
@@ -114,7 +114,7 @@ def payload(frame: Any, nodes: Nodes, place: str) -> bytes:
 def unpacked(data: bytes, place: str) -> bytes:
     """A zstd payload's content."""
     try:
-        # A frame that tells its size is unpacked whole, whatever the largest output is.
+        # A frame that declares its size is unpacked whole, whatever max_output_size is.
         if zstandard.frame_content_size(data) > _LARGEST_PAYLOAD:
             raise Unreadable(place, f"more than {_LARGEST_PAYLOAD} bytes")
         return zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST_PAYLOAD)

@@ -63,7 +63,7 @@ class ByteStream:
 def plain(source: Source) -> ByteStream:
     """The source's bytes, unpacked if they are gzip or zstd; damage becomes Unreadable on the way.
 
-    Compression is told by the first bytes, never by a name.
+    Compression is detected from the first bytes, never from a name.
     """
     packed = ByteStream(_chunks(source))
     start = packed.peek(4)

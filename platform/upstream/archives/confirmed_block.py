@@ -38,7 +38,7 @@ def block_message(data: bytes) -> Any:
 
 
 def contained_block(message: bytes, number: int) -> SlotRecord:
-    """The block in a dbin message; `number` counts from 1 and is only told in errors."""
+    """The block in a dbin message; `number` counts from 1 and is only used in errors."""
     try:
         outer = schema.ContainedBlock.FromString(message)
     except DecodeError:
@@ -74,14 +74,14 @@ def _payload(outer: Any) -> bytes:
     return bytes(outer.payload)
 
 
-def bare_block(data: bytes, *, told: int | None, name: str) -> tuple[SlotRecord, bool]:
+def bare_block(data: bytes, *, given: int | None, name: str) -> tuple[SlotRecord, bool]:
     """The block of a file with nothing around it, and whether its slot was only guessed."""
     block = block_message(data)
     if block.HasField("slot"):
-        if told not in (None, block.slot):
-            raise Unreadable("slot", f"the block says {block.slot}, not {told}")
+        if given not in (None, block.slot):
+            raise Unreadable("slot", f"the block says {block.slot}, not {given}")
         return slot_record(block, Slot(block.slot)), False
-    slot, guessed = slot_of(Slot(block.parent_slot), told=told, name=name)
+    slot, guessed = slot_of(Slot(block.parent_slot), given=given, name=name)
     return slot_record(block, slot), guessed
 
 

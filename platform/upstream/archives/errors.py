@@ -27,7 +27,7 @@ class BadSnapshot(Exception):
 
 
 class Unreadable(Exception):
-    """A fault somewhere inside a file; whoever knows the surroundings puts them before `place`."""
+    """A fault somewhere inside a file; callers prepend what they know to `place`."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}" if place else reason)
@@ -35,5 +35,5 @@ class Unreadable(Exception):
         self.reason = reason
 
     def inside(self, surroundings: str) -> "Unreadable":
-        """The same fault, told from further out."""
+        """The same fault, with an outer place prepended."""
         return Unreadable(", ".join(filter(None, (surroundings, self.place))), self.reason)

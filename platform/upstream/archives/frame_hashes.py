@@ -18,10 +18,10 @@ def _crc_table() -> list[int]:
 _CRC_TABLE = _crc_table()
 
 
-def is_hash_of(data: bytes, told: int) -> bool:
-    """Whether `told` is the CRC-64 (ISO) of the data, or the FNV-1a that old files have."""
+def is_hash_of(data: bytes, checksum: int) -> bool:
+    """Whether `checksum` is the CRC-64 (ISO) of the data, or the FNV-1a that old files have."""
     # A writer in Go casts to a signed number on the way.
-    return told & _MASK in (crc64(data), fnv1a(data))
+    return checksum & _MASK in (crc64(data), fnv1a(data))
 
 
 def crc64(data: bytes) -> int:

@@ -68,13 +68,13 @@ class _StatusMeta(msgspec.Struct, rename="camel"):
     cost_units: _Count | None = None
 
 
-def json_block(data: bytes, *, told: int | None, name: str) -> tuple[SlotRecord, bool]:
+def json_block(data: bytes, *, given: int | None, name: str) -> tuple[SlotRecord, bool]:
     """The block of a getBlock answer, and whether its slot was only guessed."""
-    return _record(_result(_document(data)), told=told, name=name)
+    return _record(_result(_document(data)), given=given, name=name)
 
 
 def json_blocks(
-    data: bytes, *, told: int | None, name: str, warn: Callable[[str], None]
+    data: bytes, *, given: int | None, name: str, warn: Callable[[str], None]
 ) -> Iterator[tuple[SlotRecord, bool]]:
     """The same of each block of an array of answers or results, or of the one that there is. In an
     array a block's slot is what the block after it names as its parent's; answers that a slot has
@@ -82,12 +82,12 @@ def json_blocks(
     """
     document = _document(data)
     if not isinstance(document, list):
-        yield _record(_result(document), told=told, name=name)
+        yield _record(_result(document), given=given, name=name)
         return
     if not document:
         raise Unreadable("", "expected a getBlock response, found an array without any")
-    if told is not None and len(document) > 1:
-        raise Unreadable("", f"slot {told} is given, but the array has {len(document)} blocks")
+    if given is not None and len(document) > 1:
+        raise Unreadable("", f"slot {given} is given, but the array has {len(document)} blocks")
     blocks = []
     for index, each in enumerate(document):
         if _has_no_block(each):
@@ -102,9 +102,9 @@ def json_blocks(
     }
     for place, block in blocks:
         with _placed(place):
-            slot = slots.get(str(block.get("blockhash"))) if told is None else told
+            slot = slots.get(str(block.get("blockhash"))) if given is None else given
             known = slot if type(slot) is int and slot != block.get("parentSlot") else None
-            found = _record(block, told=known, name="")
+            found = _record(block, given=known, name="")
         yield found
 
 
@@ -121,10 +121,10 @@ def _placed(place: str) -> Iterator[None]:
         raise fault.inside(place) from None
 
 
-def _record(block: dict[str, Any], *, told: int | None, name: str) -> tuple[SlotRecord, bool]:
+def _record(block: dict[str, Any], *, given: int | None, name: str) -> tuple[SlotRecord, bool]:
     _refuse_transaction(block)
     parent_slot = Slot(checks.u64(block.get("parentSlot"), "parentSlot"))
-    slot, guessed = slot_of(parent_slot, told=told, name=name)
+    slot, guessed = slot_of(parent_slot, given=given, name=name)
     if "transactions" not in block:
         raise Unreadable("transactions", "missing; fetch the block with transactionDetails full")
     entries = _objects(block["transactions"], "transactions")
@@ -177,8 +177,8 @@ def _result(answer: Any) -> dict[str, Any]:
         raise Unreadable("", "expected a getBlock response or its result")
     if answer.get("error") is not None:
         refusal = answer["error"]
-        told = refusal.get("message") if isinstance(refusal, dict) else refusal
-        raise Unreadable("error", f"the node answered with an error: {str(told)[:200]}")
+        given = refusal.get("message") if isinstance(refusal, dict) else refusal
+        raise Unreadable("error", f"the node answered with an error: {str(given)[:200]}")
     if "result" in answer:
         answer = answer["result"]
         if answer is None:
@@ -189,7 +189,7 @@ def _result(answer: Any) -> dict[str, Any]:
 
 
 def _transaction_record(entry: dict[str, Any]) -> TransactionRecord:
-    version = _told_version(entry)
+    version = _declared_version(entry)
     try:
         wire = _wire_bytes(entry.get("transaction"), version)
         # Whatever the encoding was, the bytes that are kept are the bytes that are checked.
@@ -199,19 +199,19 @@ def _transaction_record(entry: dict[str, Any]) -> TransactionRecord:
         place = f"transaction.{fault.place}" if fault.place else "transaction"
         raise Unreadable(place, fault.reason) from None
     if version is not None and facts.version != version:
-        raise Unreadable("version", f"{version} is told, the bytes are {facts.version}")
+        raise Unreadable("version", f"{version} is declared, the bytes are {facts.version}")
     meta = entry.get("meta")
     if meta is not None:
         _check_meta(meta, facts)
     return TransactionRecord(wire, meta)
 
 
-def _told_version(entry: dict[str, Any]) -> Version | None:
-    told = entry.get("version")
-    if told is None:
+def _declared_version(entry: dict[str, Any]) -> Version | None:
+    given = entry.get("version")
+    if given is None:
         return None
-    if isinstance(told, (str, int)) and not isinstance(told, bool) and told in _VERSIONS:
-        return _VERSIONS[told]
+    if isinstance(given, (str, int)) and not isinstance(given, bool) and given in _VERSIONS:
+        return _VERSIONS[given]
     raise Unreadable("version", "expected `legacy`, 0 or 1")
 
 
@@ -237,7 +237,7 @@ def _wire_bytes(transaction: Any, version: Version | None) -> bytes:
             return b58decode(text)
         if encoding == "base64+zstd":
             packed = b64decode(text)
-            # A frame that tells its size is unpacked whole, whatever the largest output is.
+            # A frame that declares its size is unpacked whole, whatever max_output_size is.
             if zstandard.frame_content_size(packed) > _LARGEST_TRANSACTION:
                 raise BadTransaction("larger than a transaction can be")
             return zstandard.ZstdDecompressor().decompress(

@@ -1,4 +1,4 @@
-"""Which slot a block is of, where the block itself does not tell."""
+"""The slot of a block that does not contain it."""
 
 import re
 from pathlib import PurePath
@@ -12,20 +12,22 @@ _LONGEST_GAP = 10_000
 _NUMBER = re.compile(r"(?<!base)(?<![0-9])[0-9]+")
 
 
-def slot_of(parent_slot: Slot, *, told: int | None, name: str) -> tuple[Slot, bool]:
+def slot_of(parent_slot: Slot, *, given: int | None, name: str) -> tuple[Slot, bool]:
     """The slot, and whether it was only guessed as the one after the parent.
 
-    What the caller told counts first, then a number in the file's name that lies a little above
+    The caller's value counts first, then a number in the file's name that lies a little above
     the parent's, if there is exactly one.
     """
-    if told is not None:
+    if given is not None:
         # The first block of a chain names itself as its parent.
-        if told <= parent_slot and (told, parent_slot) != (0, 0):
-            raise Unreadable("", f"slot {told} is not after the block's parentSlot {parent_slot}")
-        if told > parent_slot + SLOTS_PER_EPOCH:
-            reason = f"slot {told} is more than an epoch after the block's parentSlot {parent_slot}"
+        if given <= parent_slot and (given, parent_slot) != (0, 0):
+            raise Unreadable("", f"slot {given} is not after the block's parentSlot {parent_slot}")
+        if given > parent_slot + SLOTS_PER_EPOCH:
+            reason = (
+                f"slot {given} is more than an epoch after the block's parentSlot {parent_slot}"
+            )
             raise Unreadable("", reason)
-        return Slot(told), False
+        return Slot(given), False
     numbers = {int(digits) for digits in _NUMBER.findall(PurePath(name).name) if len(digits) < 21}
     plausible = [each for each in numbers if parent_slot < each <= parent_slot + _LONGEST_GAP]
     if len(plausible) == 1:

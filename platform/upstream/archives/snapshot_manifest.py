@@ -80,7 +80,7 @@ def _pass_bank(data: Bincode, slot: Slot) -> tuple[int, int]:
     data.skip(2 * _HASH)  # hash, parent_hash
     parent_slot = data.u64()
     if parent_slot > slot:
-        raise data.misfit(f"the parent of slot {slot} is told as {parent_slot}")
+        raise data.misfit(f"the parent of slot {slot} is given as {parent_slot}")
     data.skip_list(2 * _U64)  # hard_forks
     data.skip(3 * _U64)  # transaction_count, tick_height, signature_count
     capitalization = data.u64()
@@ -194,4 +194,4 @@ def _pass_option(data: Bincode, size: int) -> None:
 def _expect_slot(data: Bincode, slot: Slot, what: str) -> None:
     found = data.u64()
     if found != slot:
-        raise data.misfit(f"{what} is told as {found}, not {slot}")
+        raise data.misfit(f"{what} is given as {found}, not {slot}")

@@ -2,8 +2,8 @@
 
 A tar of `version`, `snapshots/<slot>/<slot>` and `accounts/<slot>.<id>`: the last are storages,
 accounts one after another, each behind 136 bytes of head and at a multiple of 8. How far a storage
-goes is told by the manifest (see snapshot_manifest); behind that a file may hold anything. Written
-from the sources named there, and tried on archives of our own making alone.
+goes is declared by the manifest (see snapshot_manifest); behind that a file may hold anything.
+Written from the sources named there, and tried on archives of our own making alone.
 """
 
 import re
@@ -31,7 +31,7 @@ _STORAGE = re.compile(r"(?:\./)?accounts/([0-9]{1,19})\.([0-9]{1,20})")
 _INCREMENTAL = re.compile(r"incremental-snapshot-([0-9]{1,18})-[0-9]{1,18}-")
 _VERSION = re.compile(r"(?:\./)?version")
 
-# Told now and then: bytes of the file read so far, bytes in all.
+# Reported now and then: bytes of the file read so far, bytes in all.
 Progress = Callable[[int, int], None]
 
 
@@ -73,7 +73,7 @@ class Snapshot:
         self._file.close()
 
     @property
-    def told_base(self) -> Slot | None:
+    def declared_base(self) -> Slot | None:
         """The slot of the full snapshot that the file's name says it builds on; None for a full
         one.
         """
@@ -85,12 +85,12 @@ class Snapshot:
         """By the name, or because storages of its manifest are not in it; known when all has been
         read.
         """
-        return self.told_base is not None or bool(self._lengths)
+        return self.declared_base is not None or bool(self._lengths)
 
     @property
     def is_whole(self) -> bool:
         """All has been read, and every storage that the manifest names was there: no incremental
-        archive. Where the manifest cannot be followed nobody can tell, and it is False.
+        archive. False where the manifest cannot be followed.
         """
         return self._lengths == {}
 
@@ -159,7 +159,7 @@ class Snapshot:
         if length is None:
             raise Unreadable(f"member {name}", "the manifest does not name it, or it came before")
         if length > member.left:
-            reason = f"it has {member.left} bytes where the manifest tells {length}"
+            reason = f"it has {member.left} bytes where the manifest declares {length}"
             raise Unreadable(f"member {name}", reason)
         return _Part(member, length)
 
@@ -169,7 +169,7 @@ class Snapshot:
         wanting = [storage for storage in self._lengths or () if storage[0] > lowest]
         if wanting:
             slot, number = min(wanting)
-            reason = f"the archive lacks it, and {len(wanting)} storages in all"
+            reason = f"the archive is without it, and {len(wanting)} storages in all"
             raise Unreadable(f"member accounts/{slot}.{number}", reason)
 
 
@@ -213,7 +213,7 @@ def _storage(slot: Slot, live: Source, name: str, *, exact: bool) -> Iterator[St
             raise Unreadable(place, "the storage ends inside an account")
         version, length, pubkey, lamports, rent_epoch, owner, executable = _HEAD.unpack(head)
         if length > LARGEST_ACCOUNT or executable > 1:
-            # Where only the tar tells the end, anything may lie behind the true one; no guessing.
+            # Where only the tar declares the end, anything may follow the true one: no guess.
             raise Unreadable(place, "no account stands here")
         data = live.read(length)
         if len(data) < length:

@@ -111,7 +111,7 @@ def _token_balance(balance: Any, place: str) -> dict[str, Any]:
         "accountIndex": _u8(balance.account_index, place),
         "mint": balance.mint,
         "uiTokenAmount": {
-            # Protobuf cannot tell none from zero, and the node takes both for none.
+            # Protobuf does not distinguish none from zero, and the node treats both as none.
             "uiAmount": ui_amount
             if abs(ui_amount) > sys.float_info.epsilon and math.isfinite(ui_amount)
             else None,

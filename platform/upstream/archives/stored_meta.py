@@ -13,7 +13,7 @@ _DUPLICATE_INSTRUCTION = 30
 _WITH_ACCOUNT_INDEX = (31, 35)
 _CUSTOM = 25
 _BORSH_IO_ERROR = 44
-# bincode numbers the variants from 0, protobuf leaves 0 to "not told".
+# bincode numbers the variants from 0, protobuf uses 0 for "unspecified".
 _REWARD_TYPES = 6
 
 
@@ -23,7 +23,7 @@ class _Ended(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Age:
-    """What one age of the ledger wrote: nothing in the bytes tells which it was."""
+    """One historical format of the ledger: the bytes do not say which one it is."""
 
     token_balance: Callable[["_Bytes", Any], None]
     stack_height: bool = False

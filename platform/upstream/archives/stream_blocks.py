@@ -100,12 +100,12 @@ def _record(data: bytes, place: str) -> SlotRecord:
 def _slot_record(message: Any) -> SlotRecord:
     if message.parent_slot >= message.slot and message.slot != 0:
         raise Unreadable("parentSlot", f"{message.parent_slot} is not before the slot")
-    told, found = message.executed_transaction_count, len(message.transactions)
+    declared, found = message.executed_transaction_count, len(message.transactions)
     infos = sorted(message.transactions, key=lambda info: info.index)
     # Servers before the count was introduced leave it 0.
-    if (told and found != told) or [info.index for info in infos] != list(range(found)):
+    if (declared and found != declared) or [info.index for info in infos] != list(range(found)):
         reason = (
-            f"{found} of the block's {told}; subscribe with include_transactions and without"
+            f"{found} of the block's {declared}; subscribe with include_transactions and without"
             " account_include"
         )
         raise Unreadable("transactions", reason)

@@ -40,8 +40,8 @@ class Assembler:
 
     Slots below `begin` are left out. Without it the first slot that is seen from its beginning
     counts. With `after_finalized` the slot before `begin` is known to be final, and a chain that
-    does not descend from it is told. `stores_untouched` says whether the validator stores what a
-    transaction could write and left as it was (written_accounts.stores_untouched).
+    does not descend from it is reported. `stores_untouched` says whether the validator stores what
+    a transaction could write and left as it was (written_accounts.stores_untouched).
 
     A slot that `bound` does not admit is ignored. Without a bound the chain is expected to be at
     `begin`.
@@ -82,7 +82,7 @@ class Assembler:
         self._parents: dict[Slot, Slot] = {}
         # Final and not closed yet: how many slots were finalized when this one was.
         self._waiting: dict[Slot, int] = {}
-        # Below a final slot whose parent is unknown, down to a root: nobody knows yet which of the
+        # Below a final slot whose parent is unknown, down to a root: it is unknown yet which of the
         # slots between are final. {final slot: root}
         self._broken: dict[Slot, Slot] = {}
         self._finalized_count = 0
@@ -100,7 +100,7 @@ class Assembler:
         return Slot(min([*open_from, self._root + 1]))
 
     def is_decided_to(self, slot: Slot) -> bool:
-        """Whether nothing more will be told of the slot and those below it."""
+        """Whether no more messages will come for the slot and those below it."""
         replay_from = self.replay_from
         return replay_from is not None and replay_from > slot
 
@@ -368,7 +368,7 @@ class Assembler:
                 self._forget(slot)
 
     def _keep_within_limit(self) -> Iterator[Event]:
-        """The oldest buffers go first: their slots stay known, and are told when they are final."""
+        """Drops the oldest buffers first: their slots stay known, and are reported when final."""
         if self._size <= self._limit_bytes:
             return
         for slot in sorted(self._pending):

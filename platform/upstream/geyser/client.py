@@ -26,7 +26,7 @@ class GeyserStream:
     """A subscription to every account write, transaction, block and slot status, votes included:
     a block without its votes is no block. Use it as a context manager, iterate over it once;
     iterating raises a StreamError in the end. `on_turn` is called at least every second meanwhile,
-    also while nothing comes. Raises Unreachable where nobody answers.
+    also while nothing comes. Raises Unreachable without an answer.
     """
 
     def __init__(
@@ -128,19 +128,19 @@ _PONG = _pong()
 
 def stream_error(status: transport.GrpcStatus) -> StreamError:
     """What a server's status means for who reads its stream."""
-    told, text = str(status), status.text
+    described, text = str(status), status.text
     match status.code:
         case transport.OK:
             return Unreachable("the server ended the stream")
         case transport.OUT_OF_RANGE:
             found = _FIRST_AVAILABLE.search(text)
-            return FromSlotTooOld(told, Slot(int(found[1])) if found else None)
+            return FromSlotTooOld(described, Slot(int(found[1])) if found else None)
         case transport.INTERNAL if "lagged" in text.lower():
-            return Lagged(told)
+            return Lagged(described)
         case transport.INTERNAL if "from_slot" in text:
-            return FromSlotTooOld(told, None, keeps_none=True)
+            return FromSlotTooOld(described, None, keeps_none=True)
         case transport.RESOURCE_EXHAUSTED | transport.DATA_LOSS:
-            return Lagged(told)
+            return Lagged(described)
         case (
             transport.UNAUTHENTICATED
             | transport.PERMISSION_DENIED
@@ -148,8 +148,8 @@ def stream_error(status: transport.GrpcStatus) -> StreamError:
             | transport.UNIMPLEMENTED
             | transport.NOT_FOUND
         ):
-            return StreamRefused(told)
-    return Unreachable(told)
+            return StreamRefused(described)
+    return Unreachable(described)
 
 
 def _call(url: str, method: str, token: str, **limits: float) -> transport.GrpcStream:

@@ -8,7 +8,7 @@ class StreamError(Exception):
 
 
 class Unreachable(StreamError):
-    """Nobody answers, or the connection broke: try again."""
+    """No answer, or the connection broke: try again."""
 
 
 class Lagged(StreamError):

@@ -1,4 +1,4 @@
-"""What a stream's messages prove, as the Assembler tells it."""
+"""What a stream's messages prove, as reported by the Assembler."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias

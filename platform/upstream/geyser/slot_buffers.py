@@ -100,10 +100,10 @@ class SlotBuffer:
     def wholeness(
         self, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool = True
     ) -> Wholeness:
-        """What the messages prove; `is_blockhash` tells blockhashes from the values of nonces.
+        """What the messages prove; `is_blockhash` separates blockhashes from the values of nonces.
 
-        Where the validator does not store what a transaction left untouched, nobody can tell such
-        an account from one whose message is missing: a slot that came live has every write when
+        Where the validator does not store what a transaction left untouched, such an account cannot be
+        distinguished from one whose message is missing: a slot that came live has every write when
         all sure ones are there, for a connection loses nothing in its middle.
         """
         if not self.has_every_transaction() or self.meta is None:

@@ -96,11 +96,11 @@ def _fill_token_balance(message: Any, balance: dict[str, Any]) -> None:
     message.mint = balance["mint"]
     message.owner = balance.get("owner") or ""
     message.program_id = balance.get("programId") or ""
-    amount, told = message.ui_token_amount, balance["uiTokenAmount"]
-    amount.ui_amount = told["uiAmount"] or 0.0
-    amount.decimals = told["decimals"]
-    amount.amount = told["amount"]
-    amount.ui_amount_string = told.get("uiAmountString") or ""
+    amount, amount_json = message.ui_token_amount, balance["uiTokenAmount"]
+    amount.ui_amount = amount_json["uiAmount"] or 0.0
+    amount.decimals = amount_json["decimals"]
+    amount.amount = amount_json["amount"]
+    amount.ui_amount_string = amount_json.get("uiAmountString") or ""
 
 
 def _key(address: str) -> bytes:

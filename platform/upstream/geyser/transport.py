@@ -121,7 +121,7 @@ class GrpcStream:
         silence_seconds: float = 60.0,
         whole_seconds: float = math.inf,
     ) -> None:
-        # Called at least every second while somebody iterates.
+        # Called at least every second during iteration.
         self.on_turn: Callable[[], None] | None = None
         self._silence = silence_seconds
         self._whole = whole_seconds
@@ -172,7 +172,7 @@ class GrpcStream:
         self._socket.close()
 
     def close(self) -> None:
-        """Ends the call: whoever reads gets CANCELLED."""
+        """Ends the call: a pending read gets CANCELLED."""
         self._closed = True
         with contextlib.suppress(OSError):  # the server was first
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -255,8 +255,8 @@ class GrpcStream:
 
     def _read_headers(self, headers: Mapping[bytes, bytes]) -> None:
         http = _number(headers.get(b":status", b"200"))
-        if (told := headers.get(b"grpc-status")) is not None:
-            code = _number(told)
+        if (code_text := headers.get(b"grpc-status")) is not None:
+            code = _number(code_text)
             text = unquote(headers.get(b"grpc-message", b"").decode("utf-8", "replace"))
             if code is None or code > _LARGEST_STATUS:
                 code = UNKNOWN
@@ -265,7 +265,7 @@ class GrpcStream:
             code = _OF_HTTP.get(http or 0, UNAVAILABLE)
             self._end(GrpcStatus(code, f"HTTP {http}"))
         elif headers.get(b"grpc-encoding", b"identity") != b"identity":
-            self._end(GrpcStatus(INTERNAL, "the server compresses, which nobody asked for"))
+            self._end(GrpcStatus(INTERNAL, "the server compresses, which was not requested"))
 
     def _gone(self) -> GrpcStatus | None:
         """How a call ends whose server goes away and gives it no status."""
@@ -292,7 +292,7 @@ class GrpcStream:
                 if end - at - _PREFIX < size:
                     break
                 if view[at]:
-                    raise GrpcStatus(INTERNAL, "a compressed message, which nobody asked for")
+                    raise GrpcStatus(INTERNAL, "a compressed message, which was not requested")
                 begin, at = at + _PREFIX, at + _PREFIX + size
                 yield bytes(view[begin:at])
         if at:

@@ -35,7 +35,7 @@ def best_of_all(
 def united(buffers: Sequence[SlotBuffer]) -> SlotBuffer:
     """What any of the buffers has of the first one's block; others of another block add nothing.
 
-    Write versions count within one validator: the writes are numbered anew, in the order of the
+    Write versions count within one validator: the writes are renumbered, in the order of the
     block.
     """
     known = next((each.meta.blockhash for each in buffers if each.meta is not None), None)
@@ -87,7 +87,7 @@ def _placed(
 
 
 def _adds(together: SlotBuffer, best: SlotBuffer) -> bool:
-    """Whether it has a write that the other lacks."""
+    """Whether it has a write that the other has not."""
     there = {(each.pubkey, each.signature) for each in best.writes.values()}
     return any((each.pubkey, each.signature) not in there for each in together.writes.values())
 

@@ -79,7 +79,7 @@ _parse = schema.SubscribeUpdate.FromString
 
 
 def update_of(packed: bytes) -> Update | Ping | None:
-    """The update in a message's bytes; None for kinds that nobody asked for. Raises BadUpdate."""
+    """The update in a message's bytes; None for kinds that were not requested. Raises BadUpdate."""
     try:
         message = _parse(packed)
     except DecodeError:

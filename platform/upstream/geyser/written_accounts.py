@@ -74,7 +74,7 @@ def written_accounts(message: Any, meta: Any) -> Written:
         for instruction in message.instructions:
             passed.update(instruction.accounts)
     before, after = meta.pre_balances, meta.post_balances
-    told = len(before) == len(after) == len(keys)
+    has_balances = len(before) == len(after) == len(keys)
     tokens_changed = _tokens_changed(meta)
     written: list[bytes] = []
     untouched: list[bytes] = []
@@ -84,9 +84,9 @@ def written_accounts(message: Any, meta: Any) -> Written:
             continue
         if key in _RESERVED or (index in called and index not in passed):
             continue
-        if told and not before[index] and not after[index]:
+        if has_balances and not before[index] and not after[index]:
             continue
-        changed = (told and before[index] != after[index]) or index in tokens_changed
+        changed = (has_balances and before[index] != after[index]) or index in tokens_changed
         (written if changed or not index else untouched).append(key)
     return Written(tuple(written), tuple(untouched))
 

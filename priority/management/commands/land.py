@@ -18,7 +18,7 @@ from access import heartbeats
 from chain.derived_keys import derived_keypair
 from embedded.notify import progress
 from priority.acceptance.stalled_queue import limits
-from priority.lander.lander import Lander, Orders
+from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, name: str, **_options: Any) -> None:
         seed = settings.TIP_SECRET_SEED
-        orders = Orders(
+        config = LanderConfig(
             name=name,
             redis_url=settings.REDIS_URL,
             identity=_identity(seed),
@@ -61,11 +61,11 @@ class Command(BaseCommand):
         gc.freeze()
         gc.set_threshold(_COLLECTED_AFTER)
         sys.setswitchinterval(_SWITCH_SECONDS)
-        uvloop.run(_land(orders))
+        uvloop.run(_land(config))
 
 
-async def _land(orders: Orders) -> None:
-    lander = Lander(orders)
+async def _land(config: LanderConfig) -> None:
+    lander = Lander(config)
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, lander.stop)
