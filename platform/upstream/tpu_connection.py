@@ -79,7 +79,7 @@ class TpuConnection:
         self._socket = connected_socket(address)
         self._loop.add_reader(self._socket, self._read)
         self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
-        self._keep_alive_timer = self._loop.call_later(limits.keep_alive_seconds, self._keep)
+        self._alive_timer = self._loop.call_later(limits.keep_alive_seconds, self._keep)
         self._quic.connect(address, now=now)
         self._is_early = tpu_internals.can_send_early(self._quic)
         self._transmit()
@@ -312,7 +312,7 @@ class TpuConnection:
         if idle >= self._limits.idle_seconds and not self.pending:
             self.close(f"not wanted for {idle:.0f} s")
             return
-        self._keep_alive_timer = self._loop.call_later(self._limits.keep_alive_seconds, self._keep)
+        self._alive_timer = self._loop.call_later(self._limits.keep_alive_seconds, self._keep)
         if self._heard_at < self._pinged_at:
             self._end(tpu_errors.ConnectionLost("the leader answers no PING"), is_ours=True)
         elif self.is_open:
@@ -374,13 +374,7 @@ class TpuConnection:
             return
         self.error = error
         self._hurry.stop()
-        timers = (
-            self._patience,
-            self._keep_alive_timer,
-            self._timer,
-            self._silence,
-            self._flushing,
-        )
+        timers = (self._patience, self._alive_timer, self._timer, self._silence, self._flushing)
         for timer in timers:
             if timer is not None:
                 timer.cancel()

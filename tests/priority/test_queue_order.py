@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from access.redis_client import client
 from priority.lander.lander_names import LanderName
-from priority.lander.queue import Queue
+from priority.lander.queue import Queue as LanderQueue
 from priority.store.queueing import WAITING, Limits, queue_state
 from priority.submissions import (
     ACCEPTED_STREAM,
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("nothing_remembered")
 class Queue:
     """What a test enters, at milliseconds after it began, and one lander's claims of it."""
 
-    def __init__(self, consumer: Queue) -> None:
+    def __init__(self, consumer: LanderQueue) -> None:
         self.consumer = consumer
         self.began = int(time.time() * 1_000)
         self.read: list[tuple[Accepted, bool]] = []
@@ -65,7 +65,7 @@ def run(test: Callable[[Queue], Awaitable[None]], limits: Limits = PATIENT) -> N
         name = LanderName(redis, "one")
         await name.take()
         read: list[tuple[Accepted, bool]] = []
-        consumer = Queue(
+        consumer = LanderQueue(
             redis,
             name,
             lambda _, packed, again: read.append((unpack(packed), again)),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upstream.networks import is_unusable, is_public
+from upstream.networks import is_public, is_unusable
 
 PUBLIC = [
     "1.1.1.1",

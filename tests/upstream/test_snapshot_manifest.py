@@ -56,9 +56,9 @@ def test_a_manifest_cut_before_its_extras_is_refused(age):
     ("told", "reason"),
     [
         (b"", "byte 0: it ends, and 8 more bytes are expected"),
-        (manifest({}, bank_slot=99), "the bank's slot is told as 99, not 100"),
-        (manifest({}, database_slot=7), "the accounts database's slot is told as 7, not 100"),
-        (manifest({}, parent_slot=101), "the parent of slot 100 is told as 101"),
+        (manifest({}, bank_slot=99), "the bank's slot is given as 99, not 100"),
+        (manifest({}, database_slot=7), "the accounts database's slot is given as 7, not 100"),
+        (manifest({}, parent_slot=101), "the parent of slot 100 is given as 101"),
         (manifest({"101.1": 8}), "a storage of slot 101, which comes later"),
         (manifest({"9.1": 8, "09.1": 8}), "a storage named twice, or of 8 bytes"),
         (manifest({"9.1": 2**34 + 8}), f"a storage named twice, or of {2**34 + 8} bytes"),
@@ -185,12 +185,18 @@ def test_an_archive_is_whole_when_all_came_that_its_manifest_names(tmp_path, con
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (archive(STORAGES, lengths={"91.2": 8}), "accounts/91.2: the archive lacks it, and 1 stor"),
-        (archive({}, lengths={"91.2": 8}), "accounts/91.2: the archive lacks it"),
-        (archive({"0.1": b""}, lengths={"91.2": 8}), "accounts/91.2: the archive lacks it"),
+        (
+            archive(STORAGES, lengths={"91.2": 8}),
+            "accounts/91.2: the archive is without it, and 1 stor",
+        ),
+        (archive({}, lengths={"91.2": 8}), "accounts/91.2: the archive is without it"),
+        (archive({"0.1": b""}, lengths={"91.2": 8}), "accounts/91.2: the archive is without it"),
         (archive(STORAGES, lengths={"90.7": 8}), "90.7, byte 0: no account stands here"),
         (archive(STORAGES, told=manifest({"95.8": 136})), "accounts/90.7: the manifest does not"),
-        (archive(STORAGES, lengths={"90.7": 281}), "it has 280 bytes where the manifest tells 281"),
+        (
+            archive(STORAGES, lengths={"90.7": 281}),
+            "it has 280 bytes where the manifest declares 281",
+        ),
         (archive(STORAGES, lengths={"90.7": 140}), "90.7, byte 0: the storage ends inside an acc"),
         (archive(STORAGES, lengths={"90.7": 145}), "90.7, byte 144: no account stands here"),
         (archive(STORAGES, lengths={"90.7": 279}), "byte 144: the storage ends inside an account"),

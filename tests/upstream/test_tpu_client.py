@@ -222,7 +222,7 @@ def test_nobody_at_the_address() -> None:
             with pytest.raises(tpu_errors.Unreachable, match=r"handshake within 0\.1 s"):
                 await client.send(quiet.getsockname(), wire(1))
             held.bind((HERE, 0))
-            with pytest.raises(tpu_errors.Unreachable, match="nobody listens"):
+            with pytest.raises(tpu_errors.Unreachable, match="nothing listens"):
                 await client.send(held.getsockname(), wire(1))
         for address in (("leader.example", 1), ("1.2.3.4", 70_000), ("", 1), ("::g", 1)):
             assert await outcome(client, address, wire(1)) == "unreachable"
