@@ -119,9 +119,12 @@ def pytest_runtest_teardown(
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """Tests that write for good empty every table after them; the audit log refuses that."""
     from django.db import connection
+    from django.test import TransactionTestCase
 
     from config.engine import keep_timeouts, require_fit
+    from tests import emptying
 
+    TransactionTestCase._fixture_teardown = emptying.teardown  # type: ignore[method-assign]
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER IF EXISTS audit_is_not_emptied ON staff_auditentry")
