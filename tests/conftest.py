@@ -83,6 +83,10 @@ def pytest_configure(config: pytest.Config) -> None:
         atexit.register(stop_servers, servers)
         os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
     assert settings.DATABASES  # read now: pytest-django sets Django up only when they have been
+    from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+    # A hash takes a third of a second of CPU, on purpose. Other processes verify these hashes, too.
+    PBKDF2PasswordHasher.iterations = 1
 
 
 @pytest.hookimpl(optionalhook=True)
