@@ -10,6 +10,8 @@ import pytest
 from tests.alerts.conftest import Receiver
 from tests.browser.conftest import PASSWORD, Watched
 
+pytestmark = pytest.mark.soak
+
 EMAIL = "owner@northern-lights.example"
 
 
