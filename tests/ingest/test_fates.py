@@ -383,7 +383,7 @@ def test_where_a_gap_stays_the_node_is_asked() -> None:
         assert fate(held) == ("landed", "finalized", status["slot"], place, None, True)
 
 
-@rules(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@rules(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_fates_agree_with_a_plain_chain(data: st.DataObject) -> None:
     """Whatever order blocks are stored in: nothing that the chain holds is ever called lost, and in

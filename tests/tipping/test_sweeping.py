@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.keypair import Keypair
@@ -340,8 +340,6 @@ STEPS = st.lists(
 @pytest.mark.django_db
 @settings(
     max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(STEPS)
 def test_receipts_are_the_treasury_s_gain_and_the_fees(
