@@ -83,6 +83,10 @@ def pytest_configure(config: pytest.Config) -> None:
         atexit.register(stop_servers, servers)
         os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
     assert settings.DATABASES  # read now: pytest-django sets Django up only when they have been
+    from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+    # A hash takes a third of a second of CPU, on purpose. Other processes verify these hashes, too.
+    PBKDF2PasswordHasher.iterations = 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -119,9 +123,12 @@ def pytest_runtest_teardown(
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """Tests that write for good empty every table after them; the audit log refuses that."""
     from django.db import connection
+    from django.test import TransactionTestCase
 
     from config.engine import keep_timeouts, require_fit
+    from tests import emptying
 
+    TransactionTestCase._fixture_teardown = emptying.teardown  # type: ignore[method-assign]
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER IF EXISTS audit_is_not_emptied ON staff_auditentry")

@@ -9,6 +9,7 @@ import uvloop
 from django.db import connections
 
 from eventloop.calls import LoopCalls
+from tests.patience import PATIENCE_SECONDS
 from webserver.threads import Threads
 
 
@@ -20,7 +21,7 @@ class Loop:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: uvloop.run(self._main(begin)), daemon=True)
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(PATIENCE_SECONDS)
 
     async def _main(self, begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -50,11 +51,11 @@ class Loop:
 
         self._loop.call_soon_threadsafe(begin)
         for _ in functions:
-            assert left.acquire(timeout=60)
+            assert left.acquire(timeout=PATIENCE_SECONDS)
         return results
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
+        self._thread.join(PATIENCE_SECONDS)
         self.threads.stop()
-        self.threads.join(30)
+        self.threads.join(PATIENCE_SECONDS)

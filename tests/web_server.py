@@ -7,6 +7,7 @@ from typing import Any
 
 import uvloop
 
+from tests.patience import PATIENCE_SECONDS
 from webserver.master import listen
 from webserver.worker import Worker
 
@@ -31,7 +32,7 @@ def serving(worker: Worker) -> Iterator[int]:
         yield int(sockets[0].getsockname()[1])
     finally:
         loop.call_soon_threadsafe(worker.stop)
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
         for each in sockets:
             each.close()
         assert not thread.is_alive()

@@ -10,6 +10,7 @@ import pytest
 from access import local_buckets, script_socket
 from access.callers import Caller, Quota
 from access.capped_buckets import DAILY_CAP, take
+from tests.patience import PATIENCE_SECONDS
 
 MIDNIGHT = datetime(2030, 6, 2, tzinfo=UTC)
 BEFORE = MIDNIGHT - timedelta(seconds=30)
@@ -123,7 +124,9 @@ def test_racing_processes_take_no_more_than_the_lesser_of_both(burst, cap):
         assert process.stdout.readline() == "ready\n"
     with ThreadPoolExecutor(2) as pool:
         totals = list(
-            pool.map(lambda each: int(each.communicate("go\n", timeout=60)[0]), processes)
+            pool.map(
+                lambda each: int(each.communicate("go\n", timeout=PATIENCE_SECONDS)[0]), processes
+            )
         )
     assert sum(totals) == 90
     # And what the lesser one refused did not cost the other: both are exactly 90 down.

@@ -13,6 +13,7 @@ from standardwebhooks import WebhookVerificationError
 from alerts.models import Attempt, Delivery, Event, Webhook
 from alerts.schedule import DELAYS, JITTER, next_attempt_at
 from alerts.services import delivering, routing, webhooks
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -323,11 +324,11 @@ def test_a_slow_receiver_delays_no_other(ada: Any, receivers: Any, happen: Any) 
     webhooks.create(ada.pk, name="quick", url=quick.url)
     happen(ada)
     tasks.deliver_events()
-    assert slow.was_asked.wait(10)
+    assert slow.was_asked.wait(PATIENCE_SECONDS)
     happen(ada)
     happen(ada)
     tasks.deliver_events()
-    assert quick.was_asked.wait(10)
+    assert quick.was_asked.wait(PATIENCE_SECONDS)
     deadline = threading.Event()
     for _ in range(100):
         if len(quick.got) == 3:
@@ -337,8 +338,8 @@ def test_a_slow_receiver_delays_no_other(ada: Any, receivers: Any, happen: Any) 
     assert len(quick.got) == 3
     assert len(slow.got) == 1, "one request at a time"
     slow.may_answer.set()
-    assert tasks._working.wait(20)
+    assert tasks._working.wait(PATIENCE_SECONDS)
     tasks.deliver_events()
-    assert tasks._working.wait(20)
+    assert tasks._working.wait(PATIENCE_SECONDS)
     assert len(slow.got) == 3
     assert Delivery.objects.filter(state="delivered").count() == 6

@@ -93,7 +93,7 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
         yield f"http://localhost:{port}"
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=PATIENCE_SECONDS)
 
 
 class Watched:
@@ -149,7 +149,7 @@ def watched(chromium: Any, service: str) -> Iterator[Callable[[], Watched]]:
 
     def start() -> Watched:
         context = chromium.new_context(viewport={"width": 1440, "height": 900})
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_SECONDS * 1000)
         contexts.append(context)
         return Watched(context.new_page(), service)
 

@@ -82,6 +82,7 @@ def test_issuing_finding_and_rotating_a_key_by_hand(watched: Callable[[], Any]) 
     assert visitor.problems == []
 
 
+@pytest.mark.soak
 def test_a_signed_in_page_that_is_not_there_says_so(watched: Callable[[], Any]) -> None:
     visitor = watched()
     visitor.sign_in()
@@ -93,6 +94,7 @@ def test_a_signed_in_page_that_is_not_there_says_so(watched: Callable[[], Any]) 
     assert visitor.page.url.endswith("/admin/")
 
 
+@pytest.mark.soak
 def test_a_wrong_password_is_told_once(watched: Callable[[], Any]) -> None:
     visitor = watched()
     visitor.open("/admin/login/")
@@ -106,6 +108,7 @@ def test_a_wrong_password_is_told_once(watched: Callable[[], Any]) -> None:
     assert visitor.problems == []
 
 
+@pytest.mark.soak
 def test_a_post_to_the_front_page_is_a_call(watched: Callable[[], Any]) -> None:
     visitor = watched()
     visitor.open("/")

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from access.models import Tier
 from access.services.keys import issue_key
 from access.store import customer_by_name
 
 from .conftest import Watched
+
+pytestmark = pytest.mark.soak
 
 U64_MAX = 2**64 - 1
 

@@ -9,6 +9,8 @@ from tests.browser import everything
 from tests.browser.conftest import PASSWORD
 from tests.browser.sample_data import fill
 
+pytestmark = pytest.mark.soak
+
 # A script that somebody smuggled into a page; the browser must not run it.
 SMUGGLED = """() => {
   const script = document.createElement('script');

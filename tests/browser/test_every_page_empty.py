@@ -10,6 +10,8 @@ from tests.browser.everything import EMAIL
 from tests.browser.looking import chosen, look, look_at_all, member
 from tests.pages import admin_pages, portal_pages
 
+pytestmark = pytest.mark.soak
+
 OUTSIDE = {
     "front": "/",
     "docs-start": "/docs/",
@@ -56,7 +58,6 @@ def test_every_page_without_data(watched: Callable[[], Watched]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.soak
 def test_every_list_and_form_without_data(watched: Callable[[], Watched]) -> None:
     visitor = watched()
     visitor.sign_in()

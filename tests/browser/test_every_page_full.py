@@ -9,10 +9,11 @@ from tests.browser.everything import fill
 from tests.browser.looking import chosen, look_at_all, member
 from tests.pages import admin_pages, portal_pages
 
+pytestmark = pytest.mark.soak
+
 
 # A minute of a core; what every page asks and answers with rows is in
 # tests/config/test_page_queries.py, which make test runs.
-@pytest.mark.soak
 def test_every_page_with_data(watched: Callable[[], Watched]) -> None:
     from django.utils import timezone
 

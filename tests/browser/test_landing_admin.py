@@ -4,6 +4,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.soak
+
 PAGES = {
     "landing": "/admin/priority/submission/landing/",
     "upstreams": "/admin/priority/upstream/",

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
+
+pytestmark = pytest.mark.soak
 
 
 def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_again(

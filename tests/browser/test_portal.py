@@ -9,6 +9,9 @@ import pytest
 
 from tests.alerts.conftest import Receiver
 from tests.browser.conftest import PASSWORD, Watched
+from tests.patience import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.soak
 
 EMAIL = "owner@northern-lights.example"
 
@@ -47,7 +50,7 @@ def who(base: str, secret: str) -> dict[str, Any]:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "whoami", "params": []}).encode()
     headers = {"Authorization": secret, "Content-Type": "application/json"}
     request = urllib.request.Request(f"{base}/historical", body, headers)
-    with urllib.request.urlopen(request, timeout=15) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         found: dict[str, Any] = json.load(answer)["result"]["key"]
         return found
 

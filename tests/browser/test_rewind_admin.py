@@ -3,7 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.browser.audit_samples import fill
+
+pytestmark = pytest.mark.soak
 
 PAGES = {
     "audit": "/admin/rewind/auditedday/",

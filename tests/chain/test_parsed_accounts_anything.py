@@ -79,7 +79,7 @@ def six(mint: str) -> Shown:
 
 
 @pytest.mark.parametrize("owner", [*OWNERS, str(Pubkey(b"\x01" * 32))])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=datas, pubkey=st.sampled_from(PUBKEYS), front=st.sampled_from([b"", MINT, HOLDER]))
 def test_any_bytes_are_parsed_or_not_but_never_break(
     owner: str, data: bytes, pubkey: str | None, front: bytes
@@ -93,7 +93,6 @@ def test_any_bytes_are_parsed_or_not_but_never_break(
 
 
 @pytest.mark.parametrize("pubkey", SYSVARS)
-@settings(deadline=None)
 @given(data=datas)
 def test_any_sysvar_is_parsed_or_not_but_never_breaks(pubkey: str, data: bytes) -> None:
     found = parse_account(pubkey, SYSVAR, data, six)
@@ -101,7 +100,7 @@ def test_any_sysvar_is_parsed_or_not_but_never_breaks(pubkey: str, data: bytes) 
         assert json.dumps(found, allow_nan=False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     data=datas,
     decimals=st.integers(0, 255),

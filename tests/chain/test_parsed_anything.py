@@ -75,7 +75,7 @@ instructions = st.one_of(
 )
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=2_000)
 @given(instructions)
 def test_no_bytes_and_no_accounts_make_parsing_fail(
     instruction: tuple[str, list[str], bytes],

@@ -121,7 +121,7 @@ def test_bytes_that_are_no_transaction_are_refused_with_the_reason(
         decode_wire(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(start=st.sampled_from([legacy(), v0(), v1(Settings())]), data=st.data())
 def test_what_decodes_encodes_to_the_same_bytes_and_solders_agrees(
     start: bytes, data: st.DataObject
@@ -150,7 +150,7 @@ def test_any_bytes_are_decoded_or_refused(data: bytes) -> None:
 compact_lengths = st.sampled_from([0, 1, 127, 128, 255, 16383, 16384, 65535])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(compact_lengths, compact_lengths)
 def test_lengths_of_one_to_three_bytes_come_back(accounts: int, data: int) -> None:
     facts = decode_wire(legacy())

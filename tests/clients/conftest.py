@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import shared
+from tests.patience import PATIENCE_SECONDS
 
 from .mixed_history import SETTINGS, History, made
 from .service import Service, running_service
@@ -138,7 +139,7 @@ def node(request: pytest.FixtureRequest) -> Node:
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 import zstandard
 
+from tests.patience import PATIENCE_SECONDS
+
 from .service import Service
 from .sources import MADE, MODERN, SKIPPED, made_block, modern_block
 
 
 @pytest.fixture
 def connection(service: Service) -> Iterator[http.client.HTTPConnection]:
-    connection = http.client.HTTPConnection(service.host, service.port, timeout=20)
+    connection = http.client.HTTPConnection(service.host, service.port, timeout=PATIENCE_SECONDS)
     yield connection
     connection.close()
 

@@ -16,6 +16,8 @@ from solders.signature import Signature
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
+from tests.patience import PATIENCE_SECONDS
+
 from .service import Service
 from .test_python import answered
 
@@ -63,7 +65,7 @@ def test_what_was_sent_and_confirmed_at_the_root_is_read_back_from_the_ledger(ru
         await chain.confirm_transaction(signature, Finalized, sleep_seconds=0.1)
         own = (await chain.get_transaction(signature, max_supported_transaction_version=0)).value
         assert own is not None
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         stored = None
         while stored is None:
             assert time.monotonic() < deadline, "the ledger does not have it"
@@ -91,7 +93,7 @@ def test_the_ledger_is_within_two_slots_of_finality(run: Run) -> None:
         behind = []
         for _ in range(3):
             signature = await sent(chain, payer, Keypair().pubkey(), 1_000_000)
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE_SECONDS
             stored = None
             while stored is None:
                 assert time.monotonic() < deadline, "the ledger does not have it"

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.localnet_process import free_ports
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.fate_streams import FateStream
 from tests.web_server import service_worker, serving
 
@@ -144,7 +145,7 @@ def _nginx(folder: Path, service: int, key: str) -> Iterator[Proxy]:
         yield Proxy(port, certificate, key)
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def _certificate(folder: Path) -> Path:
@@ -199,7 +200,7 @@ def test_http_2_is_spoken_by_the_proxy(behind: Callable[..., Proxy]) -> None:
 
     proxy = behind()
     context = ssl.create_default_context(cafile=str(proxy.certificate))
-    with httpx2.Client(http2=True, verify=context, timeout=60) as client:
+    with httpx2.Client(http2=True, verify=context, timeout=PATIENCE_SECONDS) as client:
         for _ in range(3):
             response = client.post(
                 f"https://localhost:{proxy.port}/historical",

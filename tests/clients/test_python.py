@@ -18,6 +18,8 @@ from solders.rpc.responses import GetBlockResp
 from solders.signature import Signature
 from solders.transaction_status import TransactionConfirmationStatus, TransactionDetails
 
+from tests.patience import PATIENCE_SECONDS
+
 from .service import Service
 from .sources import (
     ABSENT,
@@ -50,7 +52,9 @@ def ask(ledger: Service) -> Ask[Any]:
 
     async def run(question: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
         headers = {"Authorization": ledger.key}
-        async with AsyncClient(ledger.url, extra_headers=headers, timeout=20) as client:
+        async with AsyncClient(
+            ledger.url, extra_headers=headers, timeout=PATIENCE_SECONDS
+        ) as client:
             return await question(client)
 
     return lambda question: answered(run(question))

@@ -13,6 +13,8 @@ import pytest
 from solders.keypair import Keypair
 from solders.signature import Signature
 
+from tests.patience import PATIENCE_SECONDS
+
 from .chain_doors import localnet_of, of_service, until
 from .conftest import Node
 from .service import ROOT, Service
@@ -43,7 +45,7 @@ def run(service: Service, *command: str, **environment: str) -> str:
         env={**os.environ, "KEY": service.key, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

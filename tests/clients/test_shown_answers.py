@@ -25,6 +25,7 @@ from reference.examples import EXAMPLES, RECORDED, filled
 from tests.clients.chain_doors import Question, of_service, until
 from tests.clients.mixed_history import VERSION_0, History
 from tests.clients.service import Service
+from tests.patience import PATIENCE_SECONDS
 from tests.reference.conforming import Conforming
 
 # What the examples write: they come first, and the others ask about it.
@@ -65,7 +66,7 @@ RARE = {
 def fetched(service: Service, path: str, key: str | None = None) -> Any:
     headers = {"Authorization": service.key if key is None else key}
     request = urllib.request.Request(service.base_url + path, headers=headers if key != "" else {})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)
 
 

@@ -12,6 +12,7 @@ from tests.clients.chain_doors import of_service, until
 from tests.clients.mixed_history import History
 from tests.clients.service import Service
 from tests.localnet.wallets import encoded
+from tests.patience import PATIENCE_SECONDS
 
 
 def answer(service: Service, method: str, *params: Any, tier: str = "epic") -> dict[str, Any]:
@@ -21,7 +22,7 @@ def answer(service: Service, method: str, *params: Any, tier: str = "epic") -> d
         headers["Authorization"] = service.keys[tier]
     request = urllib.request.Request(service.base_url + "/rewind", body.encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
             found: dict[str, Any] = json.load(response)
     except urllib.error.HTTPError as error:
         if error.code != 401:

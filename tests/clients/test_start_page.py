@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from solders.keypair import Keypair
 
+from tests.patience import PATIENCE_SECONDS
+
 from .chain_doors import localnet_of, until
 from .conftest import Node
 from .service import Service
@@ -23,9 +25,9 @@ Copied = Callable[[str], str]
 @pytest.fixture(scope="module")
 def copied(followed: Service) -> Copied:
     """`copied("read-sh")`: what the button of that snippet copies."""
-    with urllib.request.urlopen(f"{followed.base_url}/docs/", timeout=30) as answer:
+    with urllib.request.urlopen(f"{followed.base_url}/docs/", timeout=PATIENCE_SECONDS) as answer:
         page = answer.read().decode()
-    with urllib.request.urlopen(f"{followed.base_url}/", timeout=30) as answer:
+    with urllib.request.urlopen(f"{followed.base_url}/", timeout=PATIENCE_SECONDS) as answer:
         front = answer.read().decode()
     found = dict(re.findall(r'<code id="text-([a-z-]+)">(.*?)</code>', page, re.DOTALL))
     # What the front page shows are the same.

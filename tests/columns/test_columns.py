@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import DataError, connection, models
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.pubkey import Pubkey
@@ -44,9 +44,7 @@ def table(model: Any, db: None) -> Iterator[Any]:
 
 
 @given(key=st.binary(min_size=32, max_size=32), signature=st.binary(min_size=64, max_size=64))
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 def test_keys_round_trip_and_are_found_by_value(table: Any, key: bytes, signature: bytes) -> None:
     pubkey, blockhash, signed = Pubkey(key), Hash(key), Signature(signature)
     table.objects.all().delete()

@@ -15,6 +15,7 @@ from columns.loop_queries import LoopQueries
 from columns.raw_queries import fetch_all, fetch_one
 from eventloop.calls import WouldWait, current_call, require_thread
 from tests.loop_calls import Loop
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -149,7 +150,7 @@ def test_a_lost_connection_fails_waiting_statements_and_is_replaced(loop):
         other.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM unnest(%s::int[]) AS pid", [list(before)]
         )
-    waiting.join(60)
+    waiting.join(PATIENCE_SECONDS)
     assert isinstance(results[0], psycopg.OperationalError)
     loop.connected()
     after = {row[0] for row in loop.run(*[pid] * 4)}

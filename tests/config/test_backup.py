@@ -13,6 +13,7 @@ import pytest
 from embedded.addresses import embedded_addresses
 from embedded.servers import hold_run_dir, start_servers, stop_servers
 from tests.databases import this_database
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
@@ -31,7 +32,7 @@ def manage(run_dir: Path, *arguments: str, **environment: str) -> subprocess.Com
         env={**inherited, "TIDEMARK_RUN_DIR": str(run_dir), "LOCALNET": "false", **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 

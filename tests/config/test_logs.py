@@ -19,6 +19,7 @@ from honcho.printer import Message
 from config.json_lines import PROCESS
 from config.json_printer import JsonPrinter
 from config.logs import logging_of
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -154,7 +155,7 @@ def limited(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> Lines:
 
 def summaries(limited: Lines) -> list[dict[str, Any]]:
     """As soon as there is one."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not (found := [each for each in limited() if "repeated" in each]):
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -27,6 +27,7 @@ from embedded.servers import (
     start_servers,
     stop_servers,
 )
+from tests.patience import PATIENCE_SECONDS
 
 Start = Callable[..., Servers]
 SHELF = Path(__file__).resolve().parent.parent.parent / "platform"
@@ -236,7 +237,7 @@ def test_a_server_that_refuses_answers(run_dir: Path, start: Start) -> None:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytestmark = pytest.mark.django_db
 
-_FIXTURES = [HealthCheck.function_scoped_fixture]
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (
@@ -50,14 +49,14 @@ def sane(response: Any, *statuses: int) -> None:
 
 
 @given(body=_body)
-@settings(max_examples=300, deadline=None, suppress_health_check=_FIXTURES)
+@settings(max_examples=300)
 def test_any_body(door: Any, issue: Callable[..., Any], body: bytes) -> None:
     secret = issue(requests_per_second=None).secret
     sane(door.post("/ledger", body, key=secret), 200)
 
 
 @given(key=_header, query=_header)
-@settings(max_examples=200, deadline=None, suppress_health_check=_FIXTURES)
+@settings(max_examples=200)
 def test_any_credentials(door: Any, key: str, query: str) -> None:
     response = door.call(
         "getSlot", path="/land", HTTP_AUTHORIZATION=key, QUERY_STRING=f"api_key={query}"
@@ -73,7 +72,7 @@ _NAMES = [
 
 
 @given(headers=st.dictionaries(st.sampled_from(_NAMES), _header, max_size=6))
-@settings(max_examples=300, deadline=None, suppress_health_check=_FIXTURES)
+@settings(max_examples=300)
 def test_any_headers(door: Any, headers: dict[str, str]) -> None:
     meta: dict[str, Any] = {**headers, "wsgi.input": io.BytesIO(b"{}")}
     response = door.call("long", 500, **meta)

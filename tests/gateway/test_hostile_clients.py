@@ -13,6 +13,7 @@ import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 
+from tests.patience import PATIENCE_SECONDS
 from tests.web_server import service_worker, serving
 from tests.webserver.client import Client, get, post
 
@@ -192,7 +193,7 @@ def test_a_body_behind_an_upgrade_is_no_request(serve: Serve) -> None:
 
 
 def test_a_caller_that_leaves_the_connection_open_is_served_again(serve: Serve) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", serve(), timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", serve(), timeout=PATIENCE_SECONDS)
     for _ in range(10):
         connection.request("GET", "/healthz")
         assert connection.getresponse().read() == b'{"status": "ok"}'

@@ -10,6 +10,7 @@ import pytest
 
 from historical.body_cache import BodyCache
 from historical.services.removal import remove_blocks
+from tests.patience import PATIENCE_SECONDS
 
 from .conftest import import_path
 
@@ -30,7 +31,7 @@ def test_threads_that_want_one_text_make_it_once() -> None:
     def make() -> bytes:
         made.append(1)
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE_SECONDS)
         return b"text"
 
     threads = [
@@ -38,11 +39,11 @@ def test_threads_that_want_one_text_make_it_once() -> None:
     ]
     for thread in threads:
         thread.start()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE_SECONDS)
     assert cache.get("another", lambda: b"at once") == b"at once"
     go_on.set()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_SECONDS)
     assert (found, len(made)) == ([b"text"] * 8, 1)
 
 

@@ -33,6 +33,7 @@ from tests.ingest.made_chain import (
 )
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet
+from tests.patience import PATIENCE_SECONDS
 from tipping.models import TipSweep
 from upstream.node import Node
 
@@ -300,13 +301,13 @@ def test_rows_that_a_lander_holds_are_settled_the_next_time() -> None:
         with transaction.atomic():
             list(Submission.objects.select_for_update().filter(pk=row.pk))
             held.set()
-            assert done.wait(30.0)
+            assert done.wait(PATIENCE_SECONDS)
         connection.close()
 
     lander = threading.Thread(target=hold)
     lander.start()
     try:
-        assert held.wait(30.0)
+        assert held.wait(PATIENCE_SECONDS)
         store(block(7, height=5, holds={signature(1): None}))
         settle()
         assert fate(row) == OPEN
@@ -382,7 +383,7 @@ def test_where_a_gap_stays_the_node_is_asked() -> None:
         assert fate(held) == ("landed", "finalized", status["slot"], place, None, True)
 
 
-@rules(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@rules(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_fates_agree_with_a_plain_chain(data: st.DataObject) -> None:
     """Whatever order blocks are stored in: nothing that the chain holds is ever called lost, and in

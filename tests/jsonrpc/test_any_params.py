@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..clients.sources import MADE, PAYEE, PAYER, first_signatures, made_block
@@ -151,9 +151,7 @@ def _calls(draw: st.DrawFn) -> tuple[str, list[Any]]:
 
 
 @given(call=_calls())
-@settings(
-    max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=500)
 def test_any_params_are_answered_or_refused_with_a_reason(
     client: Any, api_key: str, one_block: None, call: tuple[str, list[Any]]
 ) -> None:

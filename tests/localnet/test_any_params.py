@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 from solders.signature import Signature
@@ -52,9 +52,7 @@ values = st.recursive(
 calls = st.tuples(st.sampled_from(NAMES), st.lists(values, max_size=3))
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(st.lists(calls, min_size=1, max_size=30))
 def test_no_params_make_it_fail(localnet: Localnet, batch: list[tuple[str, list[Any]]]) -> None:
     answers = localnet.post(

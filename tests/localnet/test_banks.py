@@ -49,7 +49,7 @@ def seen_by(bank: Bank) -> dict[Pubkey, Account]:
     return {key: account for key, account in found.items() if account is not None}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps)
 def test_every_fork_sees_its_own_writes_and_its_ancestors(
     history: list[tuple[list[tuple[Pubkey, int, Pubkey]], int, int]],

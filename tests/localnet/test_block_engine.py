@@ -14,6 +14,7 @@ from solders.transaction import VersionedTransaction
 from chain.encodings import b58encode
 from tests.localnet.wallets import SOL, balance, landed, pay, signed, wallet
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
 
 BASE64 = {"encoding": "base64"}
 
@@ -28,7 +29,7 @@ def ask(
         json.dumps(body).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=20) as response:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
         return json.load(response), response.headers
 
 

@@ -13,6 +13,7 @@ from chain.units import Slot
 from localnet.feed import SlotStatus
 from tests.localnet.geyser_client import Block, Client, Service, call, client_of
 from tests.localnet.geyser_happenings import ALICE, BOB, a_slot, status, written
+from tests.patience import PATIENCE_SECONDS
 from upstream.geyser.messages import account_write
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -293,7 +294,7 @@ def test_the_deshred_stream_is_not_served(service: Service) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{service.port}") as channel:
         stream = channel.stream_stream("/geyser.Geyser/SubscribeDeshred")
         with pytest.raises(grpc.RpcError) as caught:
-            next(stream(iter([b""]), timeout=20))
+            next(stream(iter([b""]), timeout=PATIENCE_SECONDS))
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
@@ -301,7 +302,7 @@ def test_bytes_that_are_no_request_end_the_stream(service: Service) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{service.port}") as channel:
         stream = channel.stream_stream("/geyser.Geyser/Subscribe")
         with pytest.raises(grpc.RpcError) as caught:
-            next(stream(iter([b"\xff\xff"]), timeout=20))
+            next(stream(iter([b"\xff\xff"]), timeout=PATIENCE_SECONDS))
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 

@@ -14,6 +14,7 @@ from solders.pubkey import Pubkey
 
 from tests.localnet.wallets import SOL, encoded, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
 
 SYSTEM = str(Pubkey.default())
 Story = Callable[["Socket"], Awaitable[Any]]
@@ -39,7 +40,7 @@ class Socket:
             {"jsonrpc": "2.0", "id": self._calls, "method": method, "params": list(params)}
         )
         while True:
-            message: dict[str, Any] = await self._socket.receive_json(timeout=30)
+            message: dict[str, Any] = await self._socket.receive_json(timeout=PATIENCE_SECONDS)
             if message.get("id") == self._calls:
                 return message
             self._notices.append(message)
@@ -51,7 +52,7 @@ class Socket:
                 if message["params"]["subscription"] == subscription:
                     del self._notices[place]
                     return message["params"]["result"]
-            self._notices.append(await self._socket.receive_json(timeout=30))
+            self._notices.append(await self._socket.receive_json(timeout=PATIENCE_SECONDS))
 
     async def rpc(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """A blocking call beside the conversation."""
@@ -234,7 +235,7 @@ def test_what_is_no_call_is_answered_with_the_reason(localnet: Localnet) -> None
         ):
             await socket.send_str("{")
             await socket.send_str(json.dumps([]))
-            return [await socket.receive_json(timeout=30) for _ in range(2)]
+            return [await socket.receive_json(timeout=PATIENCE_SECONDS) for _ in range(2)]
 
     with ThreadPoolExecutor(max_workers=1) as thread:
         answers = thread.submit(asyncio.run, story()).result()

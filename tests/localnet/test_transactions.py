@@ -35,13 +35,14 @@ from tests.localnet.wallets import (
     wallet,
 )
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import PATIENCE_SECONDS
 
 
 def test_the_python_client_gets_an_airdrop_and_passes_it_on(localnet: Localnet) -> None:
     sender, receiver = Keypair(), Keypair()
 
     async def story() -> tuple[int, int, Any]:
-        async with AsyncClient(localnet.url, timeout=30) as client:
+        async with AsyncClient(localnet.url, timeout=PATIENCE_SECONDS) as client:
             airdrop = (await client.request_airdrop(sender.pubkey(), 2 * SOL)).value
             await client.confirm_transaction(airdrop, Finalized, sleep_seconds=0.02)
             blockhash = (await client.get_latest_blockhash(Finalized)).value.blockhash

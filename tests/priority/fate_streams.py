@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from priority.streams import PATH
 from tests import web_server
+from tests.patience import PATIENCE_SECONDS
 from tests.web_server import service_worker
 from webserver.worker import Worker
 
@@ -89,7 +90,7 @@ class FateServer:
         path: str = PATH,
         **headers: str,
     ) -> FateStream:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         if key:
             headers["Authorization"] = key
         target = f"{path}?{urlencode(query, doseq=True)}" if query else path

@@ -24,6 +24,7 @@ from priority.acceptance.tips import TipRules
 from priority.refusals import QueueUnavailable
 from priority.store.queueing import Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.sending import signature, signed, static_address, tip
 
 _THREADS = 4
@@ -69,7 +70,7 @@ def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, setting
 
     with ThreadPoolExecutor(_THREADS) as threads:
         work = [threads.submit(accept, offers[place::_THREADS]) for place in range(_THREADS)]
-        assert enough.wait(30)
+        assert enough.wait(PATIENCE_SECONDS)
         (valkey,) = servers.running
         valkey.process.kill()
         valkey.process.wait()

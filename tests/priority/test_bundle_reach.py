@@ -168,7 +168,7 @@ def test_features_are_the_chains_own(
     assert (told["err"], told["fee"]) == ("ProgramAccountNotFound", None)
 
 
-@trying(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@trying(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(
     noise=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=4),
     second=st.booleans(),

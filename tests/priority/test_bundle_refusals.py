@@ -132,7 +132,7 @@ def test_params_must_be_one_or_two_objects(untouched: OddNode, post: Post) -> No
         assert refused(post, *params)["reason"] == "invalid_params"
 
 
-@trying(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@trying(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(
     members=st.dictionaries(
         st.sampled_from(

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from access import store
+from access import key_cache, store
 from access.models import ApiKey, Customer, Tier
 from access.redis_client import client
 from access.services import keys
@@ -22,6 +22,7 @@ from priority.fates import announcing, feed
 from priority.fates.announcing import FateChange, announce
 from priority.models import Submission
 from priority.submissions import State
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.fate_streams import FateServer, FateStream, serving
 from tests.priority.submitted import landed, signature, stored
 
@@ -72,7 +73,7 @@ TIER = "of-the-streams"
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -234,7 +235,7 @@ def test_nothing_is_lost_or_repeated_between_announcing_and_reading(
 
     telling = threading.Thread(target=tell)
     telling.start()
-    assert begun.wait(20)
+    assert begun.wait(PATIENCE_SECONDS)
     expected = [name for number in range(count) for name in told(number, count + number)]
     # Each comes in the midst of it, from the beginning or from where the last one was.
     place = beginning
@@ -266,17 +267,20 @@ def test_a_key_that_ends_ends_its_streams(
 ) -> None:
     now = timezone.now()
     revoked, suspended, other = issue(), issue(), issue()
-    short = issue(expires_at=now + timedelta(seconds=2))
-    opened = [server.ready(each.secret)[0] for each in (revoked, suspended, short, other)]
+    opened = [server.ready(each.secret)[0] for each in (revoked, suspended, other)]
+    # The time in which its stream must open, also on a busy machine.
+    short = issue(expires_at=timezone.now() + timedelta(seconds=4))
+    expiring, _ = server.ready(short.secret)
     elsewhere(keys.revoke_key, revoked.key.pk, now=now)
     elsewhere(keys.suspend_key, suspended.key.pk, now=now)
     began = time.monotonic()
     assert ended(opened[0]) == "key_revoked"
     assert ended(opened[1]) == "key_suspended"
-    assert time.monotonic() - began < 5
-    assert ended(opened[2]) == "key_expired"
+    # By what was announced, and not because what is known of a key is read again.
+    assert time.monotonic() - began < key_cache.LONGEST_SECONDS / 2
+    assert ended(expiring) == "key_expired"
     announce([change(other.key.pk, 1)])
-    assert opened[3].fates(1) == told(1)
+    assert opened[2].fates(1) == told(1)
     assert server.open(revoked.secret).refusal["error"] == "key_revoked"
 
 
@@ -364,10 +368,13 @@ def test_heartbeats_come_while_nothing_happens_and_the_end_is_told(
     issued = issue()
     with serving() as server:
         stream, _ = server.ready(issued.secret)
-        time.sleep(0.35)
-        announce([change(issued.key.pk, 1)])
-        assert stream.fates(1) == told(1)
-        assert stream.comments >= 2
+        deadline, number = time.monotonic() + PATIENCE_SECONDS, 0
+        while stream.comments < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.15)
+            number += 1
+            announce([change(issued.key.pk, number)])
+            assert stream.fates(1) == told(number)
     assert ended(stream) == "service_stops"
 
 

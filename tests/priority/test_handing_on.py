@@ -16,6 +16,7 @@ import zstandard
 from access import usage
 from access.models import UsageMinute
 from access.tasks import roll_up_usage
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode, Write, odd_node, raw_node
 from tests.web_server import service_worker, serving
 from tests.webserver.client import Client, get, post
@@ -338,7 +339,7 @@ def test_a_client_that_goes_frees_its_connection_to_the_node(
     with Client(port) as client:
         client.send(ask("getProgramAccounts"))
         assert client.sock.recv(1_000)
-    assert over.wait(60)
+    assert over.wait(PATIENCE_SECONDS)
     with Client(port) as client:
         assert client.send(ask("getSlot")).reply().json["result"] == 1
 
@@ -351,7 +352,7 @@ def test_a_node_that_hangs_holds_no_thread_and_not_all_of_the_connections(
 
     def hang(connection: socket.socket, body: bytes) -> None:
         waiting.release()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE_SECONDS)
         plain(_HEAD + b"5" + _END)(connection, body)
 
     raw(hang)
@@ -362,14 +363,14 @@ def test_a_node_that_hangs_holds_no_thread_and_not_all_of_the_connections(
         held = [stack.enter_context(Client(port)) for _ in range(6)]
         for client in held:
             client.send(ask("getSlot"))
-            assert waiting.acquire(timeout=60)
+            assert waiting.acquire(timeout=PATIENCE_SECONDS)
         # Six of eight are one holder's: it waits, and another is served at once.
         with Client(port) as client:
             assert reason(client.send(ask("getSlot")).reply()) == "upstream_busy"
         body = b'{"jsonrpc":"2.0","id":1,"method":"getSlot"}'
         other = post("/", body, "Content-Type: application/json", f"Authorization: {key}")
         last = stack.enter_context(Client(port)).send(other)
-        assert waiting.acquire(timeout=60)
+        assert waiting.acquire(timeout=PATIENCE_SECONDS)
         with Client(port) as client:
             assert "result" in client.send(ask("whoami")).reply().json
         go_on.set()
@@ -500,7 +501,7 @@ def test_what_a_node_sends_unasked_is_nobodys_answer(raw: RawNode, front: Any, a
     with Client(port := front()) as client, Client(port) as other:
         for _ in range(20):
             found.append(client.send(ask("getSlot")).reply().json["result"])
-            assert has_spoken.acquire(timeout=60)
+            assert has_spoken.acquire(timeout=PATIENCE_SECONDS)
             # A turn of the loop, which has then seen what came.
             assert other.send(get("/healthz")).reply().status == 200
     assert found == sorted(found) and "smuggled" not in found

@@ -27,6 +27,7 @@ from priority.models import Attempt, Submission, Upstream
 from priority.store.chain_events import tell
 from tests.localnet.wallets import done, pay, signed
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.landing import (
     accept,
     lander,
@@ -201,7 +202,7 @@ def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: 
                 assert found.attempts.filter(upstream="node")
             wait(lambda: not waiting(), "all are done with")
             landing[1].send_signal(signal.SIGTERM)
-            assert landing[1].wait(20) == 0
+            assert landing[1].wait(PATIENCE_SECONDS) == 0
         finally:
             for each in landing:
                 each.kill()

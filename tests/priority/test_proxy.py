@@ -16,6 +16,7 @@ from access.tasks import roll_up_usage
 from gateway.hosts import EVERY
 from priority.proxy import forwarding
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode
 from upstream.passage import passage_to
 
@@ -195,7 +196,7 @@ def test_a_node_that_hangs_keeps_a_few_threads_and_no_more(
         for thread in threads:
             thread.start()
         for _ in threads:
-            assert waiting.acquire(timeout=20)
+            assert waiting.acquire(timeout=PATIENCE_SECONDS)
         assert reason(post(call("getSlot"))) == "upstream_busy"
     finally:
         done.set()

@@ -13,6 +13,7 @@ from solders.transaction import VersionedTransaction
 from simulator.addresses import TOKEN, TOKEN_2022
 from tests.localnet.wallets import SOL, done, latest_blockhash, pay, signed, wallet
 from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
 from tests.priority.bundling import Post, answer, asking, flat, nested, new_mint
 from tests.simulator.world import (
     call,
@@ -45,7 +46,7 @@ def engine(localnet: Localnet, method: str, *params: Any) -> Any:
         json.dumps(body).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=20) as response:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
         told = json.load(response)
     assert "error" not in told, told["error"]
     return told["result"]

@@ -70,7 +70,6 @@ class Asking:
         self.statuses: dict[str, set[int]] = {}
         self._settings = settings(
             max_examples=examples,
-            deadline=None,
             database=None,
             derandomize=not anew,
             phases=[Phase.generate],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.positions import END_OF_SLOT
@@ -28,8 +28,6 @@ Named = tuple[dict[str, Any], int, int]
 KEYS = [text(key(account)) for account in ACCOUNTS]
 SETTINGS = settings(
     max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

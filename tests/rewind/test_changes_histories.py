@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import override_settings
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.positions import END_OF_SLOT
@@ -25,8 +25,6 @@ from tests.rewind.samples import key
 
 SETTINGS = settings(
     max_examples=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

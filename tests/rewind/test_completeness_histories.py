@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
@@ -28,8 +28,6 @@ from tests.rewind.samples import key
 
 SETTINGS = settings(
     max_examples=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 KEYS = [text(key(account)) for account in ACCOUNTS]
 _UNSEEN_OWNER = bytes([11]) * 32

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from chain.blocks import Granularity, SlotRecord
@@ -25,8 +25,6 @@ from tests.rewind.little_chain import SOL, LittleChain
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
 SETTINGS = settings(
     max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 SLOTS = 6
 

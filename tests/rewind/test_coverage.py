@@ -2,7 +2,7 @@
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
@@ -156,9 +156,7 @@ def histories(draw):
     return start, made, coming, sizes, (min(window), max(window))
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40)
 @given(histories())
 def test_coverage_is_that_of_a_plain_model(db, history):
     start, made, coming, sizes, (first, last) = history

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
@@ -19,8 +19,6 @@ from tests.rewind.samples import block, key, signature, write
 
 SETTINGS = settings(
     max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 ALICE = text(key(1))
 OWNERS = (bytes([7]) * 32, bytes([9]) * 32)

@@ -90,7 +90,7 @@ specs = st.tuples(what, where).map(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(specs | scalars)
 def test_any_spec_is_read_or_refused_with_a_reason(spec: Any) -> None:
     method = methods.get("submitSimulationJob")

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from django.db import connection, transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from columns.gaps import GapStatus
@@ -168,9 +168,7 @@ def lives(draw):
     return {slot: draw(some) for slot in sorted(slots)}
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=12)
 @given(lives())
 def test_every_state_in_the_window_reads_as_before(db, life):
     with transaction.atomic():

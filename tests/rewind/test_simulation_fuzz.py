@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.encodings import b64encode
@@ -19,8 +19,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
 REFUSED = {-32602, -32014, -32015, -32016, -32017, -32018}
 MANY = settings(
     max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.errors import BadBaseline
@@ -80,9 +80,7 @@ steps = st.one_of(
 )
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15)
 @given(st.lists(steps, min_size=8, max_size=30))
 def test_a_state_is_the_newest_row_whatever_came_in_which_order(db, small, history):
     with transaction.atomic():

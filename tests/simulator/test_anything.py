@@ -86,7 +86,7 @@ def test_the_good_one_is_good() -> None:
     assert_sound(outcome)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     place=st.sampled_from(PLACES),
     owner=st.sampled_from(OWNERS),
@@ -117,7 +117,7 @@ def test_any_account_gives_an_outcome(
     assert WORLD.look(GOOD).err is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     noise=st.lists(st.tuples(st.integers(0, len(bytes(GOOD)) - 1), st.integers(0, 255)), max_size=4)
 )

@@ -140,7 +140,7 @@ def test_signatures_and_the_price_of_units_make_the_fee() -> None:
     assert outcome.post_balances[0] == 10 * SOL - SOL - outcome.fee
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     units=st.none() | st.integers(0, 2**32 - 1),
     price=st.integers(0, 10**9),

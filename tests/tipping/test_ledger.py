@@ -218,7 +218,7 @@ def test_a_late_tip_opens_its_swept_batch_again() -> None:
 
 
 @pytest.mark.django_db
-@rules(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@rules(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_entries_add_up_whatever_order_blocks_come_in(data: st.DataObject) -> None:
     """Against plain sums over what each account went through."""

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.keypair import Keypair
 
+from tests.patience import PATIENCE_SECONDS
 from tests.tipping.balance_chain import (
     LEAST,
     SEED,
@@ -302,12 +303,12 @@ def test_no_batch_is_called_swept_while_an_entry_is_being_recorded(chain: Balanc
             chain.tip(addresses(batch)[0], 2_000_000)
             chain.held.clear()  # the sweeper's node is behind
             recording.set()
-            assert recorded.wait(30)
+            assert recorded.wait(PATIENCE_SECONDS)
         return 0
 
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(lambda: at_once(record, 1))
-        assert recording.wait(30)
+        assert recording.wait(PATIENCE_SECONDS)
         plan(chain)
         batch.refresh_from_db()
         assert batch.swept_at is None
@@ -339,8 +340,6 @@ STEPS = st.lists(
 @pytest.mark.django_db
 @settings(
     max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(STEPS)
 def test_receipts_are_the_treasury_s_gain_and_the_fees(

@@ -84,7 +84,6 @@ def settle(chain: Chain, slots: int = 12) -> list[Update]:
     return more
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_an_undisturbed_stream_gives_the_finalized_chain_with_every_write(seed: int) -> None:
     chain = random_chain(seed)
@@ -98,7 +97,6 @@ def test_an_undisturbed_stream_gives_the_finalized_chain_with_every_write(seed: 
     assert not incomplete(events)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.integers(1, 40))
 def test_any_order_and_duplicates_change_nothing(seed: int, reach: int) -> None:
     chain = random_chain(seed)
@@ -118,7 +116,6 @@ def test_any_order_and_duplicates_change_nothing(seed: int, reach: int) -> None:
         assert event.closed.granularity == Granularity.WRITE
 
 
-@settings(deadline=None)
 @given(SEEDS, st.floats(0.001, 0.2))
 def test_nothing_is_called_whole_that_is_not(seed: int, share: float) -> None:
     chain = random_chain(seed)
@@ -148,7 +145,6 @@ def test_nothing_is_called_whole_that_is_not(seed: int, share: float) -> None:
     assert set(found) | set(told) <= final | {slot for slot in found if slot > max(final)}
 
 
-@settings(deadline=None)
 @given(SEEDS, st.integers(1, 40))
 def test_a_validator_that_leaves_untouched_accounts_out_is_whole_when_it_comes_live(
     seed: int, reach: int
@@ -164,7 +160,6 @@ def test_a_validator_that_leaves_untouched_accounts_out_is_whole_when_it_comes_l
         assert event.closed.granularity == Granularity.WRITE
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_its_replay_is_not_taken_for_every_write(seed: int) -> None:
     chain = random_chain(seed, stores_untouched=False)
@@ -180,7 +175,6 @@ def test_its_replay_is_not_taken_for_every_write(seed: int) -> None:
             assert has_every_write(event, made)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.floats(0.001, 0.2))
 def test_of_its_writes_no_sure_one_is_missed_unnoticed(seed: int, share: float) -> None:
     chain = random_chain(seed, stores_untouched=False)
@@ -227,7 +221,6 @@ def test_the_version_tells_whether_untouched_accounts_are_stored(
     assert stores_untouched(version) is stores
 
 
-@settings(deadline=None)
 @given(SEEDS, st.lists(st.floats(0, 1), min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_a_lost_connection_and_its_replay_lose_nothing(
     seed: int, cuts: list[float], last_writes: bool, other_validator: bool
@@ -462,7 +455,7 @@ def test_the_head_and_the_finalized_head_are_told() -> None:
     assert HeadMoved(Slot(100), Slot(100)) in events
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.one_of(

@@ -50,7 +50,7 @@ def lie(chance: random.Random) -> Update:
             return AccountUpdate(slot, bytes(32), chance.randrange(2**64), b"", b"lie")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS)
 def test_lies_among_an_honest_stream_change_nothing_of_it(seed: int) -> None:
     chance = random.Random(seed)

@@ -400,7 +400,7 @@ ANY_NODE = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 6), st.integers(1, 5), ANY_NODE)
 def test_a_node_of_any_shape_is_refused_in_one_way(
     tmp_path_factory: pytest.TempPathFactory, kind: int, index: int, value: Any
@@ -419,7 +419,7 @@ def test_a_node_of_any_shape_is_refused_in_one_way(
         pass
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_damage_of_any_kind_is_refused_in_one_way(
     tmp_path_factory: pytest.TempPathFactory, data: Any

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
 from tests.upstream import hostile
 from tests.upstream.hostile import HEAD, Speak, says, speaking, trickles
 from upstream.exchange import (
@@ -213,7 +214,7 @@ def test_who_waits_for_a_turn_too_long_is_told() -> None:
 
         thread = threading.Thread(target=first)
         thread.start()
-        assert asked.wait(20)
+        assert asked.wait(PATIENCE_SECONDS)
         with pytest.raises(Busy):
             post(asking)
         thread.join()

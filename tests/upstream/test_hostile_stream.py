@@ -283,7 +283,7 @@ def test_grpcio_ages_a_connection_and_nothing_is_lost_before_its_end() -> None:
             stream.send(b"")
             for message in stream:
                 received.append(int(message))
-        assert ended.wait(20)
+        assert ended.wait(PATIENCE_SECONDS)
     finally:
         server.stop(None).wait()
     assert caught.value.code == transport.UNAVAILABLE

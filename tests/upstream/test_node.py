@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chain.units import Slot
@@ -263,9 +263,7 @@ def test_a_node_on_this_machine_is_a_private_one(answering: Answering) -> None:
     assert node.is_private
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     st.one_of(
         st.binary(max_size=40),

@@ -4,7 +4,7 @@ import io
 import struct
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.upstream.manifests import MIDDLE, NEW, OLD, manifest
@@ -226,7 +226,7 @@ def test_an_archive_that_contradicts_its_manifest_is_refused(tmp_path, content, 
     assert reason in str(refusal.value)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(
     at=st.integers(0, len(manifest(LIVE)) - 1),
     what=st.binary(min_size=1, max_size=24),

@@ -9,7 +9,7 @@ import tarfile
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
@@ -172,7 +172,7 @@ def test_what_is_no_snapshot_is_refused_with_the_place(tmp_path, content, reason
     assert str(refusal.value).startswith(str(path))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(
     at=st.integers(0, len(PLAIN) - 1),
     what=st.binary(min_size=1, max_size=40),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import h11
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webserver.application import Served, served
@@ -17,8 +17,6 @@ from tests.webserver.client import Client, Reply, chunked, get, post
 
 _QUIETLY = settings(
     max_examples=80,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 # Between two writes, so that most of them are read one by one.
 _APART_SECONDS = 0.001

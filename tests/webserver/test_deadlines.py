@@ -2,6 +2,7 @@
 
 import time
 
+from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
 from tests.webserver.client import chunked, get, post
 
@@ -80,7 +81,7 @@ def test_a_request_that_is_being_answered_has_no_deadline() -> None:
 def test_a_client_that_reads_nothing_is_ended() -> None:
     with served(write_seconds=_SHORT) as server, server.client() as client:
         client.send(get("/big?50000000"))
-        assert server.application.sent.wait(60)  # it left the process, or never will
+        assert server.application.sent.wait(PATIENCE_SECONDS)  # it left the process, or never will
         size = 0
         try:
             while piece := client.sock.recv(1_000_000):

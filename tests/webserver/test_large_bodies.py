@@ -32,7 +32,7 @@ class Asked:
         self.asked += 1
         if request.path == "/slow":
             self.begun.release()
-            assert self.gate.wait(60)
+            assert self.gate.wait(PATIENCE_SECONDS)
         key = request.header(b"authorization") or b""
         if key == b"broken":
             raise RuntimeError("the test's own")
@@ -116,7 +116,7 @@ def test_nothing_of_a_large_body_is_read_before_its_sender_is_known(
     """The sockets fill up, and the process takes no more."""
     with server.client() as client:
         client.send(large("/slow", "1")[:200])
-        assert asked.begun.acquire(timeout=60)
+        assert asked.begun.acquire(timeout=PATIENCE_SECONDS)
         client.sock.setblocking(False)
         sent = 0
         rest = bytes(LARGE) * 10
@@ -140,7 +140,7 @@ def test_the_body_is_asked_for_once_its_sender_is_known(server: Served, asked: A
     with server.client() as client:
         head, body = large("/slow", "a", BODY, "Expect: 100-continue").split(b"\r\n\r\n", 1)
         client.send(head + b"\r\n\r\n")
-        assert asked.begun.acquire(timeout=60)
+        assert asked.begun.acquire(timeout=PATIENCE_SECONDS)
         asked.gate.set()
         assert client.reply().status == 100
         assert client.send(body).reply().json["body"] == BODY.decode()

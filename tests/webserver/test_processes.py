@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
 from tests.webserver.client import Client, get
 
@@ -67,7 +68,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
         held.unlink(missing_ok=True)
         process.terminate()
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
@@ -108,7 +109,7 @@ def test_what_is_being_answered_is_answered_at_the_end(running: Running) -> None
         reply = busy.reply()
         assert (reply.status, reply.headers["connection"]) == (200, "close")
         assert busy.is_closed
-    assert running.process.wait(60) == 0
+    assert running.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_workers_do_not_outlive_their_master(running: Running) -> None:

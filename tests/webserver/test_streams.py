@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
 from tests.webserver.client import get
 from webserver.streams import Stream
@@ -22,7 +23,7 @@ def test_each_write_is_a_chunk() -> None:
         client.send(get("/stream"))
         assert client.reply().body == b"012"
         assert client.is_closed
-        assert server.application.sent.wait(60)
+        assert server.application.sent.wait(PATIENCE_SECONDS)
 
 
 def test_http_1_0_has_no_chunks() -> None:
@@ -91,8 +92,8 @@ def test_a_stream_is_cancelled_when_its_client_goes() -> None:
         server.application.proceed = proceed
         with server.client() as client:
             client.send(get("/stream"))
-            assert began.wait(60)
-        assert cancelled.wait(60) and server.application.sent.wait(60)
+            assert began.wait(PATIENCE_SECONDS)
+        assert cancelled.wait(PATIENCE_SECONDS) and server.application.sent.wait(PATIENCE_SECONDS)
         assert not server.worker.admission.connections
 
 
@@ -111,7 +112,7 @@ def test_a_stream_that_raises_is_cut() -> None:
         except ConnectionResetError:
             pass
         assert not data.endswith(b"0\r\n\r\n")
-        assert server.application.sent.wait(60)
+        assert server.application.sent.wait(PATIENCE_SECONDS)
 
 
 def test_a_stream_says_goodbye_when_the_server_stops() -> None:
@@ -165,7 +166,7 @@ def test_a_long_response_is_made_as_fast_as_its_client_takes_it() -> None:
         assert made[0] < 200
         body = b"".join(client.chunks())
         assert body == b"".join(bytes([n % 256]) * 100_000 for n in range(400))
-        assert closed.wait(60)
+        assert closed.wait(PATIENCE_SECONDS)
 
 
 def test_a_long_response_ends_with_its_client() -> None:
@@ -183,7 +184,7 @@ def test_a_long_response_ends_with_its_client() -> None:
         with server.client() as client:
             client.send(get("/long"))
             client.sock.recv(100_000)
-        assert closed.wait(60)
+        assert closed.wait(PATIENCE_SECONDS)
 
 
 def test_a_long_response_that_fails_is_not_taken_for_whole() -> None:
