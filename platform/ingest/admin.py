@@ -24,7 +24,7 @@ from unfold.widgets import (
 
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS
+from ingest.findings import FINDINGS
 from ingest.models import RangeOrder
 from ingest.services import orders
 from staff import audit

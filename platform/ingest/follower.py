@@ -1,4 +1,4 @@
-"""The follower: finalized slots to the outbox, from one stream or several, whatever becomes of
+"""The follower: finalized slots to the sender, from one stream or several, whatever becomes of
 them.
 """
 
@@ -13,14 +13,14 @@ from chain.units import Slot
 from embedded.notify import progress
 from ingest.chain_identity import SameChain
 from ingest.errors import AnotherBlock, ChainBroken
+from ingest.event_publisher import EventPublisher, Heard
 from ingest.follower_state import SILENT_SECONDS, FollowerState
-from ingest.handover import pack
 from ingest.joining import Joiner, Outcome
-from ingest.mending import Mender
-from ingest.outbox import Lost, Outbox
+from ingest.repair import SlotRepairer
+from ingest.slot_queue import pack
+from ingest.slot_sender import Lost, SlotSender
 from ingest.sources import Stream
 from ingest.stream_reader import StreamReader
-from ingest.teller import Heard, Teller
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.node import Node
@@ -35,23 +35,23 @@ _REPLAY_BYTES = 256 * 1_048_576
 
 class Follower:
     """`run` until `stop`. Each stream has a thread that reads and assembles it, and one more asks
-    for what came short; the outbox has its own, and so has the teller.
+    for what came short; the sender has its own, and so has the publisher.
     """
 
     def __init__(
         self,
         streams: Sequence[Stream],
         node: Node | None,
-        outbox: Outbox,
-        teller: Teller,
+        sender: SlotSender,
+        publisher: EventPublisher,
         *,
         assembler_bytes: int,
     ) -> None:
         self._streams = streams
-        self._outbox = outbox
-        self._teller = teller
-        self._joined = _Joined(len(streams), outbox, assembler_bytes // _HELD_SHARE, self._is_hash)
-        sink = _Sink(self._joined, outbox, teller, self._look)
+        self._sender = sender
+        self._publisher = publisher
+        self._joined = _Joined(len(streams), sender, assembler_bytes // _HELD_SHARE, self._is_hash)
+        sink = _Sink(self._joined, sender, publisher, self._look)
         same_chain = SameChain(node, self._joined.blockhash, self._is_first)
         self._readers = [
             StreamReader(
@@ -65,13 +65,13 @@ class Follower:
             )
             for number, stream in enumerate(streams)
         ]
-        self._mender = Mender(
+        self._repairer = SlotRepairer(
             streams,
             self._joined,
             stores_untouched=lambda: self._readers[0].stores_untouched,
             limit_bytes=min(_REPLAY_BYTES, assembler_bytes),
         )
-        self._joined.on_short = self._mender.wake
+        self._joined.on_short = self._repairer.wake
         self._joined.stores_untouched = lambda: self._readers[0].stores_untouched
         self._failures: dict[int, BaseException] = {}
         self._stopping = threading.Event()
@@ -80,7 +80,7 @@ class Follower:
     def stop(self) -> None:
         """From whatever thread or signal."""
         self._stopping.set()
-        self._outbox.release()
+        self._sender.release()
         self._something.set()
         for reader in self._readers:
             reader.stop()
@@ -94,7 +94,7 @@ class Follower:
         for thread in threads:
             thread.daemon = True
             thread.start()
-        self._mender.start()
+        self._repairer.start()
         try:
             while not self._stopping.is_set():
                 self._something.wait(_TURN_SECONDS)
@@ -104,14 +104,14 @@ class Follower:
                     progress()
                 self._joined.turn()
                 self._look()
-                if self._outbox.failure is not None:
-                    raise self._outbox.failure
+                if self._sender.failure is not None:
+                    raise self._sender.failure
                 self._see_failures()
         finally:
             self.stop()
             for thread in threads:
                 thread.join()
-            self._mender.stop()
+            self._repairer.stop()
 
     def _see_failures(self) -> None:
         """Raises what ended a reader, unless it is that stream's own fault and others go on."""
@@ -140,7 +140,7 @@ class Follower:
 
     def _look(self) -> None:
         """Which stream leads, and what there is to tell of all."""
-        now, state = time.monotonic(), self._outbox.state
+        now, state = time.monotonic(), self._sender.state
         there = [reader for reader in self._readers if reader.connected_since]
         speaking = [reader for reader in there if now - reader.heard_at < SILENT_SECONDS]
         leader = next(iter(speaking or there), self._readers[0])
@@ -161,15 +161,19 @@ class Follower:
 
 
 class _Joined:
-    """The Joiner behind a lock; what comes out goes to the outbox. While that is full everybody
+    """The Joiner behind a lock; what comes out goes to the sender. While that is full everybody
     waits here.
     """
 
     def __init__(
-        self, streams: int, outbox: Outbox, limit_bytes: int, is_blockhash: Callable[[bytes], bool]
+        self,
+        streams: int,
+        sender: SlotSender,
+        limit_bytes: int,
+        is_blockhash: Callable[[bytes], bool],
     ) -> None:
         self._joiner = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=is_blockhash)
-        self._outbox = outbox
+        self._sender = sender
         self._lock = threading.RLock()
         self._there: set[int] = set()
         self.on_short: Callable[[], None] = lambda: None
@@ -220,24 +224,24 @@ class _Joined:
             self._deliver(outcomes)
             return news
 
-    def not_mended(self, slot: Slot) -> None:
+    def not_repairable(self, slot: Slot) -> None:
         with self._lock:
-            self._deliver(self._joiner.not_mended(slot, now=time.monotonic()))
+            self._deliver(self._joiner.not_repairable(slot, now=time.monotonic()))
 
     def turn(self) -> None:
         with self._lock:
             self._deliver(self._joiner.turn(now=time.monotonic()))
 
     def _deliver(self, outcomes: Iterable[Outcome]) -> None:
-        state = self._outbox.state
+        state = self._sender.state
         for outcome in outcomes:
             if isinstance(outcome, Lost):
                 log.warning("slots %d to %d did not come whole: %s", outcome.first, outcome.last,
                             outcome.cause)  # fmt: skip
-                self._outbox.add_lost(outcome)
+                self._sender.add_lost(outcome)
                 continue
             closed = outcome.closed
-            self._outbox.add(pack(closed, reason=outcome.reason, source=state.source))
+            self._sender.add(pack(closed, reason=outcome.reason, source=state.source))
             state.closed_slot = max(state.closed_slot, closed.slot)
             if outcome.reason:
                 log.warning("slot %d came without all its account writes", closed.slot)
@@ -247,15 +251,19 @@ class _Sink:
     """What the readers read, to whoever takes it (stream_reader.Sink)."""
 
     def __init__(
-        self, joined: _Joined, outbox: Outbox, teller: Teller, look: Callable[[], None]
+        self,
+        joined: _Joined,
+        sender: SlotSender,
+        publisher: EventPublisher,
+        look: Callable[[], None],
     ) -> None:
-        self.state: FollowerState = outbox.state
+        self.state: FollowerState = sender.state
         self.closed = joined.closed
         self.incomplete = joined.incomplete
         self.lost = joined.lost
         self._joined = joined
-        self._outbox = outbox
-        self._teller = teller
+        self._sender = sender
+        self._publisher = publisher
         self._look = look
 
     def there(self, number: int, is_there: bool) -> None:
@@ -273,8 +281,8 @@ class _Sink:
             self._joined.decided(number, decided)
 
     def hear(self, update: Heard) -> None:
-        self._teller.hear(update)
+        self._publisher.hear(update)
 
     def check(self) -> None:
-        if self._outbox.failure is not None:
-            raise self._outbox.failure
+        if self._sender.failure is not None:
+            raise self._sender.failure

@@ -8,7 +8,7 @@ from chain.slot_ranges import SlotRange, subtract
 from chain.units import Slot
 from columns.gaps import GapStatus
 from ingest.errors import AnotherBlock
-from ingest.outbox import Lost
+from ingest.slot_sender import Lost
 from upstream.geyser.events import SlotClosed, SlotIncomplete
 from upstream.geyser.pending_slots import closed_slot
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
@@ -186,7 +186,7 @@ class Joiner:
         self._rate(held)
         return list(self._look(slot, now)), news
 
-    def not_mended(self, slot: Slot, *, now: float) -> Iterator[Outcome]:
+    def not_repairable(self, slot: Slot, *, now: float) -> Iterator[Outcome]:
         """No replay will add anything to the slot."""
         held = self._held.get(slot)
         if held is not None:

@@ -9,7 +9,7 @@ import redis
 from celery.signals import worker_init, worker_shutting_down
 
 from columns.raw_queries import close_lost_connection
-from ingest import handover
+from ingest import slot_queue
 
 # A worker that is to stop waits for its task no longer than this.
 _TURN_SECONDS = 1.5
@@ -40,13 +40,13 @@ def calls(seconds: float) -> Iterator[None]:
         return
     try:
         while time.monotonic() < until and not _is_stopping():
-            if handover.listen(_TURN_SECONDS):
+            if slot_queue.listen(_TURN_SECONDS):
                 close_lost_connection()
                 yield
     finally:
         with contextlib.suppress(redis.RedisError):
-            handover.listen_no_more()
-    if handover.count():  # offered to us while we ceased to listen
+            slot_queue.stop_listening()
+    if slot_queue.count():  # offered to us while we ceased to listen
         yield
 
 

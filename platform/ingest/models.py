@@ -91,7 +91,7 @@ class Finding(models.Model):
     order = models.ForeignKey(RangeOrder, models.CASCADE, related_name="found")
     slot = SlotColumn()
     area = models.TextField(help_text="archive or ledger")
-    what = models.TextField(help_text="A word of ingest/finding_words.py")
+    what = models.TextField(help_text="A word of ingest/findings.py")
     detail = models.TextField(blank=True)
 
     class Meta:

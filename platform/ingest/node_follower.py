@@ -18,10 +18,10 @@ from historical.errors import BlockConflict
 from historical.services import gaps as ledger_gaps
 from historical.services.bounds import newest_slot_or_none
 from ingest import chain_identity
+from ingest.event_publisher import of_finalized
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
-from ingest.teller import of_finalized
 from priority.services.telling import tell
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable

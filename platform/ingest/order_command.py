@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS, SETTLED
+from ingest.findings import FINDINGS, SETTLED
 from ingest.models import RangeOrder
 from ingest.services import orders
 from staff import audit

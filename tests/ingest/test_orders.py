@@ -17,7 +17,7 @@ from historical.models import Gap as LedgerGap
 from historical.services.removal import remove_blocks
 from ingest import sources
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS
+from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services import orders
 from ingest.services.slots import store_records

@@ -15,7 +15,7 @@ from columns.gaps import GapStatus
 from columns.questions import MOMENT, exists, microseconds
 from ingest import chain_identity
 from ingest.errors import OrderRefused, WrongChain
-from ingest.finding_words import FINDINGS
+from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services.order_steps import Asked, Step
 from ingest.services.reingesting import reingest_step

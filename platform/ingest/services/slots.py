@@ -21,7 +21,7 @@ from columns.gaps import GapStatus
 from historical.services import gaps as ledger_gaps
 from historical.services.recording import record_blocks
 from historical.store import blocks as ledger
-from ingest import handover
+from ingest import slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
 from rewind.services import gaps as archive_gaps
 from rewind.services import slots as archive
@@ -91,7 +91,7 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
     refused: dict[str, str] = {}
     with transaction.atomic():
         _lock_writers()
-        taken = handover.take(most_slots=_RUN_SLOTS, most_bytes=_RUN_BYTES)
+        taken = slot_queue.take(most_slots=_RUN_SLOTS, most_bytes=_RUN_BYTES)
         readable = _read(taken, refused)
         stored = _store_or_refuse(readable, refused, result, now)
         for each in taken:
@@ -101,11 +101,11 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
                 open_gaps(slot, slot, status=GapStatus.MISSING, cause=REFUSED, now=now)
     # Redis forgets what the database knows, and nothing before.
     for name, reason in refused.items():
-        handover.set_aside(name, reason)
-    handover.done([each.name for each in stored])
+        slot_queue.set_aside(name, reason)
+    slot_queue.done([each.name for each in stored])
     result.stored += len(stored)
     # One command in place of another run's transaction: mostly nothing has come meanwhile.
-    return bool(taken) and handover.count() > 0
+    return bool(taken) and slot_queue.count() > 0
 
 
 def _lock_writers() -> None:
@@ -116,10 +116,10 @@ def _lock_writers() -> None:
         )
 
 
-_Readable = list[tuple[handover.Taken, SlotRecord]]
+_Readable = list[tuple[slot_queue.Taken, SlotRecord]]
 
 
-def _read(taken: Sequence[handover.Taken], refused: dict[str, str]) -> _Readable:
+def _read(taken: Sequence[slot_queue.Taken], refused: dict[str, str]) -> _Readable:
     readable = []
     for each in taken:
         try:
@@ -131,7 +131,7 @@ def _read(taken: Sequence[handover.Taken], refused: dict[str, str]) -> _Readable
 
 def _store_or_refuse(
     readable: _Readable, refused: dict[str, str], result: Ingested, now: datetime
-) -> list[handover.Taken]:
+) -> list[slot_queue.Taken]:
     """All at once; when that fails one by one, so that a bad one stops nobody else."""
     if not readable:
         return []

@@ -15,13 +15,13 @@ from access import heartbeats
 from access.outages import AWAY
 from embedded.notify import allowed, progress
 from ingest.errors import ChainBroken, WrongChain
+from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.follower_state import FollowerState, publish
 from ingest.node_follower import NodeFollower
-from ingest.outbox import Outbox
+from ingest.slot_sender import SlotSender
 from ingest.source_lock import SecondFollower, SourceLock
 from ingest.sources import stream_name, streams, upstream_node
-from ingest.teller import Teller
 
 log = logging.getLogger(__name__)
 
@@ -97,23 +97,23 @@ def _take(lock: SourceLock, stopping: threading.Event) -> bool:
 
 
 def _follow_stream(lock: SourceLock, stopping: threading.Event) -> None:
-    outbox = Outbox(
+    sender = SlotSender(
         lock,
         source=stream_name(),
         limit_bytes=settings.FOLLOW_BACKLOG_BYTES,
         now=timezone.now,
     )
-    teller = Teller()
+    publisher = EventPublisher()
     follower = Follower(
-        streams(), upstream_node(), outbox, teller, assembler_bytes=_ASSEMBLER_BYTES
+        streams(), upstream_node(), sender, publisher, assembler_bytes=_ASSEMBLER_BYTES
     )
-    outbox.start()
-    teller.start()
+    sender.start()
+    publisher.start()
     try:
         _until_stopped(follower, stopping)
     finally:
-        outbox.stop()
-        teller.stop()
+        sender.stop()
+        publisher.stop()
 
 
 def _follow_node(lock: SourceLock, stopping: threading.Event) -> None:

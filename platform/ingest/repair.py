@@ -1,4 +1,4 @@
-"""Mender: slots that came short are asked again of the streams' replays, beside the streams."""
+"""SlotRepairer: slots that came short are asked again of the streams' replays, beside the streams."""
 
 import logging
 import threading
@@ -33,7 +33,7 @@ class Slots(Protocol):
     def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
         """What a replay of the stream's server had of a slot; whether that was news."""
 
-    def not_mended(self, slot: Slot) -> None:
+    def not_repairable(self, slot: Slot) -> None:
         """No replay will add anything to the slot."""
 
 
@@ -45,7 +45,7 @@ class _Tried:
     fruitless: int = 0
 
 
-class Mender:
+class SlotRepairer:
     """A thread that asks one replay at a time, of one stream after the other, until the slots are
     whole or no stream has them any more. `wake` it when a slot came short.
     """
@@ -67,7 +67,7 @@ class Mender:
         self._something = threading.Event()
         self._stopping = threading.Event()
         self._reading: GeyserStream | None = None
-        self._thread = threading.Thread(target=self._run, name="mender", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="repairer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -157,7 +157,7 @@ class Mender:
             if is_gone or tried.fruitless >= _FRUITLESS * len(self._streams):
                 why = "no stream has it any more" if is_gone else "its replays bring nothing new"
                 log.info("slot %d is not mended: %s", slot, why)
-                self._slots.not_mended(slot)
+                self._slots.not_repairable(slot)
 
     def _are_gone(self, number: int, slots: Sequence[Slot]) -> None:
         for slot in slots:

@@ -34,17 +34,17 @@ _OFFERED_BYTES = 32 * 1_048_576
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class _Parcel(msgspec.Struct, frozen=True, array_like=True):
+class _Queued(msgspec.Struct, frozen=True, array_like=True):
     closed: ClosedSlot
     reason: str
     source: str
 
 
-_decode = msgspec.msgpack.Decoder(_Parcel).decode
+_decode = msgspec.msgpack.Decoder(_Queued).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class Payload:
     """A closed slot as it travels."""
 
     slot: int
@@ -74,31 +74,31 @@ def _client() -> "redis.Redis":
     )
 
 
-def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOST_BYTES) -> Packed:
+def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOST_BYTES) -> Payload:
     """The slot, compressed; its name tells versions of a slot apart. One of more bytes goes without
     its account writes, and says so.
     """
-    data = zstandard.ZstdCompressor(level=1).compress(_encode(_Parcel(closed, reason, source)))
+    data = zstandard.ZstdCompressor(level=1).compress(_encode(_Queued(closed, reason, source)))
     if len(data) > most_bytes and closed.account_writes is not None:
         without = msgspec.structs.replace(closed, account_writes=None)
         return pack(without, reason="too_large", source=source, most_bytes=most_bytes)
     name = f"{closed.slot}:{closed.blockhash}"
-    return Packed(
+    return Payload(
         closed.slot, name, closed.account_writes is not None, data, bool(closed.transactions)
     )
 
 
-def first_of(parcels: Sequence[Packed]) -> list[Packed]:
-    """As many of the parcels as are offered at once: at least one, if there is one."""
+def first_batch(payloads: Sequence[Payload]) -> list[Payload]:
+    """As many of the payloads as are offered at once: at least one, if there is one."""
     size = 0
-    for count, parcel in enumerate(parcels[:_OFFERED_AT_ONCE]):
-        size += len(parcel.data)
+    for count, payload in enumerate(payloads[:_OFFERED_AT_ONCE]):
+        size += len(payload.data)
         if size >= _OFFERED_BYTES:
-            return list(parcels[: count + 1])
-    return list(parcels[:_OFFERED_AT_ONCE])
+            return list(payloads[: count + 1])
+    return list(payloads[:_OFFERED_AT_ONCE])
 
 
-def offer(slots: Iterable[Packed]) -> bool:
+def offer(slots: Iterable[Payload]) -> bool:
     """The slots wait for the worker; whether one listens and need not be called. What waits under
     the same name already stays: an earlier reception of a slot is never worse than its replay.
     """
@@ -114,7 +114,7 @@ def offer(slots: Iterable[Packed]) -> bool:
 
 def listen(seconds: float) -> bool:
     """Waits until slots are offered, or so long; whether any wait. Until shortly after it `offer`
-    reports that a worker listens: take them, listen again, or `listen_no_more`.
+    reports that a worker listens: take them, listen again, or `stop_listening`.
     """
     with _client().pipeline(transaction=False) as pipe:
         pipe.set(_LISTENS, "", px=int(1_000 * (seconds + _LISTENS_SECONDS)))
@@ -125,7 +125,7 @@ def listen(seconds: float) -> bool:
     return _client().blpop([_BELL], timeout=seconds) is not None and count() > 0
 
 
-def listen_no_more() -> None:
+def stop_listening() -> None:
     """Before a last look at what waits: who offers slots from here on calls a worker."""
     _client().delete(_LISTENS)
 
@@ -141,12 +141,12 @@ def take(*, most_slots: int, most_bytes: int) -> list[Taken]:
             _client().zrem(_PENDING, name)
             continue
         try:
-            parcel = _decode(zstandard.ZstdDecompressor().decompress(data))
+            payload = _decode(zstandard.ZstdDecompressor().decompress(data))
         except (zstandard.ZstdError, msgspec.MsgspecError) as error:
             set_aside(name, f"damaged in Redis: {error}")
             continue
-        taken.append(Taken(name, parcel.closed, parcel.reason, parcel.source))
-        size += parcel.closed.size
+        taken.append(Taken(name, payload.closed, payload.reason, payload.source))
+        size += payload.closed.size
         if size >= most_bytes:
             break
     return taken

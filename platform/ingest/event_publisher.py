@@ -1,4 +1,4 @@
-"""Teller: what the stream says, told on to who lands transactions, while it happens."""
+"""EventPublisher: what the stream says, told on to who lands transactions, while it happens."""
 
 import logging
 import threading
@@ -38,7 +38,7 @@ _WORDS = {
 Heard = TransactionUpdate | BlockMetaUpdate | SlotUpdate
 
 
-class Teller:
+class EventPublisher:
     """A thread that tells what it hears. Nobody waits for it: while Redis is away, or slow, what it
     heard is dropped, for what is finalized settles everything anyway.
     """
@@ -51,7 +51,7 @@ class Teller:
         self._dropped = 0
         self._away_since = 0.0
         self._said_at = -_SAID_EVERY_SECONDS
-        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -1,4 +1,4 @@
-"""Outbox: closed slots of the follower, kept until the database has them."""
+"""SlotSender: closed slots of the follower, kept until the database has them."""
 
 import logging
 import threading
@@ -13,11 +13,11 @@ from access.outages import AWAY
 from columns.gaps import GapStatus
 from embedded.notify import progress
 from historical.store import blocks as ledger
-from ingest import handover
+from ingest import slot_queue
 from ingest.calls import call_ingest
 from ingest.follower_state import FollowerState, publish
-from ingest.handover import Packed
 from ingest.services.slots import open_gaps
+from ingest.slot_queue import Payload
 from ingest.source_lock import SourceLock
 from rewind.services import slots as archive
 from rewind.store.slots import first_kept_slot
@@ -40,7 +40,7 @@ _ASKED_AT_ONCE = 200
 
 @dataclass(slots=True)
 class _Kept:
-    parcel: Packed
+    payload: Payload
     offered_at: float = 0.0
 
 
@@ -54,7 +54,7 @@ class Lost:
     cause: str
 
 
-class Outbox:
+class SlotSender:
     """A thread that hands slots over, sees them stored, and hands over again what Redis lost.
 
     While it is full whoever adds to it waits: then nothing is read from the stream.
@@ -76,7 +76,7 @@ class Outbox:
         self._away_since = 0.0
         self._offered_at = 0.0
         self._lock = lock
-        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="sender", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -88,8 +88,8 @@ class Outbox:
             self._changed.notify_all()
         self._thread.join(timeout=3.0)
 
-    def add(self, parcel: Packed) -> bool:
-        """Keep the slot until it is stored; waits while the outbox is full. Whether it waited."""
+    def add(self, payload: Payload) -> bool:
+        """Keep the slot until it is stored; waits while the sender is full. Whether it waited."""
         waited = False
         with self._changed:
             while self._size >= self._limit and not self._released and self.failure is None:
@@ -101,9 +101,9 @@ class Outbox:
                 waited = True
                 progress()
                 self._changed.wait(1.0)
-            if parcel.name not in self._kept:
-                self._kept[parcel.name] = _Kept(parcel)
-                self._size += len(parcel.data)
+            if payload.name not in self._kept:
+                self._kept[payload.name] = _Kept(payload)
+                self._size += len(payload.data)
             self._changed.notify_all()
         return waited
 
@@ -122,7 +122,7 @@ class Outbox:
     def holds(self, slot: int) -> bool:
         """Whether the slot is not known to be stored yet."""
         with self._changed:
-            return any(each.parcel.slot == slot for each in self._kept.values())
+            return any(each.payload.slot == slot for each in self._kept.values())
 
     def _run(self) -> None:
         pause = _PAUSE_SECONDS
@@ -176,7 +176,7 @@ class Outbox:
         return bool(fresh) and (
             len(fresh) >= _COMPANY
             or self._stop
-            or any(each.parcel.has_transactions for each in fresh)
+            or any(each.payload.has_transactions for each in fresh)
             or time.monotonic() - self._offered_at >= _COMPANY_SECONDS
         )
 
@@ -194,8 +194,8 @@ class Outbox:
                     return
                 fresh = self._fresh()
             self._offered_at = time.monotonic()
-            batch = handover.first_of([each.parcel for each in fresh])
-            is_heard = handover.offer(batch)
+            batch = slot_queue.first_batch([each.payload for each in fresh])
+            is_heard = slot_queue.offer(batch)
             for each in fresh[: len(batch)]:
                 each.offered_at = time.monotonic()
             if not is_heard:
@@ -217,33 +217,33 @@ class Outbox:
         late = [
             each
             for each in oldest
-            if each.parcel.name in self._kept
+            if each.payload.name in self._kept
             and time.monotonic() - each.offered_at > _CALL_AGAIN_SECONDS
         ]
         if not late:
             return
-        names = [each.parcel.name for each in late]
-        refused = handover.refused(names)
+        names = [each.payload.name for each in late]
+        refused = slot_queue.refused(names)
         self._forget(refused)
-        waiting = handover.waiting(names)
+        waiting = slot_queue.waiting(names)
         for each in late:
-            lost = each.parcel.name not in waiting and each.parcel.name not in refused
+            lost = each.payload.name not in waiting and each.payload.name not in refused
             # To be offered again, or only to be waited for anew.
             each.offered_at = 0.0 if lost else time.monotonic()
         if waiting:
-            call_ingest(late[0].parcel.slot)
+            call_ingest(late[0].payload.slot)
 
     def _stored(self, kept: Iterable[_Kept]) -> list[str]:
-        parcels = [each.parcel for each in kept]
-        slots = [parcel.slot for parcel in parcels]
+        payloads = [each.payload for each in kept]
+        slots = [payload.slot for payload in payloads]
         in_ledger = {slot for slot, _ in ledger.links_between(min(slots), max(slots))}
         archived = archive.archived_among(slots)
         first_kept = first_kept_slot()
         return [
-            parcel.name
-            for parcel in parcels
-            if parcel.slot in in_ledger
-            and (not parcel.has_writes or parcel.slot in archived or parcel.slot < first_kept)
+            payload.name
+            for payload in payloads
+            if payload.slot in in_ledger
+            and (not payload.has_writes or payload.slot in archived or payload.slot < first_kept)
         ]
 
     def _forget(self, names: Iterable[str]) -> None:
@@ -251,7 +251,7 @@ class Outbox:
             for name in names:
                 kept = self._kept.pop(name, None)
                 if kept is not None:
-                    self._size -= len(kept.parcel.data)
+                    self._size -= len(kept.payload.data)
             self._changed.notify_all()
 
     def _publish(self) -> None:
