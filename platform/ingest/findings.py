@@ -1,67 +1,82 @@
-"""What an order may find, what that means, and what to do about it."""
+"""The findings of orders: their texts, and what to do about them."""
 
 from typing import NamedTuple
 
 
-class Words(NamedTuple):
-    """`lacking`: the slot is not here, so that a gap of it can be opened. `settled`: told, and
-    nothing is left to do.
+class FindingText(NamedTuple):
+    """`is_missing`: the slot is not stored, so a gap of it can be opened. `is_settled`: for
+    information, nothing is left to do.
     """
 
     text: str
     advice: str
-    lacking: bool = False
-    settled: bool = False
+    is_missing: bool = False
+    is_settled: bool = False
 
 
 _REINGEST = "Re-ingest the slot"
-_GAP = "Open a gap: it is then filled by itself"
+_GAP = "Open a gap: it is then filled automatically"
 
 FINDINGS = {
-    # The ledger in itself
-    "parent_missing": Words("block is not stored, though the next one follows it", _GAP, True),
-    "between_links": Words("block lies between another block and its parent", _REINGEST),
-    "wrong_link": Words("its previous blockhash is not its parent's blockhash", _REINGEST),
-    "index_count": Words("the index has another number of transactions than the block", _REINGEST),
-    "unreadable": Words("the stored transactions cannot be read", _REINGEST),
-    "wrong_signature": Words("a transaction does not stand where the index says", _REINGEST),
-    "address_index": Words("a transaction is not found by its fee payer", _REINGEST),
-    "ledger_tally": Words("the count of its thousand slots is wrong", "Re-ingest counts it anew"),
-    # The archive in itself, and against the ledger
-    "other_block": Words("archive and ledger hold different blocks", _REINGEST),
-    "not_archived": Words("the ledger has its block, the archive has nothing", _GAP, True),
-    "not_stored": Words("the archive has it, the ledger has no block", _GAP, True),
-    "write_missing": Words(
-        "a balance changed, and the archive has no write of it", "Re-ingest it from the stream"
+    # The ledger alone
+    "parent_missing": FindingText("the block is not stored, but its child is", _GAP, True),
+    "between_links": FindingText("the block lies between another block and its parent", _REINGEST),
+    "wrong_link": FindingText(
+        "its previous blockhash differs from its parent's blockhash", _REINGEST
     ),
-    "wrong_balance": Words(
-        "a write has another balance than the block tells", "Re-ingest it from the stream"
+    "index_count": FindingText(
+        "the index and the block have different numbers of transactions", _REINGEST
     ),
-    "write_count": Words(
-        "it has another number of writes than were counted", "Re-ingest it from the stream"
+    "unreadable": FindingText("the stored transactions cannot be read", _REINGEST),
+    "wrong_signature": FindingText(
+        "a transaction is not at the position that the index has", _REINGEST
     ),
-    "archive_tally": Words("the count of its thousand slots is wrong", "Re-ingest counts it anew"),
-    # Against a source
-    "node_differs": Words("the node's block says otherwise", _REINGEST),
-    "node_has_it": Words("the node has a block that is not here", _GAP, True),
-    "node_has_none": Words(
-        "the node lists no block here", "Ask another node; if it agrees, use remove_blocks"
+    "address_index": FindingText("a transaction is not in the index of its fee payer", _REINGEST),
+    "ledger_tally": FindingText(
+        "the count of its thousand slots is wrong", "Re-ingest counts it again"
     ),
-    "replaced": Words(
-        "the stored block said otherwise and was stored anew", "Nothing is left", settled=True
+    # The archive, alone and compared with the ledger
+    "other_block": FindingText("archive and ledger have different blocks", _REINGEST),
+    "not_archived": FindingText(
+        "the ledger has its block, the archive does not have the slot", _GAP, True
     ),
-    "corrected": Words(
-        "account writes were lacking or wrong, and are mended", "Nothing is left", settled=True
+    "not_stored": FindingText("the archive has the slot, the ledger has no block", _GAP, True),
+    "write_missing": FindingText(
+        "a balance changed, but the archive has no write for it", "Re-ingest it from the stream"
     ),
-    "last_writes_alone": Words(
-        "the stream gives each account's last write alone; every write is archived already",
-        "Nothing is left; replay the transactions to verify them",
-        settled=True,
+    "wrong_balance": FindingText(
+        "a write has another balance than the block", "Re-ingest it from the stream"
     ),
-    "refused": Words("what came could not be stored", "Read the reason; ask another source"),
-    "source_lacks": Words(
-        "the source does not have it", "Ask another node; account writes come from a stream alone"
+    "write_count": FindingText(
+        "the number of writes differs from the count", "Re-ingest it from the stream"
+    ),
+    "archive_tally": FindingText(
+        "the count of its thousand slots is wrong", "Re-ingest counts it again"
+    ),
+    # Compared with a source
+    "node_differs": FindingText("the node's block differs", _REINGEST),
+    "node_has_it": FindingText("the node has a block that is not stored", _GAP, True),
+    "node_has_none": FindingText(
+        "the node has no block in this slot",
+        "Check with another node; if it agrees, use remove_blocks",
+    ),
+    "replaced": FindingText(
+        "the stored block differed and was replaced", "Nothing to do", is_settled=True
+    ),
+    "corrected": FindingText(
+        "account writes were missing or wrong, and were corrected", "Nothing to do", is_settled=True
+    ),
+    "last_writes_alone": FindingText(
+        "the stream has only the last write of each account; every write is archived already",
+        "Nothing to do; replay the transactions to verify them",
+        is_settled=True,
+    ),
+    "refused": FindingText(
+        "the fetched slot could not be stored", "See the reason; try another source"
+    ),
+    "source_lacks": FindingText(
+        "the source does not have it", "Try another node; only a stream has account writes"
     ),
 }
 
-SETTLED = frozenset(what for what, words in FINDINGS.items() if words.settled)
+SETTLED = frozenset(what for what, text in FINDINGS.items() if text.is_settled)

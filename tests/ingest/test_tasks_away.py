@@ -25,7 +25,7 @@ def one_line(caplog: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        ("ingest_slot", lambda: tasks.ingest_slot(1)),
+        ("store_queued_slots", tasks.store_queued_slots),
         ("classify_slots", tasks.classify_slots),
         ("fill_gaps", tasks.fill_gaps),
         ("apply_retention", tasks.apply_retention),
@@ -49,10 +49,10 @@ def test_without_redis_slots_wait_for_the_next_call(caplog: Any, settings: Any) 
     settings.REDIS_URL = "unix:///nonexistent/valkey.sock"
     slot_queue._client.cache_clear()
     try:
-        tasks.ingest_slot(7)
+        tasks.store_queued_slots()
     finally:
         settings.REDIS_URL = url
         slot_queue._client.cache_clear()
-    one_line(caplog, "ingest_slot")
-    tasks.ingest_slot(7)
+    one_line(caplog, "store_queued_slots")
+    tasks.store_queued_slots()
     assert ArchivedSlot.objects.filter(slot=7).exists()

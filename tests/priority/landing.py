@@ -47,7 +47,7 @@ def told_of(localnet: Localnet) -> Iterator[None]:
         with contextlib.suppress(StreamError):
             for update in stream:
                 if not isinstance(update, AccountUpdate):
-                    publisher.hear(update)
+                    publisher.add(update)
 
     thread = threading.Thread(target=read)
     publisher.start()

@@ -1,4 +1,4 @@
-"""manage.py follow: the chain, as it happens, into ledger and archive."""
+"""manage.py follow: follow the chain into ledger and archive."""
 
 import contextlib
 import logging
@@ -26,17 +26,17 @@ from ingest.sources import stream_name, streams, upstream_node
 log = logging.getLogger(__name__)
 
 _LOCK_SECONDS = 2.0
-# Connecting and a statement have deadlines of their own, which add up to less.
+# More than the deadlines of connecting and of one statement together.
 _DATABASE_SECONDS = 40.0
-# Slots that are not final yet stay in memory; beyond this the oldest are given up, with a cause.
+# Memory for slots that are not final yet; beyond it the oldest are given up, with a cause.
 _ASSEMBLER_BYTES = 1 << 30
 
 
 class Command(BaseCommand):
     help = (
         "Follow the chain: the Geyser streams at UPSTREAM_GEYSER_URL into ledger and archive, or,"
-        " without one, the blocks of the node at UPSTREAM_RPC_URL into the ledger. One process;"
-        " a second one waits for the end of the first."
+        " without one, the blocks of the node at UPSTREAM_RPC_URL into the ledger. Only one process"
+        " follows; a second one waits until the first has ended."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             else:
                 _follow_node(lock, stopping)
         except (WrongChain, ChainBroken) as error:
-            _say_why(error)
+            _report(error)
             raise SystemExit(1) from None
         except SecondFollower as error:
             raise CommandError(str(error)) from None
@@ -63,8 +63,8 @@ class Command(BaseCommand):
             lock.let_go()
 
 
-def _say_why(error: Exception) -> None:
-    """In the log, and to whoever asks whether the service is ready."""
+def _report(error: Exception) -> None:
+    """Logs the error and publishes it for /readyz."""
     text = str(error)
     if settings.LOCALNET:
         text += (
@@ -78,14 +78,14 @@ def _say_why(error: Exception) -> None:
 
 
 def _take(lock: SourceLock, stopping: threading.Event) -> bool:
-    """Waits until the lock is ours; False when we are to stop before."""
+    """Waits until the lock is ours; False if stopped before."""
     said = ""
     while not stopping.is_set():
         try:
             with allowed(_DATABASE_SECONDS):
                 if lock.take():
                     return True
-            text = "another process follows already: waiting for its end"
+            text = "another process follows already: waiting until it ends"
         except AWAY as error:
             text = f"waiting for the database: {str(error).strip()}"
         if text != said:
@@ -123,8 +123,8 @@ def _follow_node(lock: SourceLock, stopping: threading.Event) -> None:
 
 
 def _until_stopped(follower: Follower | NodeFollower, stopping: threading.Event) -> None:
-    """Runs it in this thread. Another one waits for the signal: a handler would run in the midst of
-    whatever this one holds.
+    """Runs it in this thread. Another thread waits for the signal: a handler could run while this
+    one holds a lock.
     """
 
     def stop() -> None:
