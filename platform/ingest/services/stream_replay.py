@@ -96,7 +96,7 @@ def _oldest(stream: Stream, window: SlotRange) -> int:
     except StreamError as error:
         raise NoReplay(f"{stream.name}: {error}") from None
     if oldest is not None and oldest > window.last:
-        raise NoReplay(f"{stream.name} has slots only from {oldest} on", oldest)
+        raise NoReplay(f"{stream.name} has slots from {oldest} on only", oldest)
     return oldest or 0
 
 
