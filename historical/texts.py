@@ -1,14 +1,13 @@
 """A transaction of a block as the text that is stored: the standard node's `json` encoding."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from chain.blocks import Form, TransactionRecord
-from chain.encodings import b58decode, b58encode
+from chain.encodings import b58encode
 from chain.message_json import message_json
-from chain.transactions import Wire, decode_wire
+from chain.transactions import Wire
 from historical.bodies import SIGNATURES
 
 _MEMO_PROGRAMS = {
@@ -34,7 +33,7 @@ class TransactionText:
 
 def text_of(record: TransactionRecord, form: Form) -> TransactionText:
     """The stored form of one transaction."""
-    wire = decode_wire(record.wire)
+    wire = record.decoded
     keys = [b58encode(key) for key in wire.account_keys]
     message = message_json(wire, keys, form)
     text = _encode(
@@ -51,19 +50,14 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
         raise ValueError("meta: a list named `signatures` is not a member of a status meta")
     meta = record.meta or {}
     err = meta.get("err")
-    loaded = meta.get("loadedAddresses") or {}
     return TransactionText(
         text=text,
         signature=wire.signatures[0],
         version=-1 if wire.version == "legacy" else wire.version,
         err=None if err is None else _encode(err).decode(),
         memo=_memo(wire, keys),
-        addresses=[*wire.account_keys, *_loaded_keys(loaded)],
+        addresses=record.account_keys,
     )
-
-
-def _loaded_keys(loaded: dict[str, Any]) -> list[bytes]:
-    return [b58decode(key) for kind in ("writable", "readonly") for key in loaded.get(kind) or ()]
 
 
 def _memo(wire: Wire, keys: list[str]) -> str | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from solders.signature import Signature
 
 from chain.accounts import AccountWrite
-from chain.transactions import BadTransaction, decode_wire
+from chain.blocks import TransactionRecord
 from chain.units import U64_MAX
 
 # A state carried over from slots that are no longer kept: before all that happened in the slot.
@@ -60,19 +60,9 @@ class Asked:
 Place: TypeAlias = tuple[bytes, int]
 
 
-def first_signatures(wires: Iterable[bytes]) -> dict[bytes, int]:
+def first_signatures(transactions: Iterable[TransactionRecord]) -> dict[bytes, int]:
     """Each transaction's first signature → its index in the block; raises BadTransaction."""
-    return {_first_signature(wire): index for index, wire in enumerate(wires)}
-
-
-def _first_signature(wire: bytes) -> bytes:
-    # A legacy or v0 transaction begins with its signatures; newer ones with a version byte.
-    if len(wire) > 65 and 0 < wire[0] < 0x80:
-        return wire[1:65]
-    signatures = decode_wire(wire).signatures
-    if not signatures:
-        raise BadTransaction("no signatures", "signatures")
-    return signatures[0]
+    return {each.signature: index for index, each in enumerate(transactions)}
 
 
 def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> dict[Place, AccountWrite]:

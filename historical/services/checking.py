@@ -17,7 +17,7 @@ _LONGEST_RUN = 4 * SEGMENT_SLOTS
 
 
 class Fault(NamedTuple):
-    """What of a slot is not as it should be, by a word of ingest/finding_words.py."""
+    """What of a slot is not as it should be, by a key of ingest/findings.py."""
 
     slot: int
     what: str

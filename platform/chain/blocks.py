@@ -1,10 +1,13 @@
 """SlotRecord: the contents of one slot, from any source."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import Any
 
 from chain.accounts import AccountWrite
+from chain.encodings import b58decode
+from chain.transactions import Wire, decode_wire, encode_wire, first_signature
 from chain.units import Slot, UnixTimestamp
 
 
@@ -30,14 +33,52 @@ class Granularity(IntEnum):
     SLOT = 1  # at least the last write of each account; earlier ones of the slot may be missing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TransactionRecord:
-    """One transaction of a block: its wire bytes, and its status meta as the standard node's
-    JSON has it (`err`, `fee`, `preBalances`, `logMessages`, …), or None where the source had none.
+    """One transaction of a block, as wire bytes or decoded, whichever its source read, and its
+    status meta as the standard node's JSON has it (`err`, `fee`, `preBalances`, `logMessages`, …),
+    or None where the source had none. `loaded_keys` are the meta's loaded addresses, writable ones
+    first, where the source had them as bytes.
     """
 
-    wire: bytes
+    content: bytes | Wire
     meta: dict[str, Any] | None
+    loaded_keys: Sequence[bytes] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same transaction and meta, in whichever form."""
+        if not isinstance(other, TransactionRecord):
+            return NotImplemented
+        return self.wire == other.wire and self.meta == other.meta
+
+    @property
+    def wire(self) -> bytes:
+        """The wire bytes; encoded by each access where the source decoded them."""
+        return encode_wire(self.content) if isinstance(self.content, Wire) else self.content
+
+    @property
+    def decoded(self) -> Wire:
+        """The parts; decoded by each access where the source had bytes. Raises BadTransaction."""
+        return self.content if isinstance(self.content, Wire) else decode_wire(self.content)
+
+    @property
+    def signature(self) -> bytes:
+        """The first signature. Raises BadTransaction."""
+        if isinstance(self.content, Wire):
+            return self.content.signatures[0]
+        return first_signature(self.content)
+
+    @property
+    def account_keys(self) -> list[bytes]:
+        """The static keys, then the loaded ones; nodes older than 1.10 leave those out of the meta.
+        Raises BadTransaction.
+        """
+        loaded = self.loaded_keys
+        if loaded is None:
+            named = (self.meta or {}).get("loadedAddresses") or {}
+            texts = (*(named.get("writable") or ()), *(named.get("readonly") or ()))
+            loaded = [b58decode(text) for text in texts]
+        return [*self.decoded.account_keys, *loaded]
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,21 +130,11 @@ def encode_wire(wire: Wire) -> bytes:
 
 
 def first_signature(data: bytes) -> bytes:
-    """The first signature in the bytes of a valid transaction, without decoding it."""
-    if data[0] == _V1_FIRST_BYTE:
-        at = len(data) - 64 * data[1]
-        return data[at : at + 64]
-    return data[1:65]
-
-
-def joined_static_keys(data: bytes) -> bytes:
-    """The static keys of a valid transaction concatenated, 32 bytes each, without decoding it."""
-    if data[0] == _V1_FIRST_BYTE:
-        return data[42 : 42 + 32 * data[41]]
-    at = 1 + 64 * data[0]
-    at += 4 if data[at] & _VERSIONED else 3
-    count, at = _read_compact(data, at)
-    return data[at : at + 32 * count]
+    """The first signature of a wire transaction; decodes version 1 only. Raises BadTransaction."""
+    # Legacy and version 0 begin with the count of signatures, version 1 with a version byte.
+    if len(data) > 65 and 0 < data[0] < _VERSIONED:
+        return data[1:65]
+    return decode_wire(data).signatures[0]
 
 
 def sanitize(wire: Wire) -> None:
@@ -182,6 +172,16 @@ def sanitize(wire: Wire) -> None:
         if len(lookup.account_key) != 32:
             place = f"message.addressTableLookups[{index}].accountKey"
             raise BadTransaction(f"{len(lookup.account_key)} bytes instead of 32", place)
+    if wire.version == 1:
+        _check_fields_of_v1(wire)
+
+
+def _check_fields_of_v1(wire: Wire) -> None:
+    if len(wire.instructions) > 0xFF or len(wire.account_keys) > 0xFF:
+        raise BadTransaction("too many for version 1", "message")
+    for index, instruction in enumerate(wire.instructions):
+        if len(instruction.accounts) > 0xFF:
+            raise BadTransaction("too many accounts", f"message.instructions[{index}].accounts")
 
 
 def _legacy_or_v0(data: bytes) -> tuple[Wire, int]:
@@ -253,6 +253,7 @@ def _v1(data: bytes) -> tuple[Wire, int]:
 
 
 def _encode_v1(wire: Wire) -> bytes:
+    _check_fields_of_v1(wire)
     config = wire.config or Config()
     out = bytearray((_V1_FIRST_BYTE, *wire.header))
     settings = 0
@@ -268,14 +269,10 @@ def _encode_v1(wire: Wire) -> bytes:
             values += value.to_bytes(size, "little")
     out += settings.to_bytes(4, "little")
     out += wire.recent_blockhash
-    if len(wire.instructions) > 0xFF or len(wire.account_keys) > 0xFF:
-        raise BadTransaction("too many for version 1", "message")
     out += bytes((len(wire.instructions), len(wire.account_keys)))
     out += b"".join(wire.account_keys)
     out += values
-    for index, (program_index, accounts, data) in enumerate(wire.instructions):
-        if len(accounts) > 0xFF:
-            raise BadTransaction("too many accounts", f"message.instructions[{index}].accounts")
+    for program_index, accounts, data in wire.instructions:
         out += bytes((program_index, len(accounts)))
         out += len(data).to_bytes(2, "little")
     for _, accounts, data in wire.instructions:

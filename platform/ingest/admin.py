@@ -1,4 +1,4 @@
-"""Orders over ranges of slots: given, watched, called off."""
+"""Admin of orders over ranges of slots: create, watch, cancel."""
 
 from typing import Any
 
@@ -24,9 +24,10 @@ from unfold.widgets import (
 
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS
+from ingest.findings import FINDINGS
 from ingest.models import RangeOrder
 from ingest.services import orders
+from ingest.store.orders import OPEN
 from staff import audit
 from staff.columns import column
 from staff.formatting import ago, badge, grouped, progress, slot_range
@@ -63,14 +64,14 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         choices=_KINDS,
         initial="verify",
         widget=UnfoldAdminRadioSelectWidget,
-        help_text="Verify looks whether what is stored holds together, and changes nothing."
-        " Re-ingest fetches the slots anew, and stores what is lacking or differs.",
+        help_text="Verify checks the consistency of stored data, and changes nothing."
+        " Re-ingest fetches the slots again, and stores what is missing or differs.",
     )
     first_slot = SlotField(label="From slot")
     last_slot = SlotField(
         label="To slot",
-        help_text=f"Both included. At most {orders.MOST_READ:,} slots where only what is stored is"
-        f" read, {orders.MOST_FETCHED:,} where they are fetched.",
+        help_text=f"Both included. At most {orders.MOST_READ:,} slots if only stored data is read,"
+        f" {orders.MOST_FETCHED:,} if slots are fetched.",
     )
     ledger = forms.BooleanField(
         label="Ledger", required=False, initial=True, widget=UnfoldBooleanSwitchWidget
@@ -80,16 +81,16 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         initial=True,
         widget=UnfoldBooleanSwitchWidget,
-        help_text="Account writes. No node has them: they are re-ingested from the stream's replay,"
+        help_text="Account writes. No node has them: they are fetched from the stream's replay,"
         " as far back as its server keeps slots.",
     )
     source = forms.ChoiceField(
         label="Source",
         required=False,
         widget=UnfoldAdminSelectWidget,
-        help_text="Whom to ask. A verification without a source holds what is stored against"
-        " itself: links, hashes, counts, and the ledger's transactions against the archive's"
-        " writes.",
+        help_text="Where to fetch slots from, or what to compare with. A verification without a"
+        " source checks stored data alone: links, hashes, counts, and the ledger's transactions"
+        " against the archive's writes.",
     )
 
     class Meta:
@@ -101,25 +102,25 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         named = [(name, f"Node {name} (getBlock)") for name in orders.source_names()]
         stream = (orders.STREAM, "The stream's replay")
         source: Any = self.fields["source"]
-        source.choices = [("", "Nobody: what is stored, alone"), stream, *named]
+        source.choices = [("", "None: stored data only"), stream, *named]
 
     def clean(self) -> dict[str, Any]:
-        told = super().clean() or {}
+        values = super().clean() or {}
         if not self.errors:
             try:
                 orders.check(
-                    told["kind"],
-                    SlotRange(told["first_slot"], told["last_slot"]),
-                    archive=told["archive"],
-                    ledger=told["ledger"],
-                    source=told["source"],
+                    values["kind"],
+                    SlotRange(values["first_slot"], values["last_slot"]),
+                    archive=values["archive"],
+                    ledger=values["ledger"],
+                    source=values["source"],
                 )
             except OrderRefused as refused:
                 raise forms.ValidationError(str(refused)) from None
-        return told
+        return values
 
     def _post_clean(self) -> None:
-        """`orders` has said in words what the database would refuse, and makes the row itself."""
+        """Nothing: `orders` validates with better texts, and creates the row itself."""
 
 
 @admin.register(RangeOrder)
@@ -170,23 +171,23 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         return self.has_order_permission(request)
 
     def save_model(self, request: HttpRequest, obj: RangeOrder, form: Any, change: bool) -> None:
-        told = form.cleaned_data
+        values = form.cleaned_data
         order = orders.ask(
-            told["kind"],
-            SlotRange(told["first_slot"], told["last_slot"]),
-            archive=told["archive"],
-            ledger=told["ledger"],
-            source=told["source"],
+            values["kind"],
+            SlotRange(values["first_slot"], values["last_slot"]),
+            archive=values["archive"],
+            ledger=values["ledger"],
+            source=values["source"],
             asked_by=request.user.get_username(),
             now=timezone.now(),
         )
         obj.__dict__.update(order.__dict__)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        told: dict[str, Any] = super().get_changeform_initial_data(request)
-        if told.get("kind") == RangeOrder.Kind.REINGEST:
-            told.setdefault("source", orders.STREAM)
-        return told
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        if initial.get("kind") == RangeOrder.Kind.REINGEST:
+            initial.setdefault("source", orders.STREAM)
+        return initial
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -198,8 +199,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, obj: RangeOrder, post_url_continue: Any = None
     ) -> HttpResponse:
         messages.success(
-            request, "The order is taken: the worker begins within some seconds, and this page"
-            " tells how far it is."
+            request, "The order is created: the worker starts within seconds, and this page"
+            " shows its progress."
         )  # fmt: skip
         return HttpResponseRedirect(reverse("admin:ingest_rangeorder_change", args=[obj.pk]))
 
@@ -207,25 +208,25 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     @transaction.atomic
     def cancel_orders(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
         cancelled = 0
-        for order in queryset.filter(state__in=orders.OPEN):
+        for order in queryset.filter(state__in=OPEN):
             if orders.cancel([order.pk], now=timezone.now()):
                 cancelled += 1
                 audit.record(request, "cancelled", order)
-        noun = "order is" if cancelled == 1 else "orders are"
-        messages.success(request, f"{cancelled} {noun} cancelled; what was done stays.")
+        orders_are = "order is" if cancelled == 1 else "orders are"
+        messages.success(request, f"{cancelled} {orders_are} cancelled; completed steps stay.")
 
     @admin.action(description="Open gaps", permissions=["order"])
     @transaction.atomic
     def open_gaps(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
-        """Of the slots that the orders found to be lacking."""
+        """Opens gaps of the slots that the orders found missing."""
         for order in queryset:
             slots = orders.open_gaps_of(order, now=timezone.now())
             audit.record(request, "opened gaps", order, text=f"{slots} slots")
-            noun = "slot is in an open gap" if slots == 1 else "slots are in open gaps"
+            slots_are = "slot is in an open gap" if slots == 1 else "slots are in open gaps"
             messages.success(
                 request,
-                f"{slots} {noun} now, but for those that came meanwhile: they are filled by"
-                " themselves.",
+                f"{slots} {slots_are} now, except those stored meanwhile: gaps are filled"
+                " automatically.",
             )
 
     # --- what is shown ---
@@ -237,14 +238,14 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         stored = f"{add}?kind={order.kind}&first_slot={order.first_slot}&last_slot="
         return {
             "order": order,
-            "is_open": order.state in orders.OPEN,
+            "is_open": order.state in OPEN,
             "may_order": self.has_order_permission(request),
             "findings": [_finding(each) for each in order.found.all()[:_LISTED]],
             "listed": grouped(_LISTED),
             "more": order.findings > _LISTED,
             "total": grouped(order.findings),
-            "lacking": order.found.filter(
-                what__in=[what for what, told in FINDINGS.items() if told.lacking]
+            "has_missing": order.found.filter(
+                what__in=[what for what, text in FINDINGS.items() if text.is_missing]
             ).exists(),
             "reingest": ""
             if ends["first"] is None
@@ -262,7 +263,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
 
     @admin.display(description="source")
     def asked_of(self, order: RangeOrder) -> str:
-        named = {"": "what is stored", orders.STREAM: "the stream's replay"}
+        named = {"": "stored data", orders.STREAM: "the stream's replay"}
         return named.get(order.source, order.source)
 
     standing = column(
@@ -281,12 +282,12 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         return progress(min(slots, order.next_slot - order.first_slot), slots, "slots")
 
     why = column("failure", lambda row: row.failure or "none")
-    sound_slots = column("slots as they should be", lambda row: grouped(row.sound))
+    sound_slots = column("correct slots", lambda row: grouped(row.sound))
 
-    stored_slots = column("slots that came", lambda row: _hinted(row.stored, "They were lacking"))
+    stored_slots = column("slots stored", lambda row: _hinted(row.stored, "They were missing"))
     changed_slots = column(
-        "slots that were replaced",
-        lambda row: _hinted(row.changed, "What was stored said otherwise, or lacked something"),
+        "slots replaced",
+        lambda row: _hinted(row.changed, "The stored data differed or was incomplete"),
     )
     found = column(
         "findings",
@@ -310,13 +311,13 @@ def _hinted(number: int, hint: str) -> SafeString:
 
 
 def _finding(each: Any) -> dict[str, Any]:
-    told = FINDINGS[each.what]
+    finding = FINDINGS[each.what]
     page = reverse("admin:rewind_slottally_slots")
     return {
         "slot": each.slot,
         "link": f"{page}?slot={each.slot}",
         "area": each.area,
-        "text": told.text,
+        "text": finding.text,
         "detail": each.detail,
-        "advice": told.advice,
+        "advice": finding.advice,
     }

@@ -1,27 +1,27 @@
-"""Branches of the chain that it does not go on with: slots that another branch leaves out."""
+"""Branches: finds slots that are left out by the branch that was confirmed."""
 
-# Slots of which no one ever decided are forgotten so far below the newest decided one.
+# Undecided slots are forgotten this far below the newest decided one.
 _KEPT_SLOTS = 1_000
 
 
 class Branches:
-    """Slots that are seen and not decided yet, by their parents."""
+    """Seen slots that are undecided, with their parents."""
 
     def __init__(self) -> None:
         self._parents: dict[int, int | None] = {}
 
     def saw(self, slot: int, parent: int | None) -> None:
-        """Something came of the slot; its parent where that is told."""
+        """The slot was seen; `parent` where it is known."""
         if parent is not None or slot not in self._parents:
             self._parents[slot] = parent
 
     def forget(self, slot: int) -> None:
-        """The slot is decided by another word."""
+        """The slot is decided otherwise."""
         self._parents.pop(slot, None)
 
     def decide(self, slot: int) -> list[int]:
-        """The chain goes on from this slot: those that were seen and are not among its ancestors,
-        as far down as the parents are known, ascending. They are decided with it.
+        """The slot is confirmed: returns the seen slots that are not its ancestors, as far down as
+        parents are known, ascending. All of these are then decided.
         """
         line = [slot]
         while (parent := self._parents.get(line[-1])) is not None and parent < line[-1]:

@@ -1,4 +1,4 @@
-"""Calls to the worker, from processes that are not Celery's own."""
+"""Calls the ingest worker from processes that are not Celery's own."""
 
 from functools import cache
 
@@ -7,6 +7,8 @@ from celery import Celery
 from access.redis_client import client
 
 QUEUE = "ingest"
+# The name and its argument, a slot that no worker reads, are those of running older versions.
+TASK = "ingest.tasks.ingest_slot"
 
 
 @cache
@@ -16,12 +18,12 @@ def _app() -> Celery:
     return app
 
 
-def call_ingest(slot: int) -> None:
-    """The worker looks what waits. Raises redis' or kombu's errors when Redis is away.
+def call_ingest() -> None:
+    """Asks the worker to store queued slots. Raises redis' or kombu's errors when Redis is away.
 
-    A call that nobody has taken yet will look later than now, so that it does for this one too:
-    while no worker runs its queue stays short.
+    Sends nothing while an earlier call is waiting: that one will find these slots too, and the
+    queue stays short while no worker runs.
     """
     if client().llen(QUEUE):
         return
-    _app().send_task("ingest.tasks.ingest_slot", (slot,), queue=QUEUE, retry=False)
+    _app().send_task(TASK, (0,), queue=QUEUE, retry=False)

@@ -1,4 +1,4 @@
-"""What ingest refuses."""
+"""Errors of ingest."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from staff import errors
 
 
 class ImportRefused(Exception):
-    """A file that was not brought in, or not to its end. The text names the file, the place in it
+    """A file that was not imported, or not completely. The text names the file, the position in it
     and the reason; `blocks` of it are in the ledger.
     """
 
@@ -17,11 +17,11 @@ class ImportRefused(Exception):
 
 
 class OrderRefused(errors.OrderRefused):
-    """An order over a range of slots that cannot be taken; the text is for who asked."""
+    """An order over a range of slots that cannot be accepted; the text is for the user."""
 
 
 class WrongChain(Exception):
-    """The upstream is of another chain than the one that is stored."""
+    """The upstream follows another chain than the stored one."""
 
     def __init__(self, node: str, found: str, stored: str) -> None:
         super().__init__(
@@ -32,11 +32,11 @@ class WrongChain(Exception):
 
 
 class ChainBroken(Exception):
-    """A stream's chain does not descend from what was followed, or is another one."""
+    """A stream's chain does not descend from the followed one."""
 
 
 class AnotherBlock(ChainBroken):
-    """A stream finalized another block in a slot than the chain that is followed."""
+    """A stream finalized another block in a slot than the followed chain."""
 
     def __init__(self, slot: int, blockhash: str, expected: str) -> None:
         super().__init__(
@@ -46,8 +46,8 @@ class AnotherBlock(ChainBroken):
 
 
 class OtherChain(Exception):
-    """A file of another chain than what is stored, or of one that nothing shows; the text is a
-    reason without the file's name.
+    """A file of another chain than the stored one, or of an unknown one; the text is a reason
+    without the file's name.
     """
 
 
@@ -60,7 +60,7 @@ def other_genesis(found: str, stored: str) -> OtherChain:
 
 
 def unknown_chain(stored: str) -> OtherChain:
-    """Nothing says which chain a file is of; `stored` is empty where nothing is known here."""
+    """The chain of a file is unknown; `stored` is the stored genesis hash, or empty."""
     if stored:
         return OtherChain(
             "nothing shows that it is of the chain that is stored here: it links to nothing that"

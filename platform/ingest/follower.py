@@ -1,6 +1,4 @@
-"""The follower: finalized slots to the outbox, from one stream or several, whatever becomes of
-them.
-"""
+"""The follower: finalized slots from one or several streams to the slot sender."""
 
 import logging
 import threading
@@ -13,14 +11,14 @@ from chain.units import Slot
 from embedded.notify import progress
 from ingest.chain_identity import SameChain
 from ingest.errors import AnotherBlock, ChainBroken
+from ingest.event_publisher import EventPublisher, LiveUpdate
 from ingest.follower_state import SILENT_SECONDS, FollowerState
-from ingest.handover import pack
 from ingest.joining import Joiner, Outcome
-from ingest.mending import Mender
-from ingest.outbox import Lost, Outbox
+from ingest.repair import SlotRepairer
+from ingest.slot_queue import pack
+from ingest.slot_sender import Lost, SlotSender
 from ingest.sources import Stream
 from ingest.stream_reader import StreamReader
-from ingest.teller import Heard, Teller
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.node import Node
@@ -28,30 +26,30 @@ from upstream.node import Node
 log = logging.getLogger(__name__)
 
 _TURN_SECONDS = 0.5
-# Of the assemblers' memory: what is held for a replay, and what a replay assembles.
+# Shares of the assemblers' memory: slots held for a replay, and what a replay assembles.
 _HELD_SHARE = 4
 _REPLAY_BYTES = 256 * 1_048_576
 
 
 class Follower:
-    """`run` until `stop`. Each stream has a thread that reads and assembles it, and one more asks
-    for what came short; the outbox has its own, and so has the teller.
+    """`run` until `stop`. Each stream has a thread that reads and assembles it, and one more
+    repairs incomplete slots; the sender and the publisher have threads of their own.
     """
 
     def __init__(
         self,
         streams: Sequence[Stream],
         node: Node | None,
-        outbox: Outbox,
-        teller: Teller,
+        sender: SlotSender,
+        publisher: EventPublisher,
         *,
         assembler_bytes: int,
     ) -> None:
         self._streams = streams
-        self._outbox = outbox
-        self._teller = teller
-        self._joined = _Joined(len(streams), outbox, assembler_bytes // _HELD_SHARE, self._is_hash)
-        sink = _Sink(self._joined, outbox, teller, self._look)
+        self._sender = sender
+        self._publisher = publisher
+        self._joined = _Joined(len(streams), sender, assembler_bytes // _HELD_SHARE, self._is_hash)
+        sink = _Sink(self._joined, sender, publisher, self._update_state)
         same_chain = SameChain(node, self._joined.blockhash, self._is_first)
         self._readers = [
             StreamReader(
@@ -65,28 +63,28 @@ class Follower:
             )
             for number, stream in enumerate(streams)
         ]
-        self._mender = Mender(
+        self._repairer = SlotRepairer(
             streams,
             self._joined,
             stores_untouched=lambda: self._readers[0].stores_untouched,
             limit_bytes=min(_REPLAY_BYTES, assembler_bytes),
         )
-        self._joined.on_short = self._mender.wake
+        self._joined.on_incomplete = self._repairer.wake
         self._joined.stores_untouched = lambda: self._readers[0].stores_untouched
         self._failures: dict[int, BaseException] = {}
         self._stopping = threading.Event()
-        self._something = threading.Event()
+        self._changed = threading.Event()
 
     def stop(self) -> None:
-        """From whatever thread or signal."""
+        """For any thread or signal handler."""
         self._stopping.set()
-        self._outbox.release()
-        self._something.set()
+        self._sender.release()
+        self._changed.set()
         for reader in self._readers:
             reader.stop()
 
     def run(self) -> None:
-        """Follows until `stop`. Raises what no new connection can mend."""
+        """Follows until `stop`. Raises what no new connection can repair."""
         threads = [
             threading.Thread(target=self._read, args=(number,), name=f"stream-{number}")
             for number in range(len(self._readers))
@@ -94,27 +92,27 @@ class Follower:
         for thread in threads:
             thread.daemon = True
             thread.start()
-        self._mender.start()
+        self._repairer.start()
         try:
             while not self._stopping.is_set():
-                self._something.wait(_TURN_SECONDS)
-                self._something.clear()
+                self._changed.wait(_TURN_SECONDS)
+                self._changed.clear()
                 alive = [r for n, r in enumerate(self._readers) if n not in self._failures]
-                if all(reader.goes_on() for reader in alive):
+                if all(reader.is_alive() for reader in alive):
                     progress()
                 self._joined.turn()
-                self._look()
-                if self._outbox.failure is not None:
-                    raise self._outbox.failure
-                self._see_failures()
+                self._update_state()
+                if self._sender.failure is not None:
+                    raise self._sender.failure
+                self._check_failures()
         finally:
             self.stop()
             for thread in threads:
                 thread.join()
-            self._mender.stop()
+            self._repairer.stop()
 
-    def _see_failures(self) -> None:
-        """Raises what ended a reader, unless it is that stream's own fault and others go on."""
+    def _check_failures(self) -> None:
+        """Raises what ended a reader, unless only that stream is at fault and others go on."""
         failures = list(self._failures.values())
         for failure in failures:
             if not isinstance(failure, ChainBroken) or len(failures) == len(self._readers):
@@ -133,21 +131,21 @@ class Follower:
             if failure is not None:
                 reader.problem, reader.connected_since = str(failure), 0.0
                 if len(self._readers) > 1 and isinstance(failure, ChainBroken):
-                    log.error("the %s is followed no more: %s", reader.name, failure)
-                    self._joined.there(number, False)
-            self._something.set()
+                    log.error("the %s is no longer followed: %s", reader.name, failure)
+                    self._joined.set_connected(number, False)
+            self._changed.set()
             connection.close()
 
-    def _look(self) -> None:
-        """Which stream leads, and what there is to tell of all."""
-        now, state = time.monotonic(), self._outbox.state
-        there = [reader for reader in self._readers if reader.connected_since]
-        speaking = [reader for reader in there if now - reader.heard_at < SILENT_SECONDS]
-        leader = next(iter(speaking or there), self._readers[0])
+    def _update_state(self) -> None:
+        """Chooses the leading stream and updates the published state."""
+        now, state = time.monotonic(), self._sender.state
+        connected = [reader for reader in self._readers if reader.connected_since]
+        active = [reader for reader in connected if now - reader.heard_at < SILENT_SECONDS]
+        leader = next(iter(active or connected), self._readers[0])
         for reader in self._readers:
             reader.leads = reader is leader
-        state.connected_since = min((reader.connected_since for reader in there), default=0.0)
-        state.streams, state.streams_connected = len(self._readers), len(there)
+        state.connected_since = min((reader.connected_since for reader in connected), default=0.0)
+        state.streams, state.streams_connected = len(self._readers), len(connected)
         problems = [reader.problem for reader in self._readers if reader.problem]
         state.problem = "; ".join(dict.fromkeys(problems))
 
@@ -157,26 +155,30 @@ class Follower:
     def _is_first(self, number: int) -> bool:
         """Whether no stream before it in the list is connected, and none was followed yet."""
         earlier = any(reader.connected_since for reader in self._readers[:number])
-        return not earlier and not self._joined.anyone_is_there()
+        return not earlier and not self._joined.any_connected()
 
 
 class _Joined:
-    """The Joiner behind a lock; what comes out goes to the outbox. While that is full everybody
-    waits here.
+    """The Joiner behind a lock; its outcomes go to the sender. While that is full every reader
+    blocks here.
     """
 
     def __init__(
-        self, streams: int, outbox: Outbox, limit_bytes: int, is_blockhash: Callable[[bytes], bool]
+        self,
+        streams: int,
+        sender: SlotSender,
+        limit_bytes: int,
+        is_blockhash: Callable[[bytes], bool],
     ) -> None:
         self._joiner = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=is_blockhash)
-        self._outbox = outbox
+        self._sender = sender
         self._lock = threading.RLock()
-        self._there: set[int] = set()
-        self.on_short: Callable[[], None] = lambda: None
+        self._connected: set[int] = set()
+        self.on_incomplete: Callable[[], None] = lambda: None
         self.stores_untouched: Callable[[], bool] = lambda: True
 
-    def anyone_is_there(self) -> bool:
-        return bool(self._there)
+    def any_connected(self) -> bool:
+        return bool(self._connected)
 
     def blockhash(self, slot: int) -> str | None:
         with self._lock:
@@ -186,23 +188,24 @@ class _Joined:
         with self._lock:
             return self._joiner.wanted()
 
-    def there(self, number: int, is_there: bool) -> None:
+    def set_connected(self, number: int, is_connected: bool) -> None:
         with self._lock:
-            (self._there.add if is_there else self._there.discard)(number)
-            self._deliver(self._joiner.is_there(number, is_there, now=time.monotonic()))
+            (self._connected.add if is_connected else self._connected.discard)(number)
+            outcomes = self._joiner.set_connected(number, is_connected, now=time.monotonic())
+            self._deliver(outcomes)
 
     def closed(self, number: int, event: SlotClosed) -> None:
         with self._lock:
             self._joiner.stores_untouched = self.stores_untouched()
             self._deliver(self._joiner.closed(number, event, now=time.monotonic()))
             if event.wholeness < Wholeness.EVERY_WRITE:
-                self.on_short()
+                self.on_incomplete()
 
     def incomplete(self, number: int, event: SlotIncomplete) -> None:
         with self._lock:
             self._joiner.stores_untouched = self.stores_untouched()
             self._deliver(self._joiner.incomplete(number, event, now=time.monotonic()))
-            self.on_short()
+            self.on_incomplete()
 
     def lost(self, number: int, first: Slot, last: Slot) -> None:
         with self._lock:
@@ -216,51 +219,55 @@ class _Joined:
     def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
         with self._lock:
             now = time.monotonic()
-            outcomes, news = self._joiner.replayed(stream, slot, buffers, now=now)
+            outcomes, is_new = self._joiner.replayed(stream, slot, buffers, now=now)
             self._deliver(outcomes)
-            return news
+            return is_new
 
-    def not_mended(self, slot: Slot) -> None:
+    def not_repairable(self, slot: Slot) -> None:
         with self._lock:
-            self._deliver(self._joiner.not_mended(slot, now=time.monotonic()))
+            self._deliver(self._joiner.not_repairable(slot, now=time.monotonic()))
 
     def turn(self) -> None:
         with self._lock:
             self._deliver(self._joiner.turn(now=time.monotonic()))
 
     def _deliver(self, outcomes: Iterable[Outcome]) -> None:
-        state = self._outbox.state
+        state = self._sender.state
         for outcome in outcomes:
             if isinstance(outcome, Lost):
-                log.warning("slots %d to %d did not come whole: %s", outcome.first, outcome.last,
+                log.warning("slots %d to %d are incomplete: %s", outcome.first, outcome.last,
                             outcome.cause)  # fmt: skip
-                self._outbox.add_lost(outcome)
+                self._sender.add_lost(outcome)
                 continue
             closed = outcome.closed
-            self._outbox.add(pack(closed, reason=outcome.reason, source=state.source))
+            self._sender.add(pack(closed, reason=outcome.reason, source=state.source))
             state.closed_slot = max(state.closed_slot, closed.slot)
             if outcome.reason:
-                log.warning("slot %d came without all its account writes", closed.slot)
+                log.warning("slot %d misses account writes", closed.slot)
 
 
 class _Sink:
-    """What the readers read, to whoever takes it (stream_reader.Sink)."""
+    """Passes what the readers read to the joiner and the publisher (stream_sink.Sink)."""
 
     def __init__(
-        self, joined: _Joined, outbox: Outbox, teller: Teller, look: Callable[[], None]
+        self,
+        joined: _Joined,
+        sender: SlotSender,
+        publisher: EventPublisher,
+        on_change: Callable[[], None],
     ) -> None:
-        self.state: FollowerState = outbox.state
+        self.state: FollowerState = sender.state
         self.closed = joined.closed
         self.incomplete = joined.incomplete
         self.lost = joined.lost
         self._joined = joined
-        self._outbox = outbox
-        self._teller = teller
-        self._look = look
+        self._sender = sender
+        self._publisher = publisher
+        self._on_change = on_change
 
-    def there(self, number: int, is_there: bool) -> None:
-        self._joined.there(number, is_there)
-        self._look()
+    def set_connected(self, number: int, is_connected: bool) -> None:
+        self._joined.set_connected(number, is_connected)
+        self._on_change()
 
     def moved(self, number: int, event: HeadMoved, decided: Slot | None, *, leads: bool) -> None:
         state = self.state
@@ -272,9 +279,9 @@ class _Sink:
         if decided is not None:
             self._joined.decided(number, decided)
 
-    def hear(self, update: Heard) -> None:
-        self._teller.hear(update)
+    def publish(self, update: LiveUpdate) -> None:
+        self._publisher.add(update)
 
     def check(self) -> None:
-        if self._outbox.failure is not None:
-            raise self._outbox.failure
+        if self._sender.failure is not None:
+            raise self._sender.failure

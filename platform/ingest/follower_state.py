@@ -1,4 +1,4 @@
-"""What the follower is doing, for whoever asks: a hash in Redis that fades when it stops."""
+"""The follower's state: a hash in Redis that expires when the follower stops."""
 
 import enum
 from dataclasses import asdict, dataclass
@@ -8,16 +8,16 @@ from access.redis_client import NAMESPACE, client
 
 _KEY = f"{NAMESPACE}follower"
 _SECONDS = 30
-# The supervisor starts an ended follower again after a minute at most: until the next one speaks,
-# the last word of this one stands.
-_LAST_WORD_SECONDS = 150
-# A chain makes two slots a second and more: a stream that says nothing for so long is silent,
-# whatever its connection looks like.
+# The supervisor restarts a follower after a minute at most: the state of an ended one is kept until
+# the next one publishes.
+_ENDED_SECONDS = 150
+# A chain makes two or more slots a second: a stream without messages for so long is silent, even
+# if its connection is up.
 SILENT_SECONDS = 10.0
 
 
 class StreamState(enum.StrEnum):
-    """How the stream is, in a word."""
+    """The state of the stream."""
 
     FOLLOWING = "following"
     SILENT = "silent"
@@ -36,14 +36,14 @@ class FollowerState:
     closed_slot: int = 0
     waiting_bytes: int = 0
     waiting_slots: int = 0
-    # Of several: how many there are, and how many are connected.
+    # How many streams are configured, and how many are connected.
     streams: int = 1
     streams_connected: int = 0
     problem: str = ""
     ended_at: float = 0.0
 
     def silent_seconds(self, now: float) -> int | None:
-        """How long ago the stream said something last; None when it has not yet."""
+        """Seconds since the last message; None if there was none yet."""
         return max(0, int(now - self.heard_at)) if self.heard_at else None
 
     def stream(self, now: float) -> StreamState:
@@ -54,16 +54,16 @@ class FollowerState:
 
 
 def publish(state: FollowerState) -> None:
-    """Everybody may see it, for half a minute, and longer when it ended by its problem."""
+    """Publishes the state for half a minute, or longer if the follower ended."""
     fields: dict[Any, Any] = asdict(state)
     with client().pipeline(transaction=True) as pipe:
         pipe.hset(_KEY, mapping=fields)
-        pipe.expire(_KEY, _LAST_WORD_SECONDS if state.ended_at else _SECONDS)
+        pipe.expire(_KEY, _ENDED_SECONDS if state.ended_at else _SECONDS)
         pipe.execute()
 
 
 def published() -> FollowerState | None:
-    """What the follower said last; None when no one follows."""
+    """The last published state; None if no follower runs."""
     found: Any = client().hgetall(_KEY)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Joiner: the slots of one chain from several streams and their replays, each handed on once."""
+"""Joiner: merges slots of one chain from several streams and replays, each passed on once."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from chain.slot_ranges import SlotRange, subtract
 from chain.units import Slot
 from columns.gaps import GapStatus
 from ingest.errors import AnotherBlock
-from ingest.outbox import Lost
+from ingest.slot_sender import Lost
 from upstream.geyser.events import SlotClosed, SlotIncomplete
 from upstream.geyser.pending_slots import closed_slot
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.geyser.united import best_of_all
 
-# A stream that is further behind than this is not waited for, where what is here has each write
-# that can be proved; where something is missing it is waited for as long as for a replay.
+# How long other streams are waited for: LAG where every provable write is present, SHORT where
+# something is missing, as long as for a replay.
 LAG_SECONDS = 5.0
 SHORT_SECONDS = 45.0
-# Slots that were handed on and are remembered: two hours of mainnet, 3 MB.
+# Passed on slots that are remembered: two hours of mainnet, 3 MB.
 _REMEMBERED = 20_000
 # Receptions of one slot that are kept, of all streams and replays.
 _MOST_PARTS = 8
@@ -34,7 +34,7 @@ class _Settled(NamedTuple):
 
 @dataclass(slots=True)
 class _Part:
-    """What came of a slot from one stream's server, by one connection or several."""
+    """A slot as received from one stream's server, over one connection or several."""
 
     stream: int
     buffer: SlotBuffer
@@ -42,15 +42,15 @@ class _Part:
 
 @dataclass(slots=True)
 class _Held:
-    """A slot that is final, and not proved to be whole yet."""
+    """A finalized slot that is not proved complete yet."""
 
     since: float
     reason: str
     parts: list[_Part] = field(default_factory=list)
-    heard: set[int] = field(default_factory=set)
-    # Whether a replay may still add to it.
-    mending: bool = True
-    # Of all parts together.
+    streams: set[int] = field(default_factory=set)
+    # True while a replay may still add to it.
+    is_repairable: bool = True
+    # All parts combined.
     best: SlotBuffer | None = None
     wholeness: Wholeness = Wholeness.PARTIAL
 
@@ -59,7 +59,7 @@ class _Held:
         return sum(each.buffer.size for each in self.parts)
 
     def add(self, stream: int, buffers: Sequence[SlotBuffer]) -> bool:
-        """Whether something came that was not there."""
+        """Adds the buffers; True if they held anything new."""
         before = self._known()
         for buffer in buffers:
             for part in self.parts:
@@ -89,7 +89,7 @@ class _Held:
 class _Stream:
     """`decided` is the slot up to which the stream will send nothing more."""
 
-    is_there: bool = False
+    is_connected: bool = False
     decided: int = -1
 
 
@@ -100,10 +100,10 @@ class _Loss(NamedTuple):
 
 
 class Joiner:
-    """Takes what each stream's Assembler says of final slots. A slot goes on as soon as it has
-    every write, from one stream or from several together; one that does not is held while another
-    stream, or a replay, may have the rest: never longer than SHORT_SECONDS, nor in more than
-    `limit_bytes`. Times are seconds of one clock. Not thread-safe.
+    """Receives the finalized slots of each stream's Assembler. Passes a slot on as soon as it has
+    every write, from one stream or combined from several. An incomplete one is held while another
+    stream or a replay may have the rest, at most SHORT_SECONDS and within `limit_bytes` for all.
+    Times are seconds of one clock. Not thread-safe.
     """
 
     def __init__(
@@ -112,14 +112,14 @@ class Joiner:
         self._streams = [_Stream() for _ in range(streams)]
         self._limit = limit_bytes
         self._is_blockhash = is_blockhash
-        # Whether the validators store what a transaction left untouched.
+        # True if the validators store accounts that a transaction left untouched.
         self.stores_untouched = True
         self._held: dict[int, _Held] = {}
         self._settled: dict[int, _Settled] = {}
         self._losses: list[_Loss] = []
 
     def blockhash(self, slot: int) -> str | None:
-        """Of a slot that was handed on lately."""
+        """The blockhash of a slot that was passed on lately."""
         found = self._settled.get(slot)
         return None if found is None else found.blockhash
 
@@ -128,21 +128,21 @@ class Joiner:
         return [
             Slot(slot)
             for slot, held in sorted(self._held.items())
-            if held.mending and held.wholeness < Wholeness.EVERY_WRITE
+            if held.is_repairable and held.wholeness < Wholeness.EVERY_WRITE
         ]
 
-    def is_there(self, stream: int, there: bool, *, now: float) -> Iterator[Outcome]:
-        """The stream is connected and of this chain, or no more."""
-        self._streams[stream].is_there = there
-        if not there:
-            yield from self._look_at_all(now)
+    def set_connected(self, stream: int, is_connected: bool, *, now: float) -> Iterator[Outcome]:
+        """Whether the stream is connected and of this chain."""
+        self._streams[stream].is_connected = is_connected
+        if not is_connected:
+            yield from self._check_all(now)
 
     def decided(self, stream: int, slot: Slot | None, *, now: float) -> Iterator[Outcome]:
-        """The stream says nothing more of the slot and those below it."""
+        """The stream will send nothing more of slots up to this one."""
         if slot is not None and slot > self._streams[stream].decided:
             self._streams[stream].decided = slot
             if self._held or self._losses:
-                yield from self._look_at_all(now)
+                yield from self._check_all(now)
 
     def closed(self, stream: int, event: SlotClosed, *, now: float) -> Iterator[Outcome]:
         """Raises AnotherBlock."""
@@ -160,16 +160,16 @@ class Joiner:
             self._remember(event)
             yield event
             return
-        yield from self._short(stream, slot, event.reason, event.buffers, now)
+        yield from self._hold(stream, slot, event.reason, event.buffers, now)
 
     def incomplete(self, stream: int, event: SlotIncomplete, *, now: float) -> Iterator[Outcome]:
         if event.slot not in self._settled:
-            yield from self._short(stream, event.slot, event.reason, event.buffers, now)
+            yield from self._hold(stream, event.slot, event.reason, event.buffers, now)
 
     def lost(
         self, stream: int, first: int, last: int, cause: str, *, now: float
     ) -> Iterator[Outcome]:
-        """The stream will not send the slots; others may have them."""
+        """The stream will not send these slots; others may have them."""
         self._losses.append(_Loss(SlotRange(first, last), cause, now))
         of_it = self._streams[stream]
         of_it.decided = max(of_it.decided, last)
@@ -178,41 +178,41 @@ class Joiner:
     def replayed(
         self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer], *, now: float
     ) -> tuple[list[Outcome], bool]:
-        """What a replay of the stream's server had of a slot; and whether that was news."""
+        """Adds what a replay of the stream's server had of a slot; True if any of it was new."""
         held = self._held.get(slot)
         if held is None:
             return [], False
-        news = held.add(stream, buffers)
+        is_new = held.add(stream, buffers)
         self._rate(held)
-        return list(self._look(slot, now)), news
+        return list(self._check(slot, now)), is_new
 
-    def not_mended(self, slot: Slot, *, now: float) -> Iterator[Outcome]:
-        """No replay will add anything to the slot."""
+    def not_repairable(self, slot: Slot, *, now: float) -> Iterator[Outcome]:
+        """No replay can add anything to the slot."""
         held = self._held.get(slot)
         if held is not None:
-            held.mending = False
-            yield from self._look(slot, now)
+            held.is_repairable = False
+            yield from self._check(slot, now)
 
     def turn(self, *, now: float) -> Iterator[Outcome]:
-        """To be called every second or so: what was waited for long enough goes on."""
+        """Call about every second: passes on slots whose wait is over."""
         if self._held or self._losses:
-            yield from self._look_at_all(now)
+            yield from self._check_all(now)
 
-    def _short(
+    def _hold(
         self, stream: int, slot: int, reason: str, buffers: Sequence[SlotBuffer], now: float
     ) -> Iterator[Outcome]:
         held = self._held.get(slot)
         is_new = held is None
         if held is None:
             held = self._held[slot] = _Held(now, reason)
-        held.heard.add(stream)
+        held.streams.add(stream)
         held.reason = held.reason or reason
         held.add(stream, buffers)
         self._rate(held)
         if is_new and not any(each.live for each in buffers):
-            # It came by a replay alone: the same server has no more than last writes.
-            held.mending = held.wholeness < Wholeness.LAST_WRITES
-        yield from self._look(slot, now)
+            # From a replay only: the same server has nothing beyond last writes.
+            held.is_repairable = held.wholeness < Wholeness.LAST_WRITES
+        yield from self._check(slot, now)
         yield from self._within_limit()
 
     def _rate(self, held: _Held) -> None:
@@ -222,25 +222,25 @@ class Joiner:
             stores_untouched=self.stores_untouched,
         )
 
-    def _others(self, but: int | None, slot: int, heard: Collection[int] = ()) -> bool:
-        """Whether another stream may still tell of the slot."""
+    def _others(self, but: int | None, slot: int, seen: Collection[int] = ()) -> bool:
+        """True if another stream may still send the slot."""
         return any(
-            each.is_there and each.decided < slot and number != but and number not in heard
+            each.is_connected and each.decided < slot and number != but and number not in seen
             for number, each in enumerate(self._streams)
         )
 
-    def _look_at_all(self, now: float) -> Iterator[Outcome]:
+    def _check_all(self, now: float) -> Iterator[Outcome]:
         for slot in sorted(self._held):
-            yield from self._look(slot, now)
+            yield from self._check(slot, now)
         yield from self._overdue(now)
 
-    def _look(self, slot: int, now: float) -> Iterator[Outcome]:
+    def _check(self, slot: int, now: float) -> Iterator[Outcome]:
         held = self._held[slot]
         if held.wholeness < Wholeness.PROVED:
             is_whole = held.wholeness is Wholeness.EVERY_WRITE
             is_over = now - held.since >= (LAG_SECONDS if is_whole else SHORT_SECONDS)
-            is_mended = is_whole or not held.mending
-            if not is_over and (not is_mended or self._others(None, slot, held.heard)):
+            is_repaired = is_whole or not held.is_repairable
+            if not is_over and (not is_repaired or self._others(None, slot, held.streams)):
                 return
         yield self._release(slot)
 
@@ -261,7 +261,7 @@ class Joiner:
             del self._settled[next(iter(self._settled))]
 
     def _within_limit(self) -> Iterator[Outcome]:
-        """The oldest go first, with what they have."""
+        """Passes the oldest on, incomplete as they are, until the rest fits."""
         size = sum(each.size for each in self._held.values())
         for slot in sorted(self._held):
             if size <= self._limit:
@@ -270,16 +270,16 @@ class Joiner:
             yield self._release(slot)
 
     def _overdue(self, now: float) -> Iterator[Outcome]:
-        """Lost slots that no other stream will bring."""
+        """Lost slots that no other stream will send."""
         for loss in list(self._losses):
             if now - loss.at < SHORT_SECONDS and self._others(None, loss.slots.last):
                 continue
             self._losses.remove(loss)
-            for part in subtract([loss.slots], self._told_of(loss.slots)):
+            for part in subtract([loss.slots], self._accounted(loss.slots)):
                 yield Lost(part.first, part.last, GapStatus.UNKNOWN, loss.cause)
 
-    def _told_of(self, slots: SlotRange) -> list[SlotRange]:
-        """Slots that went on, or that those prove skipped, or that are held."""
+    def _accounted(self, slots: SlotRange) -> list[SlotRange]:
+        """Slots that were passed on, that those prove skipped, or that are held."""
         found = [SlotRange(slot, slot) for slot in self._held if slots.first <= slot <= slots.last]
         for slot, settled in self._settled.items():
             if settled.parent < slots.last and slot >= slots.first:

@@ -1,4 +1,4 @@
-"""Genesis hashes as an operator names them."""
+"""Genesis hashes by the names that operators use."""
 
 from django.core.management.base import CommandError, CommandParser
 from solders.pubkey import Pubkey
@@ -25,7 +25,7 @@ def _genesis_hash(text: str) -> str:
     if text in NAMES:
         return NAMES[text]
     try:
-        # A hash is 32 bytes as a key is, and only the key's reader refuses with ValueError.
+        # Hashes and keys are both 32 bytes, but only Pubkey raises ValueError.
         return str(Pubkey.from_string(text))
     except ValueError:
         raise CommandError(

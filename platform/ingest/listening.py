@@ -1,4 +1,4 @@
-"""A worker's task that waits for more slots: a task for each costs more than an empty slot does."""
+"""Lets a worker's task wait for more slots: a task per slot costs more than an empty slot."""
 
 import contextlib
 import mmap
@@ -9,12 +9,12 @@ import redis
 from celery.signals import worker_init, worker_shutting_down
 
 from columns.raw_queries import close_lost_connection
-from ingest import handover
+from ingest import slot_queue
 
-# A worker that is to stop waits for its task no longer than this.
+# The longest time that a stopping worker waits for its task.
 _TURN_SECONDS = 1.5
 
-# One byte that a worker shares with its pool processes: 1 when it is to stop.
+# One byte that a worker shares with its pool processes: 1 when it should stop.
 _stops: mmap.mmap | None = None
 
 
@@ -31,7 +31,7 @@ def _stop(**_: object) -> None:
 
 
 def calls(seconds: float) -> Iterator[None]:
-    """Once at first, and again whenever slots wait, for so long or until the worker is to stop.
+    """Yields at once, and again whenever slots are queued, for this long or until the worker stops.
     Raises redis.RedisError.
     """
     until = time.monotonic() + seconds
@@ -40,13 +40,13 @@ def calls(seconds: float) -> Iterator[None]:
         return
     try:
         while time.monotonic() < until and not _is_stopping():
-            if handover.listen(_TURN_SECONDS):
+            if slot_queue.listen(_TURN_SECONDS):
                 close_lost_connection()
                 yield
     finally:
         with contextlib.suppress(redis.RedisError):
-            handover.listen_no_more()
-    if handover.count():  # offered to us while we ceased to listen
+            slot_queue.stop_listening()
+    if slot_queue.count():  # queued before `stop_listening` took effect
         yield
 
 

@@ -1,4 +1,4 @@
-"""Orders over ranges of slots, and what they found."""
+"""Orders over ranges of slots, their findings, and the stored chain."""
 
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import BigIntegerRangeField, RangeOperators
@@ -9,8 +9,8 @@ from columns.numbers import SlotColumn
 
 
 class RangeOrder(models.Model):
-    """Slots that are to be fetched anew, or looked at without changing anything. The worker goes
-    through them in steps; each step is kept with its counts, so that a killed one costs a step.
+    """A range of slots to fetch again, or to verify without changes. The worker processes it in
+    steps and saves the counts after each, so that a killed worker loses one step.
     """
 
     class Kind(models.TextChoices):
@@ -30,7 +30,7 @@ class RangeOrder(models.Model):
     archive = models.BooleanField(default=True)
     ledger = models.BooleanField(default=True)
     source = models.TextField(
-        blank=True, help_text="stream, a node's name, or empty: what is stored alone"
+        blank=True, help_text="stream, a node's name, or empty: stored data only"
     )
     state = models.TextField(choices=State.choices, default=State.QUEUED)
     asked_by = models.TextField()
@@ -38,13 +38,15 @@ class RangeOrder(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     next_slot = SlotColumn(help_text="Where the next step begins")
-    sound = models.BigIntegerField(default=0, help_text="Slots found as they should be")
-    stored = models.BigIntegerField(default=0, help_text="Slots that were lacking and came")
-    changed = models.BigIntegerField(default=0, help_text="Slots that differed and came anew")
+    sound = models.BigIntegerField(default=0, help_text="Slots found correct")
+    stored = models.BigIntegerField(
+        default=0, help_text="Slots that were missing and are stored now"
+    )
+    changed = models.BigIntegerField(default=0, help_text="Slots that differed and were replaced")
     findings = models.BigIntegerField(default=0)
     failure = models.TextField(blank=True)
     tries = models.SmallIntegerField(default=0, help_text="Steps that failed since the last one")
-    # While somebody is at it nobody else is; a killed one is taken up again from here on.
+    # A running order is claimed until then; afterwards another worker may take it.
     due_at = models.DateTimeField()
 
     class Meta:
@@ -86,12 +88,12 @@ class RangeOrder(models.Model):
 
 
 class Finding(models.Model):
-    """A slot that an order found otherwise than it should be."""
+    """A slot in which an order found a fault."""
 
     order = models.ForeignKey(RangeOrder, models.CASCADE, related_name="found")
     slot = SlotColumn()
     area = models.TextField(help_text="archive or ledger")
-    what = models.TextField(help_text="A word of ingest/finding_words.py")
+    what = models.TextField(help_text="A key of ingest/findings.py")
     detail = models.TextField(blank=True)
 
     class Meta:
@@ -102,12 +104,12 @@ class Finding(models.Model):
 
 
 class StoredChain(models.Model):
-    """The chain that everything in this database is of."""
+    """The chain of all data in this database."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     genesis_hash = models.TextField()
-    source = models.TextField(help_text="What entered first: a file or a node")
-    told_at = models.DateTimeField()
+    source = models.TextField(help_text="What was stored first: a file or a node")
+    claimed_at = models.DateTimeField(db_column="told_at")
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""The follower of a node without a stream: its finalized blocks into the ledger, one by one."""
+"""NodeFollower: stores a node's finalized blocks in the ledger, where there is no stream."""
 
 import logging
 import threading
@@ -18,10 +18,10 @@ from historical.errors import BlockConflict
 from historical.services import gaps as ledger_gaps
 from historical.services.bounds import newest_slot_or_none
 from ingest import chain_identity
+from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
-from ingest.teller import of_finalized
 from priority.store.chain_events import tell
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
@@ -31,10 +31,9 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.4
 _LONGEST_PAUSE_SECONDS = 15.0
 _WAIT_SECONDS = 1.0
-# A few calls to the node and as many transactions, each with a deadline of its own.
+# A few calls to the node and database transactions, each with a deadline of its own.
 _TURN_SECONDS = 300.0
-# Slots whose blocks are asked for at once, more where none has a block; and blocks of one
-# transaction.
+# Slots in one getBlocks call, more where none has a block; and blocks of one transaction.
 _MOST_SLOTS = 500
 _MOST_EMPTY_SLOTS = 100_000
 _RUN_BLOCKS = 8
@@ -42,7 +41,7 @@ _REFUSALS = (BlockConflict, BadLedgerBlock)
 
 
 class NodeFollower:
-    """`run` until `stop`. A ledger that is empty begins at the node's newest finalized slot."""
+    """`run` until `stop`. An empty ledger begins at the node's newest finalized slot."""
 
     def __init__(self, node: Node, lock: SourceLock, *, now: Callable[[], datetime]) -> None:
         self._node = node
@@ -53,14 +52,14 @@ class NodeFollower:
         self._next: Slot | None = None
         self._span = _MOST_SLOTS
         self._bound = HeadBound()
-        self._untold = False
+        self._is_publishing_failing = False
 
     def stop(self) -> None:
-        """From whatever thread or signal."""
+        """For any thread or signal handler."""
         self._stopping.set()
 
     def run(self) -> None:
-        """Follows until `stop`. Raises what no new try can mend."""
+        """Follows until `stop`. Raises what no new attempt can repair."""
         pause, said = _POLL_SECONDS, ""
         while not self._stopping.is_set():
             text = ""
@@ -92,7 +91,7 @@ class NodeFollower:
                 return
 
     def _follow_once(self) -> bool:
-        """Whether there may be more at once."""
+        """True if more slots may be ready at once."""
         if self._next is None:
             chain_identity.check(self._node)
             newest = newest_slot_or_none()
@@ -106,9 +105,9 @@ class NodeFollower:
         self._state.heard_at = time.time()
         if finalized < self._next:
             if finalized + _MOST_SLOTS < self._next and newest_slot_or_none() is None:
-                self._next = None  # it began at a slot that the node does not stand by
+                self._next = None  # the node went back behind the slot that we began at
             return False
-        self._leave_out_what_is_gone(self._next, finalized)
+        self._skip_unavailable(self._next, finalized)
         last = Slot(min(finalized, self._next + self._span - 1))
         slots = self._node.blocks(self._next, last)
         for at in range(0, len(slots), _RUN_BLOCKS):
@@ -116,15 +115,15 @@ class NodeFollower:
                 return False
             with allowed(_TURN_SECONDS):
                 self._store(slots[at : at + _RUN_BLOCKS])
-        # A finalized slot has a block: where the last one asked for has none, the node said too
-        # much, or speaks for several that do not agree.
+        # A finalized slot has a block: where the last requested one has none, the node reported too
+        # high a slot, or is a pool of nodes that disagree.
         if slots:
             self._next, self._span = Slot(slots[-1] + 1), _MOST_SLOTS
         elif last < finalized:
             self._span = min(2 * self._span, _MOST_EMPTY_SLOTS)
         return last < finalized
 
-    def _leave_out_what_is_gone(self, wanted: Slot, finalized: Slot) -> None:
+    def _skip_unavailable(self, wanted: Slot, finalized: Slot) -> None:
         oldest = self._node.first_available_block()
         if oldest > finalized:
             raise NodeUnreachable(f"its first block is {oldest}, above its newest, {finalized}")
@@ -143,7 +142,7 @@ class NodeFollower:
             except NodeUnreachable:
                 raise
             except NodeError as error:
-                self._lack(slot, error)
+                self._open_gap(slot, error)
         try:
             store_records(records, source=f"node {self._node.name}", now=self._now())
         except _REFUSALS:
@@ -151,21 +150,21 @@ class NodeFollower:
                 try:
                     store_records([record], source=f"node {self._node.name}", now=self._now())
                 except _REFUSALS as error:
-                    self._lack(record.slot, error)
+                    self._open_gap(record.slot, error)
         self._state.closed_slot = max([self._state.closed_slot, *slots])
-        self._tell(records)
+        self._publish(records)
 
-    def _tell(self, records: list[SlotRecord]) -> None:
-        """To who lands, as far as Redis takes it: what is stored is settled anyway."""
+    def _publish(self, records: list[SlotRecord]) -> None:
+        """Publishes to landers if Redis is there: stored blocks settle submissions in any case."""
         try:
             for record in records:
-                tell(of_finalized(record), now=time.time())
-            self._untold = False
+                tell(events_of_finalized(record), now=time.time())
+            self._is_publishing_failing = False
         except AWAY as error:
-            level = logging.DEBUG if self._untold else logging.WARNING
-            log.log(level, "what the chain does is not told: %s", str(error).strip())
-            self._untold = True
+            level = logging.DEBUG if self._is_publishing_failing else logging.WARNING
+            log.log(level, "chain events are not published: %s", str(error).strip())
+            self._is_publishing_failing = True
 
-    def _lack(self, slot: Slot, error: Exception) -> None:
-        log.warning("slot %d did not come: %s", slot, error)
+    def _open_gap(self, slot: Slot, error: Exception) -> None:
+        log.warning("slot %d was not stored: %s", slot, error)
         ledger_gaps.open_gap(slot, slot, status=GapStatus.MISSING, cause="refused", now=self._now())

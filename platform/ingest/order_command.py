@@ -1,6 +1,4 @@
-"""What the commands that give orders over slots have in common: they work one off, and say how far
-they are.
-"""
+"""Shared code of the commands that create an order over slots: they run it and show progress."""
 
 import sys
 from datetime import timedelta
@@ -12,12 +10,12 @@ from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS, SETTLED
+from ingest.findings import FINDINGS, SETTLED
 from ingest.models import RangeOrder
 from ingest.services import orders
 from staff import audit
 
-# The worker takes up what nobody has been at for so long, such as an order of a command that died.
+# Afterwards the worker takes the order over, such as one of a command that was killed.
 _OURS = timedelta(hours=1)
 _SHOWN = 50
 
@@ -30,9 +28,9 @@ def add_range(parser: CommandParser) -> None:
     areas.add_argument("--archive-only", action="store_true", help="leave the ledger out")
 
 
-def work_off(command: BaseCommand, kind: str, source: str, options: dict[str, Any]) -> None:
-    """The order of the options, to its end. Raises CommandError where it fails or finds anything
-    that is left to do.
+def run_order(command: BaseCommand, kind: str, source: str, options: dict[str, Any]) -> None:
+    """Creates the order and runs it to its end. Raises CommandError if it fails or has findings
+    that need action.
     """
     try:
         with transaction.atomic():
@@ -50,33 +48,35 @@ def work_off(command: BaseCommand, kind: str, source: str, options: dict[str, An
     except OrderRefused as refused:
         raise CommandError(str(refused)) from None
     try:
-        orders.work_to_the_end(order, now=timezone.now, told=_bar)
+        orders.run_to_the_end(order, now=timezone.now, progress=_bar)
     except KeyboardInterrupt:
         orders.cancel([order.pk], now=timezone.now())
-        command.stderr.write(f"\nstopped before slot {order.next_slot}; what was done stays")
+        command.stderr.write(f"\nstopped before slot {order.next_slot}; completed steps stay")
         raise SystemExit(130) from None
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    _tell(command, order)
+    _report(command, order)
 
 
-def _tell(command: BaseCommand, order: RangeOrder) -> None:
+def _report(command: BaseCommand, order: RangeOrder) -> None:
     for each in order.found.all()[:_SHOWN]:
-        told = FINDINGS[each.what]
+        finding = FINDINGS[each.what]
         detail = f" ({each.detail})" if each.detail else ""
-        command.stdout.write(f"{each.area} slot {each.slot}: {told.text}{detail}. {told.advice}.")
+        command.stdout.write(
+            f"{each.area} slot {each.slot}: {finding.text}{detail}. {finding.advice}."
+        )
     if order.findings > _SHOWN:
-        command.stdout.write(f"... and {order.findings - _SHOWN:,} more, on the admin's page")
+        command.stdout.write(f"... and {order.findings - _SHOWN:,} more, see the admin")
     command.stdout.write(
-        f"{order.sound:,} slots are as they should be, {order.stored:,} came,"
-        f" {order.changed:,} came anew, {order.findings:,} findings"
+        f"{order.sound:,} slots are correct, {order.stored:,} were stored,"
+        f" {order.changed:,} were replaced, {order.findings:,} findings"
     )
     if order.state == RangeOrder.State.FAILED:
         raise CommandError(f"stopped before slot {order.next_slot}: {order.failure}")
     left = order.findings - order.found.filter(what__in=SETTLED).count()
     if left:
-        noun, verb = ("finding", "is") if left == 1 else ("findings", "are")
-        raise CommandError(f"{left:,} {noun} {verb} left to deal with")
+        findings_are = "finding is" if left == 1 else "findings are"
+        raise CommandError(f"{left:,} {findings_are} unresolved")
 
 
 def _bar(order: RangeOrder) -> None:

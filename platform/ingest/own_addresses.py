@@ -1,4 +1,4 @@
-"""The addresses of ours that the settings name."""
+"""Our own addresses from the settings."""
 
 from django.conf import settings
 

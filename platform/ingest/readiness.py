@@ -1,4 +1,4 @@
-"""How far what is stored is behind the stream, for /readyz."""
+"""How far the stored slots are behind the stream, for /readyz."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from ingest.follower_state import StreamState, published
 
 
 class FollowerEnded(NotReady):
-    """The follower met what no new connection can mend; the text is its own."""
+    """The follower ended by a problem that no new connection can repair; the text is its own."""
 
 
 class StreamSilent(NotReady):
-    """Nothing has come from the stream for longer than an operator allows."""
+    """The stream has been silent for longer than READY_MAX_LAG_SECONDS."""
 
     def __init__(self, seconds: int | None, longest: int, *, followed: bool) -> None:
         found = "nothing was heard yet" if followed else "nothing follows the chain"
@@ -23,8 +23,8 @@ class StreamSilent(NotReady):
 
 def stream_state(*, now_seconds: float, longest_lag_seconds: int) -> dict[str, Any]:
     """`{following, stream, newestSlot, finalizedSlot, slotsBehind, silentSeconds, waitingSlots}`,
-    nulls while no one follows, or nothing was heard: how far a silent stream is behind, nobody
-    knows. Raises FollowerEnded, and StreamSilent when a longest lag is set (0: none) and not kept.
+    with nulls if no follower runs or nothing was received: the lag of a silent stream is unknown.
+    Raises FollowerEnded, and StreamSilent if a longest lag is set (0: none) and exceeded.
     """
     newest = newest_slot_or_none()
     state = published()

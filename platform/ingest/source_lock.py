@@ -1,21 +1,21 @@
-"""One follower a source: a lock of the database, held by a connection of its own."""
+"""One follower per source: a database lock, held by a connection of its own."""
 
 import time
 import zlib
 
 from columns.held_locks import HeldLock
 
-# The first half of the lock's name, so that nobody else's numbers meet ours.
+# The first half of the lock's key: unique among our advisory locks.
 _FOLLOWERS = 7_308
 _LOOK_SECONDS = 2.0
 
 
 class SecondFollower(Exception):
-    """Another process has begun to follow the source while our connection was lost."""
+    """Another process began to follow the source while our connection was lost."""
 
 
 class SourceLock:
-    """Take it once by `take`, then `keep` it before each piece of work."""
+    """Call `take` once, then `keep` before each piece of work."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -23,11 +23,11 @@ class SourceLock:
         self._looked_at = 0.0
 
     def take(self) -> bool:
-        """Whether the lock is ours now. Raises psycopg's errors while the database is away."""
+        """True if the lock is ours now. Raises psycopg's errors while the database is away."""
         return self._lock.take()
 
     def keep(self) -> None:
-        """The lock is still ours, or ours again. Raises SecondFollower, and psycopg's errors."""
+        """Checks or retakes the lock. Raises SecondFollower, and psycopg's errors."""
         if time.monotonic() - self._looked_at > _LOOK_SECONDS:
             self._lock.check()
             self._looked_at = time.monotonic()
@@ -35,5 +35,5 @@ class SourceLock:
             raise SecondFollower(f"another process follows the {self._source} now")
 
     def let_go(self) -> None:
-        """Closes the connection, and with it the lock falls."""
+        """Closes the connection, which releases the lock."""
         self._lock.release()

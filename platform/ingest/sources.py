@@ -1,4 +1,4 @@
-"""The sources that slots come from, and what they are called."""
+"""The sources of slots, and their names."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -21,31 +21,31 @@ class Stream:
 
 @cache
 def nodes() -> list[Node]:
-    """The nodes that missing blocks are asked of, in their order."""
+    """The nodes that missing blocks are fetched from, in their order."""
     return [Node(url) for url in settings.FILL_RPC_URLS]
 
 
 @cache
 def upstream_node() -> Node | None:
-    """The node that is followed, or that the stream's chain is told by."""
+    """The node that is followed, or that identifies the stream's chain."""
     return Node(settings.UPSTREAM_RPC_URL) if settings.UPSTREAM_RPC_URL else None
 
 
 def validator_stores_untouched(node: Node | None) -> bool:
-    """Whether the stream's validator, of which this is the JSON-RPC, stores accounts that a
-    transaction left as they were. Raises NodeError.
+    """True if the stream's validator, of which this is the JSON-RPC, stores accounts that a
+    transaction left unchanged. Raises NodeError.
     """
     return stores_untouched("" if node is None else node.version())
 
 
 def streams() -> list[Stream]:
-    """The streams that are followed, the preferred one first."""
+    """The followed streams, the preferred one first."""
     urls = settings.UPSTREAM_GEYSER_URL.split(",")
     tokens = settings.UPSTREAM_GEYSER_TOKEN.split(",")
     tokens = tokens if len(tokens) == len(urls) else tokens[:1] * len(urls)
     found: dict[str, Stream] = {}
     for number, (url, token) in enumerate(zip(urls, tokens, strict=True), start=1):
-        # An address may hold a key in its path: the name is its host alone.
+        # An address may hold a key in its path: only the host goes into the name.
         name = f"stream of {urlsplit(url).netloc.rpartition('@')[2]}"
         if any(each.name == name for each in found.values()):
             name = f"{name} (address {number})"
@@ -55,5 +55,5 @@ def streams() -> list[Stream]:
 
 
 def stream_name() -> str:
-    """The streams, for people."""
+    """The streams' names, for display."""
     return " and ".join(each.name for each in streams())

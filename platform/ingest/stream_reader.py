@@ -1,4 +1,4 @@
-"""StreamReader: one stream, assembled to final slots, whatever becomes of its connection."""
+"""StreamReader: reads one stream into finalized slots, and reconnects when it breaks."""
 
 import contextlib
 import logging
@@ -36,33 +36,32 @@ from upstream.node import Node, NodeError, NodeUnreachable
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE_SECONDS = 0.25
-# What comes before the stream: calls to the node and queries, each with a deadline of its own.
+# Calls to the node and queries before the stream begins, each with a deadline of its own.
 _BEGIN_SECONDS = 120.0
 _WAIT_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 15.0
-# A reader turns at least every second; on a busy machine it may be late.
+# A reader shows progress at least every second; on a busy machine it may be late.
 _TURN_SECONDS = 5.0
-# A stream that lived this long was healthy: its end is a new story.
+# A stream that lived this long was healthy: its end resets the pause.
 _HEALTHY_SECONDS = 10.0
-# localnet comes up beside its follower: that it does not answer yet is no news.
+# localnet starts together with its follower: early connection failures are not logged.
 _QUIET_SECONDS = 10.0
-# A server forgets its oldest slot while we ask for it: the next time we ask for so many slots
-# later, then for four times as many, and at last for none.
+# A server may drop its oldest slot while we ask for it: the next request begins this many slots
+# later, then four times as many, and the last one names no slot.
 _SAFETY_SLOTS = 2
 _MOST_SAFETY_SLOTS = 32
-# The slot in the making when a stream begins has a number above the newest processed one, by as
-# many as were skipped between.
+# When a stream begins, the slot in progress may be this far above the newest processed one:
+# skipped slots lie between.
 _LIVE_MARGIN_SLOTS = 8
-# A guess at how far a chain has come while nothing was heard: one voice of three, which need not be
-# exact.
+# Estimates how far a chain has moved during silence: one of three estimates, so a rough one.
 _SLOTS_PER_SECOND = 2.5
-# Slots of a stream whose chain is not known yet: more than come while a node is asked.
+# Slots kept while the chain of a stream is unproved: more than arrive during a call to a node.
 _KEPT_UNPROVED = 63
 
 
 class StreamReader:
-    """`run` until `stop`, in a thread of its own. With `is_one_of_several` a stream's slots count
-    once its blocks are known to be of the chain that is followed.
+    """`run` until `stop`, in a thread of its own. With `is_one_of_several` the stream's slots are
+    passed on once its blocks are proved to be of the followed chain.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class StreamReader:
     ) -> None:
         self.name = stream.name
         self.problem = ""
-        # Times of the monotonic clock but for `connected_since`, in Unix seconds; 0 for never.
+        # `heard_at` is of the monotonic clock, `connected_since` in Unix seconds; 0 for never.
         self.connected_since = 0.0
         self.heard_at = 0.0
         self.leads = number == 0
@@ -90,7 +89,7 @@ class StreamReader:
         self._same_chain = same_chain
         self._is_one_of_several = is_one_of_several
         self._is_proved = False
-        # Slots that came before it was known which chain they are of.
+        # Slots that arrived before their chain was proved.
         self._unproved: list[SlotClosed | SlotIncomplete] = []
         self._assembler_bytes = assembler_bytes
         self._assembler: Assembler | None = None
@@ -100,31 +99,31 @@ class StreamReader:
         self._allowed_until = 0.0
         self._stream: GeyserStream | None = None
         self._stopping = threading.Event()
-        # The first slot that no stream will give, from when on a new one begins somewhere later.
+        # The first slot that the stream no longer has; the next connection begins later.
         self._lost_from: Slot | None = None
         self._safety = _SAFETY_SLOTS
-        # The server told where to begin: it waits for nothing, and forgets more meanwhile.
+        # The server named its first slot: reconnect at once, before it drops more.
         self._at_once = False
 
     def stop(self) -> None:
-        """From whatever thread."""
+        """For any thread."""
         self._stopping.set()
         stream = self._stream
         if stream is not None:
             stream.close()
 
-    def goes_on(self) -> bool:
-        """Whether it turned lately, or does what may take longer."""
+    def is_alive(self) -> bool:
+        """True if it showed progress lately, or is in a step that may take longer."""
         now = time.monotonic()
         return now - self._turned_at < _TURN_SECONDS or now < self._allowed_until
 
     def is_blockhash(self, value: bytes) -> bool:
-        """Whether one of the stream's latest blocks has the hash."""
+        """True if one of the stream's latest blocks has the hash."""
         assembler = self._assembler
         return assembler is not None and assembler.is_blockhash(value)
 
     def run(self) -> None:
-        """Follows until `stop`. Raises what no new connection can mend."""
+        """Follows until `stop`. Raises what no new connection can repair."""
         pause = _FIRST_PAUSE_SECONDS
         said = ""
         quiet_until = time.monotonic() + _QUIET_SECONDS
@@ -133,13 +132,13 @@ class StreamReader:
             try:
                 self._follow_once()
             except StreamRefused as error:
-                said = self._say(said, f"the {self.name} refuses us: {error}")
+                said = self._say(said, f"the {self.name} refuses the connection: {error}")
                 pause = _LONGEST_PAUSE_SECONDS
             except (StreamError, NodeError) as error:
                 text = f"the {self.name}: {error}"
                 early = time.monotonic() < quiet_until
                 if early and isinstance(error, (Unreachable, NodeUnreachable)):
-                    self._say(text, text)  # and it is news when it lasts
+                    self._say(text, text)  # logged as a warning if it lasts
                 else:
                     said = self._say(said, text)
             except AWAY as error:
@@ -151,10 +150,10 @@ class StreamReader:
                 continue
             self.connected_since = 0.0
             self._is_proved = False
-            self._sink.there(self._number, False)
+            self._sink.set_connected(self._number, False)
             if time.monotonic() - began > _HEALTHY_SECONDS:
                 pause, said = _FIRST_PAUSE_SECONDS, ""
-            # Jitter: after a server's restart not all its clients come in the same instant.
+            # Jitter: after a server's restart its clients do not all reconnect at once.
             self._wait(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
 
@@ -163,7 +162,7 @@ class StreamReader:
 
     @contextlib.contextmanager
     def _allowed(self, seconds: float) -> Iterator[None]:
-        """What is done inside may take so long."""
+        """The block may take this long."""
         self._allowed_until = time.monotonic() + seconds
         try:
             yield
@@ -207,35 +206,39 @@ class StreamReader:
                 self._read(stream, from_slot)
             except FromSlotTooOld as error:
                 if from_slot is None:
-                    raise  # it was asked for no slot
-                log.warning("the %s forgot: %s", self.name, error)
+                    raise  # no slot was requested
+                log.warning("the %s no longer has the slot: %s", self.name, error)
                 with self._allowed(_BEGIN_SECONDS):
                     self._begin_later(error.first_available)
                 self._at_once = True
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
         assert self._assembler is not None
-        feed, admits, hear = self._assembler.feed, self._assembler.admits, self._sink.hear
+        feed, admits, publish = (
+            self._assembler.feed,
+            self._assembler.admits,
+            self._sink.publish,
+        )
         connected = False
         for update in stream:
             if not connected:
                 connected, self._safety = True, _SAFETY_SLOTS
                 self.connected_since, self.problem = time.time(), ""
-                self._is_there(not self._is_one_of_several)
+                self._set_proved(not self._is_one_of_several)
                 begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
                 log.info("connected to the %s, from %s on", self.name, begins)
                 with self._allowed(_BEGIN_SECONDS):
-                    self._learn_where_the_head_is(self._assembler)
+                    self._find_head(self._assembler)
             admitted = True
             if not isinstance(update, AccountUpdate) or self._lost_from is not None:
                 admitted = admits(update.slot)
                 if admitted and self._lost_from is not None and not isinstance(update, SlotUpdate):
-                    # The slot at which it begins may have begun before.
+                    # The first slot of the stream may be incomplete.
                     with self._allowed(_BEGIN_SECONDS):
                         self._give_up(self._assembler, self._lost_from, Slot(update.slot + 1))
                     self._lost_from = None
                 if admitted and self.leads and not isinstance(update, AccountUpdate):
-                    hear(update)
+                    publish(update)
             events = feed(update)
             for event in events:
                 self._take(event)
@@ -244,44 +247,44 @@ class StreamReader:
                 if self._assembler.is_astray:
                     self._start_over()
             if not admitted and self._bound.is_contradicted(clock()):
-                # Without a node to ask the next stream is believed.
+                # Without a node the next stream is trusted.
                 self._chain_heard_at = self._chain_heard_at if self._node is not None else 0.0
-                raise Unreachable("it tells of nothing but slots that cannot have been reached")
+                raise Unreachable("it sends only slots that the chain cannot have reached")
 
-    def _is_there(self, is_proved: bool) -> None:
+    def _set_proved(self, is_proved: bool) -> None:
         self._is_proved = is_proved
         self._unproved.clear()
-        self._sink.there(self._number, is_proved)
+        self._sink.set_connected(self._number, is_proved)
 
-    def _learn_where_the_head_is(self, assembler: Assembler) -> None:
-        """Asked after the stream began: whatever it replays is not newer than what it calls its
-        newest slot. Where it does not say, all of it counts as replayed.
+    def _find_head(self, assembler: Assembler) -> None:
+        """Called after the stream began: slots up to its reported newest one are replayed. If it
+        reports none, all slots count as replayed.
 
-        How far the chain can be is the middle of three words, or the lower of two: the stream's,
-        the node's, and what time has passed since the chain was heard.
+        The head is the median of three estimates, or the lower of two: the stream's, the node's,
+        and the last known head plus the time since.
         """
-        now, told = clock(), []
+        now, estimates = clock(), []
         with contextlib.suppress(StreamError):
             newest = newest_slot(self._source.url, token=self._source.token)
             if newest is not None:
-                told.append(newest)
+                estimates.append(newest)
                 assembler.live_after(Slot(newest + _LIVE_MARGIN_SLOTS))
         if self._node is not None:
             with contextlib.suppress(NodeError):
-                told.append(self._node.slot("processed"))
+                estimates.append(self._node.slot("processed"))
         if self._bound.slot is not None and self._chain_heard_at:
             passed = now - self._chain_heard_at
-            told.append(Slot(self._bound.slot + int(_SLOTS_PER_SECOND * passed)))
-        if len(told) > 1 or not self._chain_heard_at:
-            self._bound.expect(median_low(told) if told else None, now)
+            estimates.append(Slot(self._bound.slot + int(_SLOTS_PER_SECOND * passed)))
+        if len(estimates) > 1 or not self._chain_heard_at:
+            self._bound.expect(median_low(estimates) if estimates else None, now)
 
     def _start_over(self) -> None:
-        """The stream was believed what its chain has not come to: on from what is stored."""
+        """The stream reported slots that its chain has not reached: continue after stored slots."""
         state = self._sink.state
-        log.warning("the %s told of final slots that are none: begun again", self.name)
+        log.warning("the %s reported slots as final that are not: starting over", self.name)
         state.head_slot = state.finalized_slot = state.closed_slot = 0
         self._assembler = None
-        raise Unreachable("the stream went back behind what it called final")
+        raise Unreachable("the stream went back behind slots that it had finalized")
 
     def _take(self, event: Event) -> None:
         match event:
@@ -297,7 +300,7 @@ class StreamReader:
                 self._sink.moved(self._number, event, decided, leads=self.leads)
             case TooFarAhead(slot):
                 log.warning(
-                    "the %s tells of slot %d, which no chain can have reached by now: ignored",
+                    "the %s sent slot %d, which the chain cannot have reached yet: ignored",
                     self.name,
                     slot,
                 )
@@ -305,7 +308,7 @@ class StreamReader:
                 raise ChainBroken(
                     f"block {slot} of the {self.name} has parent {parent}, which leaves"
                     f" out slot {expected}, finalized before: this is another chain, or its node"
-                    " went back. What is stored was left as it is."
+                    " went back. Stored data was not changed."
                 )
 
     def _slot(self, event: SlotClosed | SlotIncomplete) -> None:
@@ -316,11 +319,11 @@ class StreamReader:
             with self._allowed(_BEGIN_SECONDS):
                 if not self._same_chain.is_proved_by(self._number, event.closed):
                     return
-            log.info("the %s is of the chain that is followed, by block %d",
+            log.info("the %s is of the followed chain, proved by block %d",
                      self.name, event.closed.slot)  # fmt: skip
             unproved, self._is_proved = self._unproved, True
             self._unproved = []
-            self._sink.there(self._number, True)
+            self._sink.set_connected(self._number, True)
         else:
             unproved = [event]
         for each in unproved:
@@ -330,7 +333,7 @@ class StreamReader:
                 self._sink.incomplete(self._number, each)
 
     def _begin(self) -> Assembler:
-        """Where the last follower stopped; at first as far back as the server can go."""
+        """Continues after the last stored slot; the first time, at the server's oldest slot."""
         resume = archive.resume_slot()
         if resume is not None:
             return self._assembler_from(
@@ -350,7 +353,7 @@ class StreamReader:
         )
 
     def _begin_later(self, oldest: Slot | None) -> None:
-        """The server no longer has the slot that we would go on with: what is lost is a gap."""
+        """The server no longer has the next slot: the lost slots become a gap."""
         assembler = self._assembler
         wanted = None if assembler is None else assembler.replay_from
         if assembler is None or wanted is None:
@@ -362,12 +365,12 @@ class StreamReader:
         self._safety *= 4
 
     def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
-        """Everything below `begin` that the stream did not give is lost to it."""
-        # Before all else, for it may fail, and then all of this is to come again.
+        """Gives up every slot below `begin` that the stream did not deliver."""
+        # First, because the query may fail, and all of this is then repeated.
         is_first = archive.bounds() is None and not self._sink.state.closed_slot
         for event in assembler.give_up_before(begin, "stream_lost"):
             self._take(event)
         if is_first or begin <= wanted:
-            return  # nothing was followed before: this is where it begins
+            return  # nothing was followed before: the history begins here
         log.warning("slots %d to %d are lost to the %s", wanted, begin - 1, self.name)
         self._sink.lost(self._number, wanted, Slot(begin - 1))

@@ -1,4 +1,4 @@
-"""Sink: what a StreamReader gives what it reads to."""
+"""Sink: the receiver of what a StreamReader reads."""
 
 from typing import Protocol
 
@@ -9,14 +9,14 @@ from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpda
 
 
 class Sink(Protocol):
-    """What takes what the readers read (follower.Follower); for any thread. Slots of a stream come
-    after it was told to be there.
+    """Receives what the readers read (follower.Follower); for any thread. Slots of a stream come
+    after `set_connected` for it.
     """
 
     state: FollowerState
 
-    def there(self, number: int, is_there: bool) -> None:
-        """The stream is connected and of the chain that is followed, or no more."""
+    def set_connected(self, number: int, is_connected: bool) -> None:
+        """Whether the stream is connected and proved to be of the followed chain."""
 
     def closed(self, number: int, event: SlotClosed) -> None: ...
 
@@ -26,10 +26,10 @@ class Sink(Protocol):
         """The stream will not send the slots."""
 
     def moved(self, number: int, event: HeadMoved, decided: Slot | None, *, leads: bool) -> None:
-        """The stream's head moved; nothing more comes of slots up to `decided`."""
+        """The stream's head moved; the stream sends nothing more of slots up to `decided`."""
 
-    def hear(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
-        """Called for the leading stream alone, with each of its messages but account writes."""
+    def publish(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
+        """Called for the leading stream only, with each message except account writes."""
 
     def check(self) -> None:
-        """Raises what ended the handing over."""
+        """Raises what ended the slot sender."""

@@ -1,4 +1,4 @@
-"""Celery's doors to ingest."""
+"""Celery tasks of ingest."""
 
 import logging
 from datetime import timedelta
@@ -10,23 +10,21 @@ from django.utils import timezone
 
 from access.outages import until_next_call
 from ingest import listening
+from ingest.calls import TASK
 from ingest.services import classification, fates, filling, orders, retention, slots
 from ingest.sources import nodes, upstream_node
 
 log = logging.getLogger(__name__)
 
-# Below the tasks' time limit; what waits then is the next task's.
+# Below the tasks' time limit; slots that are still queued then are left to the next task.
 _SECONDS = 60.0
 
 
-@shared_task(bind=True)
-def ingest_slot(self: Any, slot: int) -> None:
-    """Stores what waits, and in a worker what comes within a minute. The number only says why it is
-    called: a run takes them in order.
-    """
-    log.debug("called for slot %d", slot)
+@shared_task(bind=True, name=TASK)
+def store_queued_slots(self: Any, _slot: int = 0) -> None:
+    """Stores queued slots, and in a worker those that arrive within a minute, in order."""
     seconds = 0.0 if self.request.called_directly else _SECONDS
-    with until_next_call("ingest_slot", log):
+    with until_next_call("store_queued_slots", log):
         for _ in listening.calls(seconds):
             ingested = slots.ingest_waiting(now=timezone.now, seconds=_SECONDS)
             for refused, reason in ingested.refused.items():

@@ -277,6 +277,13 @@ def _row(key: Pubkey, account: Account) -> tuple[bytes, bytes, bytes, bytes, boo
     )
 
 
+class _Transaction(msgspec.Struct):
+    """A TransactionRecord as it is stored."""
+
+    wire: bytes
+    meta: dict[str, Any] | None
+
+
 class _Body(msgspec.Struct, array_like=True):
     """A SlotRecord as it is stored; its form is always today's."""
 
@@ -286,7 +293,7 @@ class _Body(msgspec.Struct, array_like=True):
     previous_blockhash: str
     block_time: int | None
     block_height: int | None
-    transactions: list[TransactionRecord]
+    transactions: list[_Transaction]
     rewards: list[dict[str, Any]] | None
     account_writes: list[AccountWrite] | None
     entries: list[EntryMade] = msgspec.field(default_factory=list)
@@ -297,6 +304,7 @@ _RECORD_FIELDS = [name for name in _Body.__struct_fields__ if name != "entries"]
 
 def _packed(record: SlotRecord, entries: Sequence[EntryMade]) -> bytes:
     kept: dict[str, Any] = {name: getattr(record, name) for name in _RECORD_FIELDS}
+    kept["transactions"] = [_Transaction(each.wire, each.meta) for each in record.transactions]
     body = _Body(**kept, entries=list(entries))
     return bytes(zstandard.ZstdCompressor(level=1).compress(msgspec.msgpack.encode(body)))
 
@@ -306,4 +314,6 @@ def _unpacked(packed: bytes) -> _Body:
 
 
 def _record(body: _Body) -> SlotRecord:
-    return SlotRecord(**{name: getattr(body, name) for name in _RECORD_FIELDS})
+    fields = {name: getattr(body, name) for name in _RECORD_FIELDS}
+    fields["transactions"] = [TransactionRecord(each.wire, each.meta) for each in body.transactions]
+    return SlotRecord(**fields)

@@ -210,7 +210,7 @@ def _places(record: SlotRecord) -> dict[positions.Place, AccountWrite]:
         if len(write.pubkey) != 32:
             raise BadSlot(record.slot, "an account's pubkey has not 32 bytes")
     try:
-        indexes = positions.first_signatures(entry.wire for entry in record.transactions)
+        indexes = positions.first_signatures(record.transactions)
         return positions.placed(writes, indexes)
     except positions.UnknownSignature as error:
         signature = str(error)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils import timezone
 
+from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
-from ingest.outbox import Outbox
 from ingest.services.slots import ingest_waiting
+from ingest.slot_sender import SlotSender
 from ingest.source_lock import SourceLock
 from ingest.sources import Stream
-from ingest.teller import Teller
 from tests.patience import PATIENCE_SECONDS
 from upstream.node import Node
 
@@ -24,7 +24,7 @@ class Following:
     """A running follower; `failure` is what its thread raised."""
 
     follower: Follower
-    outbox: Outbox
+    sender: SlotSender
     failure: list[BaseException]
 
 
@@ -65,12 +65,12 @@ def follower(
     """Follows the stream, and more streams of the chain, until the end of the block."""
     lock = SourceLock(geyser_url)
     wait(lock.take, "the lock that a follower before this one held")
-    outbox = Outbox(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
+    sender = SlotSender(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
     node = None if node_url is None else Node(node_url, timeout_seconds=node_seconds)
-    teller = Teller()
+    publisher = EventPublisher()
     streams = [Stream("localnet", geyser_url, "")]
     streams += [Stream(f"stream {n}", url, "") for n, url in enumerate(more_urls, start=2)]
-    running = Follower(streams, node, outbox, teller, assembler_bytes=1 << 28)
+    running = Follower(streams, node, sender, publisher, assembler_bytes=1 << 28)
     failure: list[BaseException] = []
 
     def run() -> None:
@@ -82,14 +82,14 @@ def follower(
             connection.close()
 
     thread = threading.Thread(target=run)
-    outbox.start()
-    teller.start()
+    sender.start()
+    publisher.start()
     thread.start()
     try:
-        yield Following(running, outbox, failure)
+        yield Following(running, sender, failure)
     finally:
         running.stop()
-        outbox.stop()
+        sender.stop()
         thread.join()
-        teller.stop()
+        publisher.stop()
         lock.let_go()

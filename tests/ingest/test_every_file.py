@@ -265,7 +265,7 @@ def test_a_car_file_asks_the_ledger_for_the_block_before(tmp_path):
     second = file(tmp_path, car_of(records[5:]), "epoch-0-2.car")
     told = refused(second, "--genesis", "mainnet")
     assert "slot 105: not taken: its previous blockhash is that of slot 104" in told
-    assert "1 block of this file could not be taken" in told
+    assert "1 block of this file could not be imported" in told
     assert slots() == [106, 107, 108, 109]
     assert "slot 100: not taken" in refused(first, "--genesis", "mainnet")
     out, err = run(second)

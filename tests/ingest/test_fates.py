@@ -373,7 +373,7 @@ def test_where_a_gap_stays_the_node_is_asked() -> None:
         settle(node, later=timedelta(minutes=5))
         assert fate(held) == ("landed", "finalized", status["slot"], None, None, True)
         assert fate(dead) == EXPIRED
-        assert dead.reason.startswith("blockhash_expired: told by 127.0.0.1:")
+        assert dead.reason.startswith("blockhash_expired: by 127.0.0.1:")
         assert fate(alive) == OPEN
         # The gap is filled later after all: now its place is known.
         store(block(10**6, height=10**6))

@@ -7,7 +7,7 @@ import pytest
 from chain.blocks import Granularity
 from historical.models import Block
 from historical.models import Gap as LedgerGap
-from ingest import handover
+from ingest import slot_queue
 from ingest.errors import WrongChain
 from ingest.follower_state import published
 from rewind.models import AccountChange, ArchivedSlot, ArchiveState
@@ -50,7 +50,7 @@ def test_what_is_finalized_is_stored_with_every_write(localnet: Localnet) -> Non
         wait(lambda: Block.objects.filter(transaction_count__gt=0).exists(), "a transaction")
         archived_to(localnet.call("getSlot") + 5)
         stored = newest_archived()
-        wait(lambda: not following.outbox.holds(stored), "the outbox to know what is stored")
+        wait(lambda: not following.sender.holds(stored), "the sender to know what is stored")
         state = published()
         assert state is not None and state.source == "localnet"
         assert not following.failure
@@ -111,7 +111,7 @@ def test_slots_wait_while_no_worker_stores_them(localnet: Localnet) -> None:
     stopped_at = newest_archived()
     # Several slots fit, however many blockhashes and slot hashes this chain has by now.
     with follower(localnet.geyser_url, localnet.url, limit_bytes=100_000) as following:
-        wait(lambda: handover.count() > 2, "slots in Redis")
+        wait(lambda: slot_queue.count() > 2, "slots in Redis")
         assert newest_archived() == stopped_at
         with worker():
             archived_to(localnet.call("getSlot") + 5)
@@ -122,10 +122,10 @@ def test_slots_wait_while_no_worker_stores_them(localnet: Localnet) -> None:
 def test_a_full_outbox_does_not_hold_the_end_up(localnet: Localnet) -> None:
     genesis_archived(localnet)
     with follower(localnet.geyser_url, localnet.url, limit_bytes=1_000):
-        wait(lambda: handover.count() > 0, "a slot in Redis")
+        wait(lambda: slot_queue.count() > 0, "a slot in Redis")
         localnet.wait_for_slot(localnet.call("getSlot") + 40)
         # And leaving the block ends it.
-        assert handover.count() < 20, "it went on reading"
+        assert slot_queue.count() < 20, "it went on reading"
 
 
 def test_what_redis_lost_is_handed_over_again(localnet: Localnet) -> None:
@@ -133,7 +133,7 @@ def test_what_redis_lost_is_handed_over_again(localnet: Localnet) -> None:
     from django.conf import settings
 
     with follower(localnet.geyser_url, localnet.url):
-        wait(lambda: handover.count() > 5, "slots in Redis")
+        wait(lambda: slot_queue.count() > 5, "slots in Redis")
         with redis.Redis.from_url(settings.REDIS_URL) as client:
             client.flushdb()
         with worker():
@@ -146,7 +146,7 @@ def test_what_the_server_forgot_becomes_a_gap_with_a_cause(localnet: Localnet) -
     with worker():
         with follower(localnet.geyser_url, localnet.url):
             archived_to(8)
-        wait(lambda: not handover.count(), "what was handed over is stored")
+        wait(lambda: not slot_queue.count(), "what was handed over is stored")
         localnet.call("setFaults", {"replaySlots": 5})
         stopped_at = newest_archived()
         localnet.wait_for_slot(stopped_at + 30)
@@ -169,7 +169,7 @@ def test_another_chain_is_refused_in_words(localnet: Localnet) -> None:
 
 def test_two_workers_at_once_store_each_slot_once(localnet: Localnet) -> None:
     with follower(localnet.geyser_url, localnet.url):
-        wait(lambda: handover.count() > 10, "slots in Redis")
+        wait(lambda: slot_queue.count() > 10, "slots in Redis")
         with worker(), worker(), worker():
             archived_to(localnet.call("getSlot") + 3)
     is_localnets_chain(localnet)

@@ -17,7 +17,7 @@ from ingest.services.slots import ingest_waiting, open_gaps
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.ingest.following import follower, wait, worker
-from tests.ingest.handed import hand_over
+from tests.ingest.queued import enqueue
 from tests.ingest.stored_chain import archived_to, is_localnets_chain, newest_archived, no_open_gaps
 from tests.localnet_process import Localnet, free_ports, running_localnet
 from tests.rewind.samples import block
@@ -196,7 +196,7 @@ def test_what_falls_out_of_the_window_goes(localnet: Localnet) -> None:
 def test_gaps_of_the_ledger_end_with_its_window(empty_redis: None) -> None:
     """Their blocks would be fetched, and removed again."""
     for slot in (100, 150, 190, 200):
-        hand_over(block(slot, slot - 1, writes=[], transactions=0))
+        enqueue(block(slot, slot - 1, writes=[], transactions=0))
     ingest_waiting(now=timezone.now, seconds=30.0)
     for first, last in ((110, 120), (151, 160)):
         open_gaps(first, last, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
@@ -210,7 +210,7 @@ def test_gaps_of_the_ledger_end_with_its_window(empty_redis: None) -> None:
 def test_what_is_proved_skipped_is_not_lost_again(empty_redis: None) -> None:
     """A follower may begin anew far below what is stored, and its server far above."""
     for slot, parent in ((100, 99), (103, 100), (106, 103)):
-        hand_over(block(slot, parent, writes=[], transactions=0))
+        enqueue(block(slot, parent, writes=[], transactions=0))
     ingest_waiting(now=timezone.now, seconds=30.0)
     open_gaps(98, 108, status=GapStatus.UNKNOWN, cause="stream_lost", now=timezone.now())
     for model in (LedgerGap, ArchiveGap):

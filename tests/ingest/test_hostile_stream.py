@@ -110,7 +110,7 @@ def test_a_server_that_ages_its_connections_costs_no_slot(localnet: Localnet) ->
             wait(lambda: len(asked) >= 4, "connections that end by age")
             archived_to(newest_archived() + 5)
             assert not following.failure
-            assert "not HTTP/2" not in following.outbox.state.problem
+            assert "not HTTP/2" not in following.sender.state.problem
         with follower(localnet.geyser_url, localnet.url):
             archived_to(localnet.call("getSlot") + 5)
     assert no_open_gaps()

@@ -80,7 +80,7 @@ def test_a_block_with_metas_reads_back_as_its_protobuf_has_it(rpc: Any, tmp_path
     path = file(tmp_path, writer.finished(sample.PARENT, sample.SLOT))
     told = refused(path)
     assert f"slot {sample.PARENT}: not taken: its previous blockhash" in told
-    assert "1 block of this file could not be taken" in told
+    assert "1 block of this file could not be imported" in told
     config = {"encoding": "json", "maxSupportedTransactionVersion": 0}
     block = rpc("/historical", "getBlock", sample.SLOT, config)["result"]
     assert block["transactions"] == sample.block_json("json")["transactions"]

@@ -8,9 +8,9 @@ from chain.blocks import Granularity, SlotRecord
 from chain.units import Slot
 from ingest.errors import AnotherBlock
 from ingest.joining import LAG_SECONDS, SHORT_SECONDS, Joiner, Outcome
-from ingest.outbox import Lost
+from ingest.slot_sender import Lost
 from rewind.positions import END_OF_SLOT, START_OF_SLOT, first_signatures, placed
-from tests.ingest.handed import closed
+from tests.ingest.queued import closed
 from tests.rewind.samples import block, key, signature, write
 from upstream.geyser.closed_slots import slot_record
 from upstream.geyser.events import SlotClosed, SlotIncomplete
@@ -67,7 +67,7 @@ def joiner(streams: int = 2, limit_bytes: int = 1 << 20) -> Joiner:
     """All of its streams are there."""
     result = Joiner(streams, limit_bytes=limit_bytes, is_blockhash=lambda _: True)
     for number in range(streams):
-        assert not list(result.is_there(number, True, now=0.0))
+        assert not list(result.set_connected(number, True, now=0.0))
     return result
 
 
@@ -102,7 +102,7 @@ def test_two_validators_make_one_whole_slot_in_the_blocks_order(base: int) -> No
     assert told([outcome]) == [(9, "write")]
     assert isinstance(outcome, SlotClosed)
     record = slot_record(outcome.closed)
-    indexes = first_signatures(each.wire for each in record.transactions)
+    indexes = first_signatures(record.transactions)
     found = {
         (pubkey, place): each.lamports
         for (pubkey, place), each in placed(record.account_writes or (), indexes).items()
@@ -138,7 +138,7 @@ def test_what_no_replay_has_waits_for_the_other_stream_alone() -> None:
     join = joiner()
     incomplete = SlotIncomplete(Slot(9), "messages_lost", ())
     assert told(join.incomplete(0, incomplete, now=0.0)) == []
-    assert told(join.not_mended(Slot(9), now=0.0)) == []
+    assert told(join.not_repairable(Slot(9), now=0.0)) == []
     assert told(join.decided(1, Slot(8), now=0.0)) == []
     assert told(join.decided(1, Slot(9), now=0.0)) == [(9, "messages_lost")]
 
@@ -146,8 +146,8 @@ def test_what_no_replay_has_waits_for_the_other_stream_alone() -> None:
 def test_a_stream_that_goes_is_not_waited_for() -> None:
     join = joiner()
     list(join.closed(0, closing(9, buffer_of(made(9), lacks=[6])), now=0.0))
-    list(join.not_mended(Slot(9), now=0.0))
-    assert told(join.is_there(1, False, now=0.0)) == [(9, "writes_missing")]
+    list(join.not_repairable(Slot(9), now=0.0))
+    assert told(join.set_connected(1, False, now=0.0)) == [(9, "writes_missing")]
 
 
 def test_an_untouched_account_that_only_the_other_stream_has_is_stored() -> None:

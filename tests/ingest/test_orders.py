@@ -17,7 +17,7 @@ from historical.models import Gap as LedgerGap
 from historical.services.removal import remove_blocks
 from ingest import sources
 from ingest.errors import OrderRefused
-from ingest.finding_words import FINDINGS
+from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services import orders
 from ingest.services.slots import store_records
@@ -249,9 +249,9 @@ def test_a_cancelled_order_stays_cancelled(stored: list[Any]) -> None:
     [
         ({"first": 9, "last": 8}, "must not lie above"),
         ({"archive": False, "ledger": False}, "Choose the archive, the ledger, or both"),
-        ({"source": "elsewhere"}, "none of the nodes"),
-        ({"kind": "reingest"}, "where the slots are to be fetched from"),
-        ({"kind": "verify", "source": "stream"}, "a stream cannot be asked"),
+        ({"source": "elsewhere"}, "not one of the nodes"),
+        ({"kind": "reingest"}, "Choose the source to fetch the slots from"),
+        ({"kind": "verify", "source": "stream"}, "not with a stream"),
         ({"last": 432_000}, "432,001 slots are too many at once: at most 432,000"),
         ({"kind": "reingest", "source": "stream", "last": 10_000}, "at most 10,000"),
     ],
@@ -287,16 +287,16 @@ def test_the_command_verifies_tells_and_is_written_down(
     stored: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("verify_range", "0", "12")
-    assert "7 slots are as they should be, 0 came, 0 came anew, 0 findings" in (
+    assert "7 slots are correct, 0 were stored, 0 were replaced, 0 findings" in (
         capsys.readouterr().out
     )
     assert AuditEntry.objects.get().who == "command line"
     _change_write(4, "lamports = 5")()
-    with pytest.raises(CommandError, match="1 finding is left to deal with") as failed:
+    with pytest.raises(CommandError, match="1 finding is unresolved") as failed:
         call_command("verify_range", "0", "12", "--archive-only")
     assert failed.value.returncode == 1
     told = capsys.readouterr().out
-    assert "archive slot 4: a write has another balance than the block tells" in told
+    assert "archive slot 4: a write has another balance than the block" in told
     with pytest.raises(CommandError, match="stopped before slot 0"):
         call_command("verify_range", "0", "12", "--node", orders.source_names()[0])
     assert RangeOrder.objects.latest("pk").state == State.FAILED
@@ -308,7 +308,7 @@ def test_without_a_stream_a_reingest_says_what_cannot_be_had(
     stored: list[Any], settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.UPSTREAM_GEYSER_URL = ""
-    with pytest.raises(CommandError, match="1 finding is left"):
+    with pytest.raises(CommandError, match="1 finding is unresolved"):
         call_command("reingest", "0", "12", "--archive-only")
     assert "only a stream has account writes" in capsys.readouterr().out
     assert found() == [("archive", 0, "source_lacks")]

@@ -57,7 +57,7 @@ def test_an_order_is_given_and_written_down(admin_client: Any) -> None:
         "source": "node.example:8899",
     }
     answer = text_of(admin_client.post(f"{ORDERS}add/", told, follow=True))
-    assert "The order is taken" in answer
+    assert "The order is created" in answer
     row = RangeOrder.objects.get()
     assert (row.first_slot, row.last_slot, row.ledger, row.archive) == (1_000, 1_999, True, False)
     assert (row.kind, row.source, row.asked_by) == ("reingest", "node.example:8899", "admin")
@@ -74,7 +74,7 @@ def test_an_order_is_given_and_written_down(admin_client: Any) -> None:
         ({"first_slot": "-4"}, "Not a slot"),
         ({"last_slot": "50"}, "must not lie above"),
         ({"ledger": "", "archive": ""}, "Choose the archive, the ledger, or both"),
-        ({"kind": "reingest"}, "where the slots are to be fetched from"),
+        ({"kind": "reingest"}, "Choose the source to fetch the slots from"),
         ({"kind": "reingest", "source": "node.example:8899"}, "A node has no account writes"),
         ({"source": "elsewhere"}, "elsewhere is not one of the available choices"),
         ({"last_slot": "9000000"}, "too many at once"),
@@ -97,9 +97,9 @@ def test_the_page_tells_findings_and_what_helps(admin_client: Any) -> None:
     Finding.objects.create(order=row, slot=150, area="ledger", what="parent_missing", detail="x<y")
     Finding.objects.create(order=row, slot=160, area="archive", what="wrong_balance")
     page = text_of(admin_client.get(f"{ORDERS}{row.pk}/change/"))
-    assert "Block is not stored, though the next one follows it" in page
+    assert "The block is not stored, but its child is" in page
     assert "x&lt;y" in page
-    assert "Open a gap: it is then filled by itself" in page
+    assert "Open a gap: it is then filled automatically" in page
     assert "?kind=reingest&amp;first_slot=150&amp;last_slot=160" in page
     answer = text_of(admin_client.post(f"{ORDERS}{row.pk}/gaps/", follow=True))
     assert "1 slot is in an open gap now" in answer

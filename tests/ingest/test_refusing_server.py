@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingest.services.slots import ingest_waiting
 from tests.ingest.following import follower, wait
-from tests.ingest.handed import hand_over
+from tests.ingest.queued import enqueue
 from tests.rewind.samples import block
 from upstream.geyser import SERVICE
 from upstream.protobuf import geyser_pb2 as schema
@@ -44,7 +44,7 @@ def refusing_server(text: str) -> Iterator[tuple[str, list[bool]]]:
 def test_a_server_that_gives_nothing_whatever_is_asked_is_not_asked_all_the_time(
     empty_redis: None,
 ) -> None:
-    hand_over(block(100, writes=[], transactions=0))
+    enqueue(block(100, writes=[], transactions=0))
     ingest_waiting(now=timezone.now, seconds=30.0)
     with refusing_server("broadcast is not available") as (url, asked), follower(url, None) as f:
         wait(lambda: len(asked) >= 3, "it is asked again")

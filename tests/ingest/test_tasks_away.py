@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ingest import handover, tasks
+from ingest import slot_queue, tasks
 from rewind.models import ArchivedSlot
-from tests.ingest.handed import hand_over
+from tests.ingest.queued import enqueue
 from tests.rewind.samples import block
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
@@ -25,7 +25,7 @@ def one_line(caplog: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        ("ingest_slot", lambda: tasks.ingest_slot(1)),
+        ("store_queued_slots", tasks.store_queued_slots),
         ("classify_slots", tasks.classify_slots),
         ("fill_gaps", tasks.fill_gaps),
         ("apply_retention", tasks.apply_retention),
@@ -44,15 +44,15 @@ def test_without_the_database_a_task_is_one_line(
 
 
 def test_without_redis_slots_wait_for_the_next_call(caplog: Any, settings: Any) -> None:
-    hand_over(block(7, transactions=0))
+    enqueue(block(7, transactions=0))
     url = settings.REDIS_URL
     settings.REDIS_URL = "unix:///nonexistent/valkey.sock"
-    handover._client.cache_clear()
+    slot_queue._client.cache_clear()
     try:
-        tasks.ingest_slot(7)
+        tasks.store_queued_slots()
     finally:
         settings.REDIS_URL = url
-        handover._client.cache_clear()
-    one_line(caplog, "ingest_slot")
-    tasks.ingest_slot(7)
+        slot_queue._client.cache_clear()
+    one_line(caplog, "store_queued_slots")
+    tasks.store_queued_slots()
     assert ArchivedSlot.objects.filter(slot=7).exists()

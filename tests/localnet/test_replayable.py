@@ -77,7 +77,7 @@ def records() -> list[SlotRecord]:
 def states(record: SlotRecord) -> Iterator[tuple[int, dict[Pubkey, Account]]]:
     """What was written at each place of the block, in order."""
     assert record.account_writes is not None
-    indexes = first_signatures(each.wire for each in record.transactions)
+    indexes = first_signatures(record.transactions)
     by_place: dict[int, dict[Pubkey, Account]] = {}
     for (pubkey, place), write in placed(record.account_writes, indexes).items():
         by_place.setdefault(place, {})[Pubkey(pubkey)] = account_of(write)

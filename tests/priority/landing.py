@@ -16,7 +16,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from ingest.teller import Teller
+from ingest.event_publisher import EventPublisher
 from priority.happenings import HEAD
 from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
@@ -40,17 +40,17 @@ def told_of(localnet: Localnet) -> Iterator[None]:
     """The localnet's stream, told to landers from its newest slot on. The follower does the same
     beside storing it, which takes it as long as the chain is; landing needs none of that.
     """
-    teller = Teller()
+    publisher = EventPublisher()
     stream = GeyserStream(localnet.geyser_url)
 
     def read() -> None:
         with contextlib.suppress(StreamError):
             for update in stream:
                 if not isinstance(update, AccountUpdate):
-                    teller.hear(update)
+                    publisher.add(update)
 
     thread = threading.Thread(target=read)
-    teller.start()
+    publisher.start()
     thread.start()
     try:
         wait(lambda: _redis("exists", HEAD), "something is told")
@@ -58,7 +58,7 @@ def told_of(localnet: Localnet) -> Iterator[None]:
     finally:
         stream.close()
         thread.join()
-        teller.stop()
+        publisher.stop()
 
 
 def _redis(method: str, *words: str) -> Any:

@@ -1,6 +1,6 @@
 """The tip ledger: changes of our addresses' balances by finalized transactions."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -9,8 +9,6 @@ from django.db import transaction
 from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord, TransactionRecord
-from chain.encodings import b58decode
-from chain.transactions import first_signature, joined_static_keys
 from tipping.models import TipEntry
 from tipping.services import sweeping
 from tipping.store import ledger as store
@@ -40,7 +38,7 @@ class Totals(NamedTuple):
 
 class _Change(NamedTuple):
     slot: int
-    wire: bytes
+    signature: bytes
     lamports: int
 
 
@@ -57,13 +55,13 @@ def record(
     ours = issued | (changes.keys() & {*own.static, own.treasury})
     if not ours:
         return 0
-    signatures = {first_signature(each.wire) for key in ours for each in changes[key]}
+    signatures = {each.signature for key in ours for each in changes[key]}
     sweeps, keys = store.sweeps_among(signatures), submitters(signatures)
     entries = []
     # Sorted, so that two workers that record the same entries cannot deadlock.
     for pubkey in sorted(ours):
         for change in changes[pubkey]:
-            signature = first_signature(change.wire)
+            signature = change.signature
             entries.append(
                 TipEntry(
                     signature=signature,
@@ -125,7 +123,7 @@ def _changes(records: Iterable[SlotRecord]) -> dict[bytes, list[_Change]]:
     for record in records:
         for each in record.transactions:
             for key, lamports in _changes_of(each):
-                found.setdefault(key, []).append(_Change(record.slot, each.wire, lamports))
+                found.setdefault(key, []).append(_Change(record.slot, each.signature, lamports))
     return found
 
 
@@ -134,18 +132,7 @@ def _changes_of(executed: TransactionRecord) -> Iterator[tuple[bytes, int]]:
     if meta is None:
         return
     before, after = meta["preBalances"], meta["postBalances"]
-    static = joined_static_keys(executed.wire)
-    loaded: Sequence[str] | None = None
+    keys = executed.account_keys
     for index, (pre, post) in enumerate(zip(before, after, strict=False)):
-        if pre == post:
-            continue
-        at = 32 * index
-        if at < len(static):
-            yield static[at : at + 32], post - pre
-            continue
-        if loaded is None:
-            addresses = meta.get("loadedAddresses") or {"writable": (), "readonly": ()}
-            loaded = [*addresses["writable"], *addresses["readonly"]]
-        loaded_index = index - len(static) // 32
-        if loaded_index < len(loaded):  # nodes older than 1.10 leave them out
-            yield b58decode(loaded[loaded_index]), post - pre
+        if pre != post and index < len(keys):  # nodes older than 1.10 leave loaded ones out
+            yield keys[index], post - pre

@@ -1,4 +1,4 @@
-"""CAR epochs into the ledger, run by run: a file of hundreds of gigabytes is no transaction."""
+"""Imports CAR epochs run by run: hundreds of gigabytes are too much for one transaction."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from ingest.services.known_blocks import KnownBlocks, OneChain
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
-# Slots that are committed together: what a kill loses is read again in about a minute.
+# Slots committed together: what a kill loses is read again in about a minute.
 _RUN_SLOTS = 128
 
 
 @dataclass(slots=True)
 class EpochProgress:
-    """How far a file is: bytes read, of bytes in all, and what is in the ledger by now."""
+    """Bytes read of the file, its size, and what was recorded so far."""
 
     position: int
     size: int
@@ -38,8 +38,8 @@ Progress = Callable[[EpochProgress], None]
 
 
 @dataclass(slots=True)
-class _Told:
-    """The blocks of a file as they are read; tells the progress after each."""
+class _WithProgress:
+    """The blocks of a file as they are read; calls `progress` after each."""
 
     blocks: BlockFile
     total: Recorded
@@ -62,10 +62,9 @@ def import_epoch(
     now: Callable[[], datetime],
     progress: Progress,
 ) -> Imported:
-    """The blocks of a CAR file, a run of slots at a time. Blocks that the ledger has are passed
-    over, so that a second call goes on where the first one stopped. `genesis_hash` as in
-    import_file. Raises ImportRefused, after which the runs before the fault are in the ledger.
-    Every try is kept as a row of the imports table.
+    """Imports the blocks of a CAR file, a run of slots at a time. Blocks that the ledger has are
+    skipped, so a second call resumes. `genesis_hash` as in import_file. Raises ImportRefused; the
+    runs before the fault are then in the ledger. Every attempt is a row of the imports table.
     """
     entry = imports.begin(str(path), now=now())
     total = Recorded()
@@ -74,12 +73,12 @@ def import_epoch(
         with open_block_file(path, blockhash_of=KnownBlocks().blockhash_of) as blocks:
             if blocks.format != CAR:
                 raise BadBlockFile(path, "", f"{blocks.format}, no CAR: use import_blocks")
-            told = _Told(blocks, total, progress)
-            linked = chain.checked(told, tells_previous=False)
+            records = _WithProgress(blocks, total, progress)
+            linked = chain.checked(records, has_previous=False)
             for _number, run in groupby(linked, key=lambda record: record.slot // _RUN_SLOTS):
                 with transaction.atomic():
                     recorded = record_blocks(tip_ledger.recorded(run, now=now()), now=now())
-                    chain.is_shown = chain.is_shown or blocks.known > 0
+                    chain.is_proved = chain.is_proved or blocks.known > 0
                     chain.claim(source=path.name, now=now())
                 _add(total, recorded)
                 imports.note(entry, total)

@@ -1,4 +1,4 @@
-"""Fates of what was submitted: from finalized blocks as they are stored, and from the ledger."""
+"""Settles submissions: from finalized blocks as they are stored, and from the ledger."""
 
 import logging
 import time
@@ -11,7 +11,6 @@ from django.db import transaction
 
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange
-from chain.transactions import first_signature
 from historical.store import blocks as ledger
 from historical.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
@@ -24,27 +23,26 @@ from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
 
-# What is younger is still on its way, and settled as its block is stored.
+# Younger submissions are settled as their blocks are stored.
 _YOUNG = timedelta(seconds=5)
-# Without a word of the chain a blockhash is taken to live no longer than this.
+# Without data of the chain a blockhash is assumed to be valid no longer than this.
 _BLOCKHASH_LIFE = timedelta(seconds=120)
-# Of a blockhash that the ledger does not have: the last valid height that is known is its own, or
-# that of the newest block when it was accepted, when it was good or would never be.
+# For a blockhash that the ledger does not have: its last valid height, or that of the newest block
+# at acceptance. It was valid then, or never will be.
 _MOST_BLOCKS = 2 * BLOCKHASH_BLOCKS
-# Slots of so many blocks, with those that were skipped between them.
+# Slots of so many blocks, skipped ones included.
 _SLOTS_OF_MOST_BLOCKS = 1_000
-# For so long a gap may be filled; then the node is asked.
+# After this a gap is not waited for any more, and the node is asked.
 _PATIENCE = timedelta(minutes=5)
-# Slots of the ledger that are looked at, and signatures that the node is asked about, in one run.
+# Slots of the ledger to check, and signatures to ask the node about, in one run.
 _MOST_SLOTS = 20_000
 _MOST_ASKED, _ASKED_AT_ONCE = 1_024, 256
 _encode = msgspec.json.Encoder().encode
 
 
 def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now: datetime) -> int:
-    """To be called when the records' blocks are stored: what they hold of submissions is settled;
-    how many it was. Of the slots of `late` whatever was ever submitted is looked for, in others
-    what is awaited.
+    """Call when the records' blocks are stored: settles the submissions in them, and returns how
+    many. Slots in `late` are checked for every submission, others for those that are awaited.
     """
     awaited = set(store.awaited())
     found = []
@@ -53,7 +51,7 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
         if not awaited and not is_late:
             continue
         for index, executed in enumerate(record.transactions):
-            signature = first_signature(executed.wire)
+            signature = executed.signature
             if is_late or signature in awaited:
                 err = (executed.meta or {}).get("err")
                 packed = None if err is None else _encode(err).decode()
@@ -62,15 +60,15 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
 
 
 def is_due(*, now: datetime) -> bool:
-    """Whether something waits for `settle_due`."""
+    """True if submissions wait for `settle_due`."""
     return store.is_unsettled(accepted_before=now - _YOUNG)
 
 
 def settle_due(
     *, node: Node | None, nonce_patience: timedelta, now: datetime, seconds: float = 20.0
 ) -> None:
-    """Submissions that the ledger holds though nobody noticed, that it proves can land no more, or,
-    where it has a gap that stays, of which the node tells. Ends when another worker is at it.
+    """Settles submissions that the ledger holds, that it proves can no longer land, or, where it
+    has a lasting gap, that the node knows. Returns at once if another worker is at it.
     """
     until = time.monotonic() + seconds
     left: list[UnsettledRow] = []
@@ -87,14 +85,14 @@ def settle_due(
         try:
             _ask(node, old[:_MOST_ASKED], now)
         except NodeError as error:
-            log.info("fates cannot be told by %s: %s", node.name, error)
+            log.info("%s cannot report fates: %s", node.name, error)
 
 
 def _settle_by_ledger(
     rows: Sequence[UnsettledRow], *, nonce_patience: timedelta, now: datetime
 ) -> list[UnsettledRow]:
-    """Those of which the ledger says nothing yet."""
-    # In this order: what lands in between is found.
+    """Settles by the ledger; returns those that are still open."""
+    # In this order, so that what lands in between is found.
     over = _over(rows, nonce_patience=nonce_patience, now=now)
     places = ledger_transactions.places([row.signature for row in rows])
     _settle_late([FoundRow(signature, *place) for signature, place in places.items()], now)
@@ -111,15 +109,15 @@ def _settle_late(found: Sequence[FoundRow], now: datetime) -> None:
 def _over(
     rows: Sequence[UnsettledRow], *, nonce_patience: timedelta, now: datetime
 ) -> dict[int, str]:
-    """Primary keys of those that are in the ledger by now or never, and why they are over."""
+    """{primary key: reason} of those that would be in the ledger by now if they had landed."""
     bounds = ledger.bounds()
     if bounds is None:
         return {}
     newest = bounds[1]
     over = {
-        row.id: "nonce_unused: it was tried for as long as it is worth"
+        row.id: "nonce_unused: not used within NONCE_PATIENCE_SECONDS"
         for row in rows
-        # One that was seen in a block is waited for until that is final, or is not.
+        # If it was seen in a block, wait until that block is final or not.
         if row.is_nonced
         and row.accepted_at < now - nonce_patience
         and (row.slot is None or row.slot < newest)
@@ -127,16 +125,15 @@ def _over(
     bound = [row for row in rows if not row.is_nonced]
     blocks = ledger.blocks_of_hashes([row.blockhash for row in bound])
     spans = {row.id: _span(row, blocks.get(row.blockhash)) for row in bound}
-    lowest = min((span.looked_from for span in spans.values()), default=newest)
+    lowest = min((span.begins for span in spans.values()), default=newest)
     coverage = Coverage(ledger.heights_between(max(lowest, newest - _MOST_SLOTS), newest))
     over |= {pk: "blockhash_expired" for pk, span in spans.items() if span.is_over(coverage)}
     return over
 
 
 class _Span(NamedTuple):
-    """The blocks that can hold a transaction: from the slot `first` and from above the height
-    `above`, as far as these are known, up to `height`, or, where that is not known, up to the slot
-    `last`, which is -1 while there is none.
+    """The blocks that can hold a transaction: from slot `first` and above the height `above`, where
+    known, up to `height`, or, if unknown, up to the slot `last`, -1 while there is none.
     """
 
     first: int | None
@@ -145,8 +142,8 @@ class _Span(NamedTuple):
     last: int = -1
 
     @property
-    def looked_from(self) -> int:
-        """The lowest slot that has to be looked at."""
+    def begins(self) -> int:
+        """The lowest slot to check."""
         back = 0 if self.above is None else _SLOTS_OF_MOST_BLOCKS
         return max((self.first or 0) - back, 0)
 
@@ -159,9 +156,9 @@ class _Span(NamedTuple):
 
 
 def _span(row: UnsettledRow, block: tuple[int, int | None] | None) -> _Span:
-    """By its blockhash's block, where the ledger has that; else by what was known when it was
-    accepted, and at last by the clock. It may have landed before it was accepted here, for its
-    sender may have sent it elsewhere too.
+    """By its blockhash's block, if the ledger has that; else by what was known at acceptance, else
+    by the clock. It may have landed before it was accepted here: its sender may have sent it
+    elsewhere too.
     """
     last_valid = row.last_valid_block_height
     if block is not None and block[1] is not None:
@@ -184,10 +181,10 @@ def _seconds(moment: datetime) -> int:
 
 
 def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
-    """The node's word, where the ledger has none. Raises NodeError."""
-    # In this order: what lands in between is found.
+    """Settles by the node where the ledger has gaps. Raises NodeError."""
+    # In this order, so that what lands in between is found.
     height, oldest = node.block_height(), node.first_available_block()
-    told = f"blockhash_expired: told by {node.name}, for the ledger lacks blocks of its time"
+    reason = f"blockhash_expired: by {node.name}, because the ledger misses blocks of that time"
     found, lost = [], {}
     for at in range(0, len(rows), _ASKED_AT_ONCE):
         some = rows[at : at + _ASKED_AT_ONCE]
@@ -202,6 +199,6 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
                 row.accepted_slot is None
                 or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
             ):
-                lost[row.id] = told
+                lost[row.id] = reason
     _settle_late(found, now)
     settling.settle_lost(lost, now=now)

@@ -1,4 +1,4 @@
-"""Files of blocks into the ledger."""
+"""Imports files of blocks into the ledger."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -17,12 +17,12 @@ from ingest.services.known_blocks import KnownBlocks, OneChain
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
 
-# Told after every block: bytes of the file read so far, bytes in all.
+# Called after every block with the bytes of the file read so far, and its size.
 Progress = Callable[[int, int], None]
 
 
 class Imported(NamedTuple):
-    """What became of a file: `not_taken` of its blocks could not be stored, warnings say why."""
+    """The result for a file: `not_taken` of its blocks could not be stored, warnings say why."""
 
     recorded: Recorded
     warnings: list[str]
@@ -37,9 +37,9 @@ def import_file(
     now: Callable[[], datetime],
     progress: Progress,
 ) -> Imported:
-    """All blocks of a file, in one transaction; raises ImportRefused, after which nothing of the
-    file is in the ledger. `genesis_hash` names its chain; without it a block has to link to a
-    stored one. Every try is kept as a row of the imports table.
+    """Imports all blocks of a file in one transaction. Raises ImportRefused; nothing of the file is
+    then in the ledger. `genesis_hash` names its chain; without it a block must link to a stored
+    one. Every attempt is a row of the imports table.
     """
     entry = imports.begin(str(path), now=now())
     position = 0
@@ -48,15 +48,17 @@ def import_file(
         known = KnownBlocks()
         with open_block_file(path, slot=slot, blockhash_of=known.blockhash_of) as blocks:
 
-            def told(read: int, size: int) -> None:
+            def report(read: int, size: int) -> None:
                 nonlocal position
                 position = read
                 progress(read, size)
 
-            linked = chain.checked(_told(blocks, told), tells_previous=blocks.format != CAR)
+            linked = chain.checked(
+                _with_progress(blocks, report), has_previous=blocks.format != CAR
+            )
             with transaction.atomic():
                 recorded = record_blocks(tip_ledger.recorded(linked, now=now()), now=now())
-                chain.is_shown = chain.is_shown or blocks.known > 0
+                chain.is_proved = chain.is_proved or blocks.known > 0
                 chain.claim(source=path.name, now=now())
             recorded.present += blocks.known
             imports.finish(
@@ -85,7 +87,7 @@ def _reason(error: Exception, position: int) -> str:
     return str(error)
 
 
-def _told(blocks: BlockFile, progress: Progress) -> Iterator[SlotRecord]:
+def _with_progress(blocks: BlockFile, progress: Progress) -> Iterator[SlotRecord]:
     for record in blocks:
         yield record
         progress(blocks.position, blocks.size)

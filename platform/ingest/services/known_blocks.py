@@ -1,6 +1,4 @@
-"""The blocks of a file beside those of the ledger: what is there already, and whether they are of
-one chain.
-"""
+"""Compares a file's blocks with the ledger: which are stored, and whether the chain is the same."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,13 +14,13 @@ from historical.store import blocks as store
 from ingest import chain_identity
 from ingest.errors import OtherChain, other_genesis, unknown_chain
 
-# Blockhashes of the ledger fetched at once, to tell which blocks are there already.
+# Slots of the ledger whose blockhashes are fetched at once.
 _WINDOW_SLOTS = 8_192
 
 
 @dataclass(slots=True)
 class KnownBlocks:
-    """What blockhash the ledger has for a slot, asked window by window: a file goes upwards."""
+    """The ledger's blockhashes by slot, fetched in windows: a file is in ascending order."""
 
     first: int = 0
     known: dict[int, str] | None = None
@@ -39,10 +37,10 @@ class KnownBlocks:
 
 
 class OneChain:
-    """Holds a file against the chain that is stored: by the genesis hash that the operator names,
-    or by a block that links to a stored one.
+    """Proves that a file is of the stored chain: by the genesis hash that the operator names, or by
+    a block that links to a stored one.
 
-    Raises OtherChain, at once where nothing could show the chain.
+    Raises OtherChain, at once if nothing could prove the chain.
     """
 
     def __init__(self, genesis_hash: str | None) -> None:
@@ -51,26 +49,24 @@ class OneChain:
             raise other_genesis(genesis_hash, stored)
         if not genesis_hash and not stored:
             raise unknown_chain("")
-        self.is_shown = bool(genesis_hash)
+        self.is_proved = bool(genesis_hash)
         self._genesis_hash = genesis_hash or stored
         self._last: SlotRecord | None = None
 
-    def checked(
-        self, records: Iterable[SlotRecord], *, tells_previous: bool
-    ) -> Iterator[SlotRecord]:
+    def checked(self, records: Iterable[SlotRecord], *, has_previous: bool) -> Iterator[SlotRecord]:
         """The same records; OtherChain at one that does not link to its neighbours in the file or
-        in the ledger. Without `tells_previous` the previous blockhash is the ledger's own, and
-        shows nothing.
+        in the ledger. Without `has_previous` the previous blockhash was filled in from the ledger,
+        and proves nothing.
         """
         for record in records:
             self._check_last(record)
-            self._check_ledger(record, tells_previous)
+            self._check_ledger(record, has_previous)
             self._last = record
             yield record
 
     def claim(self, *, source: str, now: datetime) -> None:
-        """In the transaction that stores. Raises OtherChain where nothing showed the chain."""
-        if self._last is not None and not self.is_shown:
+        """Call in the transaction that stores. Raises OtherChain if nothing proved the chain."""
+        if self._last is not None and not self.is_proved:
             raise unknown_chain(self._genesis_hash)
         chain_identity.claim(self._genesis_hash, source=source, now=now)
 
@@ -81,7 +77,7 @@ class OneChain:
         if last.blockhash != record.previous_blockhash:
             raise _unlinked(record, last.blockhash, "in the file")
 
-    def _check_ledger(self, record: SlotRecord, tells_previous: bool) -> None:
+    def _check_ledger(self, record: SlotRecord, has_previous: bool) -> None:
         if record.slot > I64_MAX:
             return
         around = store.around(record.slot, record.parent_slot)
@@ -89,7 +85,7 @@ class OneChain:
         if around.parent is not None and record.slot != 0:
             if around.parent != bytes(Hash.from_string(record.previous_blockhash)):
                 raise _unlinked(record, b58encode(around.parent), "here")
-            self.is_shown = self.is_shown or tells_previous
+            self.is_proved = self.is_proved or has_previous
         if around.named_by_child is not None:
             if around.named_by_child != blockhash:
                 raise OtherChain(
@@ -97,9 +93,9 @@ class OneChain:
                     f" for slot {around.child_slot} comes after {b58encode(around.named_by_child)};"
                     " the file may be of another chain"
                 )
-            self.is_shown = True
+            self.is_proved = True
         if around.own == blockhash:
-            self.is_shown = True
+            self.is_proved = True
 
 
 def _unlinked(record: SlotRecord, found: str, where: str) -> OtherChain:

@@ -1,4 +1,4 @@
-"""One step of an order: what became of a few of its slots."""
+"""One step of an order, and its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from historical.services.checking import Fault
 
 @dataclass(slots=True)
 class Step:
-    """Slots by what became of them; `next_slot` is where the next step begins."""
+    """Counts of slots by result; `next_slot` is where the next step begins."""
 
     next_slot: int
     sound: int = 0
@@ -26,14 +26,14 @@ class Step:
         ]
 
     def count_sound(self, slots: Sequence[int]) -> None:
-        """Those of the slots that no finding is of are as they should be."""
+        """Counts the slots without a finding as correct."""
         found = {fault.slot for _, fault in self.findings}
         self.sound += len(set(slots) - found)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What of an order its steps go by."""
+class StepOptions:
+    """The options of an order that its steps need."""
 
     first_slot: int
     last_slot: int

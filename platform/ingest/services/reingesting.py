@@ -1,4 +1,4 @@
-"""Fetching slots anew: what is lacking is stored, what differs is replaced."""
+"""Fetches slots again: missing ones are stored, differing ones are replaced."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ from historical.services.removal import remove_blocks
 from historical.services.stored_content import differing
 from historical.store import checking as ledger_store
 from ingest.services import classification, ledger_links, tip_ledger
-from ingest.services.order_steps import Asked, Step
+from ingest.services.order_steps import Step, StepOptions
 from ingest.services.slots import store_records
 from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
 from ingest.sources import Stream, streams
@@ -28,30 +28,30 @@ from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import slot_record
 from upstream.node import BadBlock, Node, NodeUnreachable, SlotNotAvailable
 
-# Blocks asked of a node, and slots asked of a stream, before the progress is kept.
+# Blocks fetched from a node, and slots from a stream, in one step.
 _NODE_SLOTS = 16
 _STREAM_SLOTS = 250
 _REFUSALS = (BlockConflict, BadLedgerBlock, BadSlot, SlotConflict)
 
 
-def reingest_step(asked: Asked, first: int, node: Node | None) -> Step:
-    """The next slots of the order, from the node, or from the stream's replay. Raises NodeError
-    where the node cannot be reached.
+def reingest_step(options: StepOptions, first: int, node: Node | None) -> Step:
+    """Fetches the next slots of the order, from the node or from the stream's replay. Raises
+    NodeError if the node cannot be reached.
     """
     size = _STREAM_SLOTS if node is None else _NODE_SLOTS
-    window = SlotRange(first, min(first + size - 1, asked.last_slot))
+    window = SlotRange(first, min(first + size - 1, options.last_slot))
     step = Step(window.last + 1)
     if node is None:
-        _from_stream(asked, window, step)
+        _from_stream(options, window, step)
     else:
-        _from_node(node, asked, window, step)
-    if window.last == asked.last_slot:
-        _count_anew(SlotRange(asked.first_slot, asked.last_slot), asked)
+        _from_node(node, options, window, step)
+    if window.last == options.last_slot:
+        _recount(SlotRange(options.first_slot, options.last_slot), options)
     return step
 
 
-def _from_node(node: Node, asked: Asked, window: SlotRange, step: Step) -> None:
-    classification.by_node(node, window, now=asked.now)
+def _from_node(node: Node, options: StepOptions, window: SlotRange, step: Step) -> None:
+    classification.by_node(node, window, now=options.now)
     low = max(window.first, node.first_available_block())
     high = min(window.last, node.slot("finalized"))
     listed = set(node.blocks(Slot(low), Slot(high))) if low <= high else set()
@@ -62,7 +62,7 @@ def _from_node(node: Node, asked: Asked, window: SlotRange, step: Step) -> None:
         step.ledger_faults.append(Fault(slot, what, node.name))
     for slot in sorted(listed):
         try:
-            _take(node.block(Slot(slot)), node.name, step, asked.now)
+            _store(node.block(Slot(slot)), node.name, step, options.now)
         except NodeUnreachable:
             raise
         except (SlotNotAvailable, BadBlock) as error:
@@ -71,7 +71,7 @@ def _from_node(node: Node, asked: Asked, window: SlotRange, step: Step) -> None:
             step.ledger_faults.append(Fault(slot, "refused", str(error)[:300]))
 
 
-def _take(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
+def _store(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
     parts = differing(record, told_more=True)
     if parts is None:
         store_records([record], source=source, now=now)
@@ -86,7 +86,7 @@ def _take(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
 
 @transaction.atomic
 def _replace(record: SlotRecord, source: str, now: datetime) -> None:
-    """The ledger has this block of the slot; the archive keeps what it has."""
+    """Replaces the slot's block in the ledger; the archive is not changed."""
     remove_blocks(record.slot, record.slot)
     record_blocks([record], now=now)
     tip_ledger.record([record], now=now)
@@ -96,30 +96,30 @@ def _replace(record: SlotRecord, source: str, now: datetime) -> None:
     )
 
 
-def _from_stream(asked: Asked, window: SlotRange, step: Step) -> None:
-    faults = step.archive_faults if asked.archive else step.ledger_faults
-    came, refusals = set[int](), list[str]()
+def _from_stream(options: StepOptions, window: SlotRange, step: Step) -> None:
+    faults = step.archive_faults if options.archive else step.ledger_faults
+    received, refusals = set[int](), list[str]()
     for stream in streams():
         try:
             for record in _records(stream, window, step):
-                if record.slot in came:
+                if record.slot in received:
                     continue
-                came.add(record.slot)
+                received.add(record.slot)
                 try:
-                    _take_from_stream(record, stream.name, asked, step)
+                    _store_from_stream(record, stream.name, options, step)
                 except _REFUSALS as error:
                     faults.append(Fault(record.slot, "refused", str(error)[:300]))
         except NoReplay as error:
             refusals.append(str(error))
             continue
-        break  # the next one is for what this one has no more
+        break  # the next stream is only for slots that this one no longer has
     else:
-        told = "; ".join(refusals) or NO_STREAM
-        faults.append(Fault(window.first, "source_lacks", told[:300]))
+        reason = "; ".join(refusals) or NO_STREAM
+        faults.append(Fault(window.first, "source_lacks", reason[:300]))
         return
     held = {header.slot for header in ledger_store.headers_between(*window)}
     held |= {each.slot for each in archive_store.archived_between(*window)}
-    faults += [Fault(slot, "source_lacks", stream.name) for slot in sorted(held - came)]
+    faults += [Fault(slot, "source_lacks", stream.name) for slot in sorted(held - received)]
 
 
 def _records(stream: Stream, window: SlotRange, step: Step) -> Iterator[SlotRecord]:
@@ -133,41 +133,39 @@ def _records(stream: Stream, window: SlotRange, step: Step) -> Iterator[SlotReco
             yield record
 
 
-def _take_from_stream(record: SlotRecord, source: str, asked: Asked, step: Step) -> None:
+def _store_from_stream(record: SlotRecord, source: str, options: StepOptions, step: Step) -> None:
     before = step.stored, step.changed
     with transaction.atomic():
-        if asked.ledger:
+        if options.ledger:
             parts = differing(record, told_more=True)
             if parts is None:
-                store_records([record], source=source, now=asked.now)
+                store_records([record], source=source, now=options.now)
                 step.stored += 1
             elif parts:
-                _replace(record, source, asked.now)
+                _replace(record, source, options.now)
                 step.changed += 1
                 step.ledger_faults.append(Fault(record.slot, "replaced", ", ".join(parts)))
-        if asked.archive and record.account_writes is not None:
-            _archive_anew(record, source, asked.now, step, counted=before[0] != step.stored)
+        if options.archive and record.account_writes is not None:
+            _archive(record, source, options.now, step, counted=before[0] != step.stored)
     if before == (step.stored, step.changed):
         step.sound += 1
 
 
-def _archive_anew(
-    record: SlotRecord, source: str, now: datetime, step: Step, *, counted: bool
-) -> None:
+def _archive(record: SlotRecord, source: str, now: datetime, step: Step, *, counted: bool) -> None:
     archived = record_slots([record], source=source, now=now, anew=True)
     if archived.recorded:
         step.stored += not counted
     elif archived.changes or archived.corrected:
-        told = f"{archived.changes} came, {archived.corrected} said otherwise"
+        detail = f"{archived.changes} were missing, {archived.corrected} differed"
         step.changed += 1
-        step.archive_faults.append(Fault(record.slot, "corrected", told))
+        step.archive_faults.append(Fault(record.slot, "corrected", detail))
     elif archived.present and record.granularity != Granularity.WRITE:
         step.archive_faults.append(Fault(record.slot, "last_writes_alone"))
 
 
-def _count_anew(window: SlotRange, asked: Asked) -> None:
-    """Counts that are wrong, whatever made them so, are right afterwards."""
-    if asked.ledger:
+def _recount(window: SlotRange, options: StepOptions) -> None:
+    """Corrects wrong counts of the window."""
+    if options.ledger:
         ledger_store.recount(ledger_store.wrong_tallies(*window))
-    if asked.archive:
+    if options.archive:
         archive_store.recount(archive_store.wrong_tallies(*window))

@@ -1,4 +1,4 @@
-"""Slots that fall out of the kept window."""
+"""Removes slots below the retention windows."""
 
 from historical.services import gaps
 from historical.services.bounds import newest_slot_or_none
@@ -7,14 +7,14 @@ from historical.store import blocks as ledger
 from rewind.services import retention
 from rewind.services import slots as archive
 
-# The ledger's blocks go in steps, one transaction each: a kill costs little, and readers wait
-# for none of it.
+# The ledger's blocks are removed in steps, one transaction each: a kill costs little, and readers
+# do not wait.
 _STEP_SLOTS = 2_000
 _MOST_STEPS = 20
 
 
 def apply(*, archive_slots: int, ledger_slots: int) -> None:
-    """The archive keeps so many slots up to its newest, the ledger up to its own; 0 keeps all."""
+    """Keeps this many slots up to the newest of archive and ledger each; 0 keeps all."""
     bounds = archive.bounds()
     if archive_slots and bounds is not None:
         first_kept = bounds[1] - archive_slots + 1
@@ -26,7 +26,7 @@ def apply(*, archive_slots: int, ledger_slots: int) -> None:
 
 
 def _prune_ledger(first_kept: int) -> None:
-    # First, or a block that is filled meanwhile comes back below the window.
+    # First, or a block below the window could be filled again meanwhile.
     gaps.forget_below(first_kept)
     for _ in range(_MOST_STEPS):
         bounds = ledger.bounds()

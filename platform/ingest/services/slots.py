@@ -1,4 +1,4 @@
-"""Slots into the areas: both parts of a slot in one transaction."""
+"""Stores slots: ledger and archive in one transaction."""
 
 import contextlib
 import gc
@@ -21,7 +21,7 @@ from columns.gaps import GapStatus
 from historical.services import gaps as ledger_gaps
 from historical.services.recording import record_blocks
 from historical.store import blocks as ledger
-from ingest import handover
+from ingest import slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
 from rewind.services import gaps as archive_gaps
 from rewind.services import slots as archive
@@ -31,7 +31,7 @@ from upstream.geyser.closed_slots import slot_record
 
 log = logging.getLogger(__name__)
 
-# One transaction: enough to spread its cost, few enough that a reader sees slots soon.
+# One transaction: enough to spread its cost, few enough that readers see slots soon.
 _RUN_SLOTS = 16
 _RUN_BYTES = 24 * 1_048_576
 # One writer at a time: a second one would only wait for the first one's rows.
@@ -41,7 +41,7 @@ REFUSED = "refused"
 
 @dataclass(slots=True)
 class Ingested:
-    """What became of the slots that waited."""
+    """The result of a run over queued slots."""
 
     stored: int = 0
     changes: int = 0
@@ -49,8 +49,8 @@ class Ingested:
     refused: dict[int, str] = field(default_factory=dict)
 
 
-# The database went away, or our time or memory ended, which says nothing of the slots. The areas'
-# fast paths speak to psycopg without Django between.
+# The database is away, or time or memory ran out: not the slots' fault. The areas' fast paths use
+# psycopg directly.
 _NOT_THE_SLOTS_FAULT = (
     OperationalError,
     InterfaceError,
@@ -62,8 +62,8 @@ _NOT_THE_SLOTS_FAULT = (
 
 
 def ingest_waiting(*, now: Callable[[], datetime], seconds: float) -> Ingested:
-    """Stores the slots that wait, lowest first, until none is left or the time is over. Safe
-    twice and at once: a slot that is stored already changes nothing.
+    """Stores queued slots, lowest first, until none is left or the time is over. Safe to repeat and
+    to run concurrently: a slot that is stored already changes nothing.
     """
     result = Ingested()
     until = time.monotonic() + seconds
@@ -75,8 +75,8 @@ def ingest_waiting(*, now: Callable[[], datetime], seconds: float) -> Ingested:
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """A run makes a hundred thousand objects without a circle among them: looking for circles each
-    few hundred took two fifths of the time.
+    """Disables garbage collection: a run makes a hundred thousand objects without a cycle, and
+    looking for cycles took two fifths of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -91,7 +91,7 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
     refused: dict[str, str] = {}
     with transaction.atomic():
         _lock_writers()
-        taken = handover.take(most_slots=_RUN_SLOTS, most_bytes=_RUN_BYTES)
+        taken = slot_queue.take(most_slots=_RUN_SLOTS, most_bytes=_RUN_BYTES)
         readable = _read(taken, refused)
         stored = _store_or_refuse(readable, refused, result, now)
         for each in taken:
@@ -99,13 +99,13 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
                 slot = each.closed.slot
                 result.refused[slot] = refused[each.name]
                 open_gaps(slot, slot, status=GapStatus.MISSING, cause=REFUSED, now=now)
-    # Redis forgets what the database knows, and nothing before.
+    # Slots leave Redis only after the database has them.
     for name, reason in refused.items():
-        handover.set_aside(name, reason)
-    handover.done([each.name for each in stored])
+        slot_queue.set_aside(name, reason)
+    slot_queue.done([each.name for each in stored])
     result.stored += len(stored)
-    # One command in place of another run's transaction: mostly nothing has come meanwhile.
-    return bool(taken) and handover.count() > 0
+    # One Redis command saves another run's transaction: mostly nothing is queued meanwhile.
+    return bool(taken) and slot_queue.count() > 0
 
 
 def _lock_writers() -> None:
@@ -116,10 +116,10 @@ def _lock_writers() -> None:
         )
 
 
-_Readable = list[tuple[handover.Taken, SlotRecord]]
+_Readable = list[tuple[slot_queue.Taken, SlotRecord]]
 
 
-def _read(taken: Sequence[handover.Taken], refused: dict[str, str]) -> _Readable:
+def _read(taken: Sequence[slot_queue.Taken], refused: dict[str, str]) -> _Readable:
     readable = []
     for each in taken:
         try:
@@ -131,8 +131,8 @@ def _read(taken: Sequence[handover.Taken], refused: dict[str, str]) -> _Readable
 
 def _store_or_refuse(
     readable: _Readable, refused: dict[str, str], result: Ingested, now: datetime
-) -> list[handover.Taken]:
-    """All at once; when that fails one by one, so that a bad one stops nobody else."""
+) -> list[slot_queue.Taken]:
+    """Stores all at once; if that fails one by one, so that a bad one does not stop the others."""
     if not readable:
         return []
     try:
@@ -165,8 +165,8 @@ def _store(readable: _Readable, result: Ingested, now: datetime) -> None:
 
 @transaction.atomic
 def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) -> tuple[int, int]:
-    """Ledger and archive have the slots, or neither; how many account changes and transactions
-    are new. Raises what the areas refuse.
+    """Stores the slots in ledger and archive, or in neither; returns how many account changes and
+    transactions are new. Raises the areas' errors.
     """
     ascending = sorted(records, key=lambda record: record.slot)
     reached = ledger.bounds()
@@ -178,7 +178,7 @@ def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) 
         ascending, not_below=None if bounds is None else bounds[0], source=source, now=now
     )
     late = None if reached is None else SlotRange(0, reached[1])
-    # What a crash leaves unsettled here is found in the ledger.
+    # After a crash here, `fates.settle_due` finds the rest in the ledger.
     settle = partial(fates.settle_stored, ascending, late=late, now=now)
     transaction.on_commit(settle, robust=True)
     counts = {
@@ -192,15 +192,15 @@ def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) 
 
 
 def open_gaps(first: int, last: int, *, status: GapStatus, cause: str, now: datetime) -> None:
-    """Both areas lack the slots, but for those that they have, and that stored blocks' parent links
-    prove skipped.
+    """Opens gaps of the slots in both areas, without those that are stored, or that stored blocks'
+    parent links prove skipped.
     """
     with transaction.atomic():
-        gap_life.lock()  # from here on no block comes whose link would say more
-        lacking = [SlotRange(first, last)]
+        gap_life.lock()  # no block can be stored meanwhile whose link would prove more
+        missing = [SlotRange(first, last)]
         links = ledger.links_between(first, last, and_next=True)
-        lacking = subtract(lacking, [SlotRange(parent + 1, slot - 1) for slot, parent in links])
-        for part in subtract(lacking, runs(slot for slot, _ in links)):
+        missing = subtract(missing, [SlotRange(parent + 1, slot - 1) for slot, parent in links])
+        for part in subtract(missing, runs(slot for slot, _ in links)):
             ledger_gaps.open_gap(*part, status=status, cause=cause, now=now)
-        for part in subtract(lacking, runs(archive.archived_between(first, last))):
+        for part in subtract(missing, runs(archive.archived_between(first, last))):
             archive_gaps.open_gap(*part, status=status, cause=cause, now=now)

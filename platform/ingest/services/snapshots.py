@@ -1,4 +1,4 @@
-"""Snapshots and account files into the archive, held against the chain that is stored."""
+"""Imports snapshots and account files into the archive, checked against the stored chain."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -12,8 +12,8 @@ from historical.services.blocks import blockhashes
 from historical.store.blocks import blocks_of_hashes
 from ingest import chain_identity
 from ingest.errors import OtherChain, other_genesis, unknown_chain
+from ingest.store import chains
 from rewind.errors import BadBaseline
-from rewind.models import Baseline
 from rewind.services import baseline
 from rewind.services import slots as archive
 from rewind.services.baseline import Origin, RecordedBaseline
@@ -30,12 +30,12 @@ def import_accounts(
     genesis_hash: str | None,
     now: datetime,
 ) -> RecordedBaseline:
-    """Account files, which tell nothing of their chain. Raises BadBaseline and OtherChain."""
+    """Imports account files, which do not name their chain. Raises BadBaseline and OtherChain."""
     _refuse_the_future(slot)
-    told = _genesis_of_file(None, genesis_hash)
+    agreed = _genesis_of_file(None, genesis_hash)
     if genesis_hash is None:
-        raise unknown_chain(told)
-    chain_identity.claim(told, source=source, now=now)
+        raise unknown_chain(agreed)
+    chain_identity.claim(agreed, source=source, now=now)
     return baseline.record_baseline(accounts, slot, source=source, now=now)
 
 
@@ -47,36 +47,35 @@ def import_snapshot(
     genesis_hash: str | None,
     now: datetime,
 ) -> RecordedBaseline:
-    """A validator's archive, of the chain that the operator names, that its manifest names, or that
-    a stored block shows it to be of; an incremental one over its base. Raises BadBaseline,
-    OtherChain, BadSnapshot.
+    """Imports a validator's snapshot archive; an incremental one needs its base. The operator, the
+    manifest or a stored block must prove its chain. Raises BadBaseline, OtherChain, BadSnapshot.
     """
     if slot is not None:
         _refuse_the_future(slot)
     _genesis_of_file(None, genesis_hash)
-    held = _Held(snapshot, owners, genesis_hash)
+    checked = _CheckedSnapshot(snapshot, owners, genesis_hash)
 
     def agreed() -> Slot:
         if snapshot.slot is None or slot not in (None, snapshot.slot):
             raise BadBaseline(f"{snapshot.path} is of slot {snapshot.slot}, not {slot}")
         _refuse_the_future(snapshot.slot)
-        held.check()
-        chain_identity.claim(held.genesis_hash, source=snapshot.path.name, now=now)
+        checked.check()
+        chain_identity.claim(checked.genesis_hash, source=snapshot.path.name, now=now)
         return snapshot.slot
 
     return baseline.record_snapshot(
-        held.accounts(),
+        checked.accounts(),
         slot=agreed,
-        whole=lambda: snapshot.is_whole and held.is_base_whole,
+        whole=lambda: snapshot.is_whole and checked.is_base_whole,
         source=snapshot.path.name,
         now=now,
         chosen_owners=owners,
-        origin=held.origin,
+        origin=checked.origin,
     )
 
 
-class _Held:
-    """An archive as it is read, checked as soon as its manifest is there."""
+class _CheckedSnapshot:
+    """A snapshot archive that is checked as soon as its manifest is read."""
 
     def __init__(
         self, snapshot: Snapshot, owners: frozenset[bytes], genesis_hash: str | None
@@ -89,8 +88,8 @@ class _Held:
         self._is_checked = False
 
     def accounts(self) -> Iterator[tuple[Slot, AccountWrite]]:
-        """The stored accounts. Checked before it returns: while they are copied into the database
-        its connection answers nothing else. Raises what `check` does.
+        """The snapshot's accounts. Checks before it returns: while accounts are copied into the
+        database its connection is busy. Raises as `check`.
         """
         stored = iter(self._snapshot)
         first = list(islice(stored, 1))
@@ -106,8 +105,8 @@ class _Held:
         manifest, slot = self._snapshot.manifest, self._snapshot.slot
         self.genesis_hash = _genesis_of_file(manifest, self._given)
         if manifest is not None and slot is not None:
-            _hold_block(slot, manifest.blockhash)
-        if not self._given and (manifest is None or not _is_shown(manifest)):
+            _check_block(slot, manifest.blockhash)
+        if not self._given and (manifest is None or not _is_proved(manifest)):
             raise unknown_chain(chain_identity.known())
         base = self._snapshot.declared_base
         if base is not None:
@@ -124,11 +123,11 @@ class _Held:
 
 
 def _genesis_of_file(manifest: Manifest | None, given: str | None) -> str:
-    """The genesis hash as the file, the operator and what is stored agree on it; empty where none
-    of them tells.
+    """The genesis hash on which the file, the operator and the database agree; empty if none of
+    them has one.
     """
-    told = None if manifest is None else manifest.genesis_hash
-    found = [str(Hash(told))] if told is not None else []
+    named = None if manifest is None else manifest.genesis_hash
+    found = [str(Hash(named))] if named is not None else []
     found += [each for each in (given, chain_identity.known()) if each]
     for other in found[1:]:
         if other != found[0]:
@@ -140,25 +139,23 @@ def _genesis_of_file(manifest: Manifest | None, given: str | None) -> str:
     return found[0] if found else ""
 
 
-def _is_shown(manifest: Manifest) -> bool:
-    """Whether the chain is told by the manifest, or by something that is stored."""
+def _is_proved(manifest: Manifest) -> bool:
+    """True if the manifest or stored data prove the chain."""
     if manifest.genesis_hash is not None:
         return True
     if blocks_of_hashes(list(manifest.blockhashes.values())):
         return True
     return any(
-        base.block_height is not None
-        and base.blockhash is not None
-        and manifest.blockhashes.get(base.block_height + 1) == bytes(base.blockhash)
-        for base in Baseline.objects.exclude(blockhash=None)
+        manifest.blockhashes.get(height + 1) == blockhash
+        for height, blockhash in chains.baseline_blocks()
     )
 
 
-def _hold_block(slot: Slot, blockhash: bytes) -> None:
-    """What is stored for the slot is the same block."""
-    told = blockhashes(slot, slot).get(slot)
+def _check_block(slot: Slot, blockhash: bytes) -> None:
+    """Raises OtherChain if another block is stored for the slot."""
+    recorded = blockhashes(slot, slot).get(slot)
     archived = archive_store.stored([slot]).get(slot)
-    others = [] if told is None else [bytes(Hash.from_string(told))]
+    others = [] if recorded is None else [bytes(Hash.from_string(recorded))]
     others += [] if archived is None else [archived.blockhash]
     for other in others:
         if blockhash and other != blockhash:
@@ -169,7 +166,7 @@ def _hold_block(slot: Slot, blockhash: bytes) -> None:
 
 
 def _refuse_the_future(slot: int) -> None:
-    """A baseline may come before all slots; once some are archived it is of one of their time."""
+    """A baseline may come before all slots, but not above the newest archived one."""
     bounds = archive.bounds()
     if bounds is not None and slot > bounds[1]:
         raise BadBaseline(

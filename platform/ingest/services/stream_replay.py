@@ -1,4 +1,4 @@
-"""Slots that the streams' servers still have, stored after the fact."""
+"""Stores slots from the replays of the streams' servers."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -24,14 +24,13 @@ log = logging.getLogger(__name__)
 
 NO_STREAM = "no stream is followed, and only a stream has account writes"
 _LIMIT_BYTES = 256 * 1_048_576
-# No server's oldest slot is so far above the newest one that is stored: a wrong number proves
-# nothing.
+# A server that reports an oldest slot this far above the newest stored one is not believed.
 _MOST_AHEAD_SLOTS = 1_000_000
 
 
 class NoReplay(Exception):
-    """The stream's server cannot give the slots; the text says why. `gone_below` is the slot below
-    which its replay has nothing any more, where the server said so.
+    """The stream's server does not have the slots; the text says why. `gone_below` is the first
+    slot of its replay, where the server reported one.
     """
 
     def __init__(self, text: str, gone_below: int | None = None) -> None:
@@ -41,8 +40,8 @@ class NoReplay(Exception):
 
 @dataclass(slots=True)
 class Replayed:
-    """What the streams' replays brought of some slots. No stream has anything below `gone_below`
-    any more: 0 unless each of them said so.
+    """The result of replaying a window. No stream has anything below `gone_below` any more: 0
+    unless each of them reported so.
     """
 
     filled: int = 0
@@ -52,8 +51,8 @@ class Replayed:
 
 
 def replay(window: SlotRange, *, now: Callable[[], datetime]) -> Replayed:
-    """Slots of the window that the streams' servers still have, stored: asked of one stream after
-    the other, until the archive has all.
+    """Stores the slots of the window that the streams' servers still have, one stream after the
+    other, until the archive has all.
     """
     result, gone = Replayed(), list[int]()
     asked = streams()
@@ -63,19 +62,19 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> Replayed:
         result.results.append(NO_STREAM)
     for stream in asked:
         result.source = stream.name
-        came = 0
+        stored = 0
         try:
             oldest = _oldest(stream, window)
             gone.append(oldest)
             for closed in _closed_slots(stream, window, oldest):
-                came += _store(closed, stream.name, now)
+                stored += _store(closed, stream.name, now)
         except NoReplay as error:
             result.results.append(str(error))
             if error.gone_below is not None and error.gone_below <= believed:
                 gone.append(error.gone_below)
         else:
-            result.results.append(f"{stream.name}: {came} slots of {window.size} came")
-        result.filled += came
+            result.results.append(f"{stream.name}: {stored} of {window.size} slots stored")
+        result.filled += stored
         if len(archive.archived_between(*window)) == window.size:
             break
     if asked and len(gone) == len(asked):
@@ -84,22 +83,20 @@ def replay(window: SlotRange, *, now: Callable[[], datetime]) -> Replayed:
 
 
 def closed_slots(stream: Stream, window: SlotRange) -> Iterator[ClosedSlot]:
-    """Slots of the window that the stream's server still has, one after the other as they close.
-    Raises NoReplay.
-    """
+    """Slots of the window that the stream's server still has, as they close. Raises NoReplay."""
     yield from _closed_slots(stream, window, _oldest(stream, window))
 
 
 def _oldest(stream: Stream, window: SlotRange) -> int:
-    """Where the server's replay begins; 0 where it does not say. Raises NoReplay where that is
-    above the window.
+    """The first slot of the server's replay; 0 if unknown. Raises NoReplay if it is above the
+    window.
     """
     try:
         oldest = first_available(stream.url, token=stream.token)
     except StreamError as error:
         raise NoReplay(f"{stream.name}: {error}") from None
     if oldest is not None and oldest > window.last:
-        raise NoReplay(f"{stream.name} has slots from {oldest} on alone", oldest)
+        raise NoReplay(f"{stream.name} has slots from {oldest} on only", oldest)
     return oldest or 0
 
 
@@ -118,7 +115,7 @@ def _closed_slots(stream: Stream, window: SlotRange, oldest: int) -> Iterator[Cl
             if isinstance(event, SlotClosed):
                 yield event.closed
             else:
-                log.debug("slot %d came again without all of it", event.slot)
+                log.debug("slot %d is incomplete in the replay", event.slot)
     except FromSlotTooOld as error:
         gone_below = window.last + 1 if error.keeps_none else error.first_available or begin + 1
         raise NoReplay(f"{stream.name}: {error}", gone_below) from None
@@ -127,10 +124,10 @@ def _closed_slots(stream: Stream, window: SlotRange, oldest: int) -> Iterator[Cl
 
 
 def _store(closed: ClosedSlot, source: str, now: Callable[[], datetime]) -> bool:
-    """Whether the slot was stored with its account writes."""
+    """Stores the slot; True if it has its account writes."""
     try:
         store_records([slot_record(closed)], source=source, now=now())
     except (Unreadable, BadSlot, BadBlock, BlockConflict) as error:
-        log.warning("slot %d came again and is refused: %s", closed.slot, error)
+        log.warning("slot %d of the replay is refused: %s", closed.slot, error)
         return False
     return closed.account_writes is not None

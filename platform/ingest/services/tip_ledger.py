@@ -1,4 +1,4 @@
-"""Tips in the blocks that are stored, whichever way they come."""
+"""Records the tips in blocks that are stored, from any source."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -12,13 +12,13 @@ _RUN_BLOCKS = 16
 
 
 def record(records: Iterable[SlotRecord], *, now: datetime) -> None:
-    """To be called in the transaction that stores the blocks."""
+    """Call in the transaction that stores the blocks."""
     ledger.record(records, own=own_addresses(), submitters=keys_of, now=now)
 
 
 def recorded(records: Iterable[SlotRecord], *, now: datetime) -> Iterator[SlotRecord]:
-    """The same blocks for whoever stores them, in one transaction: their tips are recorded as they
-    pass.
+    """Yields the same blocks and records their tips. Consume it in the transaction that stores
+    them.
     """
     run: list[SlotRecord] = []
     for each in records:

@@ -1,4 +1,4 @@
-"""Looking whether what is stored holds together; nothing is changed."""
+"""Checks the consistency of stored slots, without changes."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from historical.services.checking import Fault
 from historical.services.stored_content import changed_balances, differing
 from historical.store import checking as ledger_store
 from historical.store.tallies import RUN_SLOTS
-from ingest.services.order_steps import Asked, Step
+from ingest.services.order_steps import Step, StepOptions
 from rewind.services import checking as archive_checking
 from rewind.store import checking as archive_store
 from upstream.node import BadBlock, Node, SlotNotAvailable
@@ -19,21 +19,21 @@ _STEP_SLOTS = 100
 _STEP_SLOTS_WITH_NODE = 16
 
 
-def verify_step(asked: Asked, first: int, node: Node | None) -> Step:
-    """The next slots of the order. Raises NodeError where a node is asked."""
+def verify_step(options: StepOptions, first: int, node: Node | None) -> Step:
+    """Verifies the next slots of the order. Raises NodeError where a node is the source."""
     size = _STEP_SLOTS if node is None else _STEP_SLOTS_WITH_NODE
-    window = SlotRange(first, min(first + size - 1, asked.last_slot))
+    window = SlotRange(first, min(first + size - 1, options.last_slot))
     step = Step(window.last + 1)
-    if first == asked.first_slot:
-        _check_tallies(SlotRange(asked.first_slot, asked.last_slot), asked, step)
+    if first == options.first_slot:
+        _check_counts(SlotRange(options.first_slot, options.last_slot), options, step)
     headers = ledger_store.headers_between(*window)
     archived = {each.slot: each for each in archive_store.archived_between(*window)}
-    if asked.ledger:
+    if options.ledger:
         step.ledger_faults += ledger_checking.check_links(window)
         step.ledger_faults += ledger_checking.check_index(window)
     for header in headers:
         entries, fault = ledger_checking.read_transactions(header.slot)
-        if asked.ledger:
+        if options.ledger:
             step.ledger_faults += (
                 [fault]
                 if fault is not None
@@ -41,30 +41,30 @@ def verify_step(asked: Asked, first: int, node: Node | None) -> Step:
                     header.slot, entries, header.transaction_count
                 )
             )
-        if asked.archive and header.slot in archived:
+        if options.archive and header.slot in archived:
             balances = list(changed_balances(entries))
             step.archive_faults += archive_checking.check_writes(archived[header.slot], balances)
-    if asked.archive:
+    if options.archive:
         step.archive_faults += archive_checking.check_slots(window, headers)
         step.archive_faults += archive_checking.check_counts(window)
     if node is not None:
-        step.ledger_faults += _against(node, window, {header.slot for header in headers})
-    looked_at = {header.slot for header in headers} if asked.ledger else set()
-    step.count_sound([*looked_at, *(archived if asked.archive else ())])
+        step.ledger_faults += _compare(node, window, {header.slot for header in headers})
+    verified = {header.slot for header in headers} if options.ledger else set()
+    step.count_sound([*verified, *(archived if options.archive else ())])
     return step
 
 
-def _check_tallies(window: SlotRange, asked: Asked, step: Step) -> None:
-    if asked.ledger:
+def _check_counts(window: SlotRange, options: StepOptions, step: Step) -> None:
+    if options.ledger:
         runs = ledger_store.wrong_tallies(*window)
         step.ledger_faults += [Fault(run * RUN_SLOTS, "ledger_tally") for run in runs]
-    if asked.archive:
+    if options.archive:
         runs = archive_store.wrong_tallies(*window)
         step.archive_faults += [Fault(run * RUN_SLOTS, "archive_tally") for run in runs]
 
 
-def _against(node: Node, window: SlotRange, stored: set[int]) -> Iterator[Fault]:
-    """The node's word on the window, where it reaches."""
+def _compare(node: Node, window: SlotRange, stored: set[int]) -> Iterator[Fault]:
+    """Differences from the node's blocks of the window, as far as the node has them."""
     low = max(window.first, node.first_available_block())
     high = min(window.last, node.slot("finalized"))
     if low > high:
@@ -77,10 +77,10 @@ def _against(node: Node, window: SlotRange, stored: set[int]) -> Iterator[Fault]
         elif slot not in listed:
             yield Fault(slot, "node_has_none", node.name)
         else:
-            yield from _held_against(node, slot)
+            yield from _compare_block(node, slot)
 
 
-def _held_against(node: Node, slot: int) -> Iterator[Fault]:
+def _compare_block(node: Node, slot: int) -> Iterator[Fault]:
     try:
         record = node.block(Slot(slot))
     except (SlotNotAvailable, BadBlock) as error:

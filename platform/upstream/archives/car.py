@@ -32,7 +32,7 @@ from upstream.archives.car_nodes import (
 )
 from upstream.archives.compression import ByteStream
 from upstream.archives.errors import Unreadable
-from upstream.archives.status_meta import meta_json, reward_json, was_recorded
+from upstream.archives.status_meta import loaded_keys, meta_json, reward_json, was_recorded
 from upstream.archives.stored_meta import stored_meta, stored_rewards
 from upstream.protobuf import confirmed_block_pb2 as schema
 
@@ -245,13 +245,13 @@ def _transaction(node: list[Any], slot: Slot, position: int, nodes: Nodes) -> Tr
         raise Unreadable(f"data.{fault.place}".rstrip("."), fault.reason) from None
     packed = payload(member(node, 2), nodes, "metadata")
     if not packed:
-        return TransactionRecord(wire, None)
+        return TransactionRecord(facts, None)
     message = _message(unpacked(packed, "metadata"), schema.TransactionStatusMeta, stored_meta)
     if not was_recorded(message):
-        return TransactionRecord(wire, None)
+        return TransactionRecord(facts, None)
     meta = meta_json(message)
     checks.meta_fits(meta, facts)
-    return TransactionRecord(wire, meta)
+    return TransactionRecord(facts, meta, loaded_keys(message))
 
 
 def _rewards(cid: Any, nodes: Nodes) -> tuple[list[dict[str, Any]], int | None]:

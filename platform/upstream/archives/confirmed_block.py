@@ -12,14 +12,13 @@ from chain.transactions import (
     Instruction,
     Lookup,
     Wire,
-    encode_wire,
     sanitize,
 )
 from chain.units import Slot, UnixTimestamp
 from upstream.archives import checks
 from upstream.archives.errors import Unreadable
 from upstream.archives.slots import slot_of
-from upstream.archives.status_meta import meta_json, reward_json, was_recorded
+from upstream.archives.status_meta import loaded_keys, meta_json, reward_json, was_recorded
 from upstream.protobuf import confirmed_block_pb2 as schema
 
 _SOLANA_PAYLOAD = 3
@@ -125,11 +124,11 @@ def transaction_record(confirmed: Any) -> TransactionRecord:
     """
     wire = _wire(confirmed.transaction)
     sanitize(wire)
-    meta = None
-    if confirmed.HasField("meta") and was_recorded(confirmed.meta):
-        meta = meta_json(confirmed.meta)
-        checks.meta_fits(meta, wire)
-    return TransactionRecord(encode_wire(wire), meta)
+    if not confirmed.HasField("meta") or not was_recorded(confirmed.meta):
+        return TransactionRecord(wire, None)
+    meta = meta_json(confirmed.meta)
+    checks.meta_fits(meta, wire)
+    return TransactionRecord(wire, meta, loaded_keys(confirmed.meta))
 
 
 def _wire(transaction: Any) -> Wire:

@@ -192,7 +192,7 @@ def _transaction_record(entry: dict[str, Any]) -> TransactionRecord:
     version = _declared_version(entry)
     try:
         wire = _wire_bytes(entry.get("transaction"), version)
-        # Whatever the encoding was, the bytes that are kept are the bytes that are checked.
+        # Whatever the encoding was, the parts that are kept are the parts that are checked.
         facts = decode_wire(wire)
         sanitize(facts)
     except BadTransaction as fault:
@@ -203,7 +203,7 @@ def _transaction_record(entry: dict[str, Any]) -> TransactionRecord:
     meta = entry.get("meta")
     if meta is not None:
         _check_meta(meta, facts)
-    return TransactionRecord(wire, meta)
+    return TransactionRecord(facts, meta)
 
 
 def _declared_version(entry: dict[str, Any]) -> Version | None:

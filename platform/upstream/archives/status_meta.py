@@ -52,6 +52,11 @@ def meta_json(meta: Any) -> dict[str, Any]:
     return answer
 
 
+def loaded_keys(meta: Any) -> list[bytes]:
+    """The loaded addresses, writable ones first."""
+    return [*meta.loaded_writable_addresses, *meta.loaded_readonly_addresses]
+
+
 def was_recorded(meta: Any) -> bool:
     """False for the empty meta that stands where an early ledger had none at all: every
     transaction has a fee payer, so a recorded one has balances.

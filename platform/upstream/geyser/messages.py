@@ -6,7 +6,7 @@ from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
-from chain.transactions import Wire, decode_wire
+from chain.transactions import Wire
 from upstream.archives.confirmed_block import transaction_record
 from upstream.archives.errors import Unreadable
 from upstream.geyser.stored_form import fill_meta, fill_transaction, reward_message
@@ -51,7 +51,7 @@ def account_write(info: Any) -> AccountWrite:
 
 def transaction_info(index: int, record: TransactionRecord) -> Any:
     """The transaction at this index of its block as SubscribeUpdateTransactionInfo."""
-    wire = decode_wire(record.wire)
+    wire = record.decoded
     info = schema.SubscribeUpdateTransactionInfo(
         signature=wire.signatures[0], is_vote=is_simple_vote(wire), index=index
     )

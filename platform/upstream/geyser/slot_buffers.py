@@ -102,9 +102,9 @@ class SlotBuffer:
     ) -> Wholeness:
         """What the messages prove; `is_blockhash` separates blockhashes from the values of nonces.
 
-        Where the validator does not store what a transaction left untouched, such an account cannot be
-        distinguished from one whose message is missing: a slot that came live has every write when
-        all sure ones are there, for a connection loses nothing in its middle.
+        Where the validator does not store what a transaction left untouched, such an account cannot
+        be distinguished from one whose message is missing: a slot that came live has every write
+        when all sure ones are there, for a connection loses nothing in its middle.
         """
         if not self.has_every_transaction() or self.meta is None:
             return Wholeness.PARTIAL

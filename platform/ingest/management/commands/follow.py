@@ -1,4 +1,4 @@
-"""manage.py follow: the chain, as it happens, into ledger and archive."""
+"""manage.py follow: follow the chain into ledger and archive."""
 
 import contextlib
 import logging
@@ -15,28 +15,28 @@ from access import heartbeats
 from access.outages import AWAY
 from embedded.notify import allowed, progress
 from ingest.errors import ChainBroken, WrongChain
+from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.follower_state import FollowerState, publish
 from ingest.node_follower import NodeFollower
-from ingest.outbox import Outbox
+from ingest.slot_sender import SlotSender
 from ingest.source_lock import SecondFollower, SourceLock
 from ingest.sources import stream_name, streams, upstream_node
-from ingest.teller import Teller
 
 log = logging.getLogger(__name__)
 
 _LOCK_SECONDS = 2.0
-# Connecting and a statement have deadlines of their own, which add up to less.
+# More than the deadlines of connecting and of one statement together.
 _DATABASE_SECONDS = 40.0
-# Slots that are not final yet stay in memory; beyond this the oldest are given up, with a cause.
+# Memory for slots that are not final yet; beyond it the oldest are given up, with a cause.
 _ASSEMBLER_BYTES = 1 << 30
 
 
 class Command(BaseCommand):
     help = (
         "Follow the chain: the Geyser streams at UPSTREAM_GEYSER_URL into ledger and archive, or,"
-        " without one, the blocks of the node at UPSTREAM_RPC_URL into the ledger. One process;"
-        " a second one waits for the end of the first."
+        " without one, the blocks of the node at UPSTREAM_RPC_URL into the ledger. Only one process"
+        " follows; a second one waits until the first has ended."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             else:
                 _follow_node(lock, stopping)
         except (WrongChain, ChainBroken) as error:
-            _say_why(error)
+            _report(error)
             raise SystemExit(1) from None
         except SecondFollower as error:
             raise CommandError(str(error)) from None
@@ -63,8 +63,8 @@ class Command(BaseCommand):
             lock.let_go()
 
 
-def _say_why(error: Exception) -> None:
-    """In the log, and to whoever asks whether the service is ready."""
+def _report(error: Exception) -> None:
+    """Logs the error and publishes it for /readyz."""
     text = str(error)
     if settings.LOCALNET:
         text += (
@@ -78,14 +78,14 @@ def _say_why(error: Exception) -> None:
 
 
 def _take(lock: SourceLock, stopping: threading.Event) -> bool:
-    """Waits until the lock is ours; False when we are to stop before."""
+    """Waits until the lock is ours; False if stopped before."""
     said = ""
     while not stopping.is_set():
         try:
             with allowed(_DATABASE_SECONDS):
                 if lock.take():
                     return True
-            text = "another process follows already: waiting for its end"
+            text = "another process follows already: waiting until it ends"
         except AWAY as error:
             text = f"waiting for the database: {str(error).strip()}"
         if text != said:
@@ -97,23 +97,23 @@ def _take(lock: SourceLock, stopping: threading.Event) -> bool:
 
 
 def _follow_stream(lock: SourceLock, stopping: threading.Event) -> None:
-    outbox = Outbox(
+    sender = SlotSender(
         lock,
         source=stream_name(),
         limit_bytes=settings.FOLLOW_BACKLOG_BYTES,
         now=timezone.now,
     )
-    teller = Teller()
+    publisher = EventPublisher()
     follower = Follower(
-        streams(), upstream_node(), outbox, teller, assembler_bytes=_ASSEMBLER_BYTES
+        streams(), upstream_node(), sender, publisher, assembler_bytes=_ASSEMBLER_BYTES
     )
-    outbox.start()
-    teller.start()
+    sender.start()
+    publisher.start()
     try:
         _until_stopped(follower, stopping)
     finally:
-        outbox.stop()
-        teller.stop()
+        sender.stop()
+        publisher.stop()
 
 
 def _follow_node(lock: SourceLock, stopping: threading.Event) -> None:
@@ -123,8 +123,8 @@ def _follow_node(lock: SourceLock, stopping: threading.Event) -> None:
 
 
 def _until_stopped(follower: Follower | NodeFollower, stopping: threading.Event) -> None:
-    """Runs it in this thread. Another one waits for the signal: a handler would run in the midst of
-    whatever this one holds.
+    """Runs it in this thread. Another thread waits for the signal: a handler could run while this
+    one holds a lock.
     """
 
     def stop() -> None:

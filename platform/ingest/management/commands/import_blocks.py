@@ -1,4 +1,4 @@
-"""manage.py import_blocks FILE...: real blocks into the ledger."""
+"""manage.py import_blocks FILE...: import blocks into the ledger."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ _REDRAW_SECONDS = 0.1
 
 class Command(BaseCommand):
     help = (
-        "Import blocks into the ledger: getBlock JSON (one answer or an array of them, encoding"
+        "Import blocks into the ledger: getBlock JSON (one response or an array of them, encoding"
         " json or base64), ConfirmedBlock or SubscribeUpdateBlock protobuf, dbin, or CAR; plain,"
         " gzip or zstd. Importing a file again changes nothing."
     )
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--slot",
             type=int,
-            help="the slot of a single block whose file does not tell it (getBlock JSON, protobuf)",
+            help="the slot of a single block whose file does not name it (getBlock JSON, protobuf)",
         )
 
         add_genesis(parser)
@@ -46,10 +46,12 @@ class Command(BaseCommand):
                 self.stderr.write(f"{path}: stopped; nothing of this file was imported")
                 raise SystemExit(130) from None
         if refused:
-            raise CommandError(f"{refused} of {len(files)} files were not imported, or not whole")
+            raise CommandError(
+                f"{refused} of {len(files)} files were not imported, or not completely"
+            )
 
     def _import(self, path: Path, slot: int | None, genesis_hash: str | None) -> bool:
-        """Whether all of the file is in the ledger."""
+        """True if the whole file is in the ledger."""
         started = time.monotonic()
         bar = _bar(path.name)
         try:
@@ -76,13 +78,13 @@ class Command(BaseCommand):
             f" {_count(recorded.transactions, 'transaction')}{present}{slots}{rate}"
         )
         if not_taken:
-            missing = f"{_count(not_taken, 'block')} of this file could not be taken"
+            missing = f"{_count(not_taken, 'block')} of this file could not be imported"
             self.stderr.write(self.style.ERROR(f"{path}: {missing}"))
         return not not_taken
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def _bar(name: str) -> Progress:

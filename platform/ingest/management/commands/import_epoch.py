@@ -1,4 +1,4 @@
-"""manage.py import_epoch FILE...: CAR epochs into the ledger, to be gone on with at any time."""
+"""manage.py import_epoch FILE...: import CAR epochs into the ledger, resumable at any time."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ from ingest.errors import ImportRefused
 from ingest.known_chains import add_genesis
 from ingest.services.epochs import EpochProgress, Progress, import_epoch
 
-# How often the line is drawn: over the last one on a terminal, below it in a log.
+# How often the progress line is drawn, on a terminal and in a log.
 _REDRAW_SECONDS = 0.5
 _LOG_SECONDS = 60.0
 _WARNINGS_SHOWN = 5
@@ -21,8 +21,7 @@ _WARNINGS_SHOWN = 5
 class Command(BaseCommand):
     help = (
         "Import CAR epochs (Old Faithful), plain or zstd, into the ledger. Blocks are committed"
-        " run by run: stopped at any point, the command goes on where it was when it is given the"
-        " same file again."
+        " run by run: if the command is stopped, run it again with the same file to resume."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,15 +37,15 @@ class Command(BaseCommand):
             except KeyboardInterrupt:
                 _clear()
                 self.stderr.write(
-                    f"{path}: stopped; what was read is in the ledger, up to the last minute or so:"
-                    " give the file again to go on"
+                    f"{path}: stopped; what was read is in the ledger, except for the last minute:"
+                    " run the command again to resume"
                 )
                 raise SystemExit(130) from None
         if refused:
             raise CommandError(f"{refused} of {len(files)} files were not imported to their end")
 
     def _import(self, path: Path, genesis_hash: str | None) -> bool:
-        """Whether all of the file is in the ledger."""
+        """True if the whole file is in the ledger."""
         started = time.monotonic()
         try:
             recorded, warnings, not_taken = import_epoch(
@@ -62,7 +61,7 @@ class Command(BaseCommand):
             self.stderr.write(self.style.WARNING(f"{path}: {warning}"))
         if len(warnings) > _WARNINGS_SHOWN:
             more = len(warnings) - _WARNINGS_SHOWN
-            self.stderr.write(self.style.WARNING(f"{path}: {more:,} more slots were not taken"))
+            self.stderr.write(self.style.WARNING(f"{path}: {more:,} more slots were not imported"))
         seconds = max(time.monotonic() - started, 1e-6)
         slots = (
             ""
@@ -75,8 +74,8 @@ class Command(BaseCommand):
             f" transactions{present}{slots} ({recorded.transactions / seconds:,.0f} a second)"
         )
         if not_taken:
-            noun = "block" if not_taken == 1 else "blocks"
-            missing = f"{not_taken:,} {noun} of this file could not be taken"
+            blocks = "block" if not_taken == 1 else "blocks"
+            missing = f"{not_taken:,} {blocks} of this file could not be imported"
             self.stderr.write(self.style.ERROR(f"{path}: {missing}"))
         return not not_taken
 

@@ -1,4 +1,4 @@
-"""manage.py import_program FILE --program ID --from-slot N: a build of a program onto the shelf."""
+"""manage.py import_program FILE --program ID --from-slot N: store a build of a program."""
 
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ _LOADERS = {"upgradeable": 3, "final": 2, "deprecated": 1}
 
 class Command(BaseCommand):
     help = (
-        "Put a build of a program (an ELF file, as `solana program dump` writes it) on the shelf:"
-        " simulations in its slots run on it where the archive has no build of that time. Importing"
+        "Store a build of a program (an ELF file, as `solana program dump` writes it):"
+        " simulations in its slots use it where the archive has no build of that time. Importing"
         " again changes nothing. program_builds lists and removes them."
     )
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             "--loader",
             choices=list(_LOADERS),
             default="upgradeable",
-            help="the loader that owns the program; `final` is BPFLoader2, whose programs stay",
+            help="the loader that owns the program; `final` is BPFLoader2, without upgrades",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""manage.py import_snapshot PATH: a baseline of every account into the archive."""
+"""manage.py import_snapshot PATH: import a baseline of accounts into the archive."""
 
 import sys
 import time
@@ -24,14 +24,14 @@ _REDRAW_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Bring accounts into the archive as they stood at one slot: a validator's snapshot archive"
+        "Import accounts into the archive as of one slot: a validator's snapshot archive"
         " (.tar.zst or .tar), full or incremental over its full one, or account JSON (one file, or"
         " a folder of *.json) with --slot. Importing again changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", type=Path, metavar="PATH")
-        parser.add_argument("--slot", type=int, help="the slot at which the accounts stood so")
+        parser.add_argument("--slot", type=int, help="the slot of the accounts' states")
         parser.add_argument(
             "--owner",
             action="append",
@@ -58,12 +58,12 @@ class Command(BaseCommand):
             raise CommandError(f"{path}: {reason}\n  nothing of it was imported") from error
         present = f", {recorded.present:,} there already" if recorded.present else ""
         gone = f", {recorded.gone:,} closed ones left out" if recorded.gone else ""
-        noun = "account" if recorded.accounts == 1 else "accounts"
-        self.stdout.write(f"{path}: {recorded.accounts:,} {noun} imported{present}{gone}")
+        unit = "account" if recorded.accounts == 1 else "accounts"
+        self.stdout.write(f"{path}: {recorded.accounts:,} {unit} imported{present}{gone}")
 
     def _files(self, path: Path, options: Any, owners: frozenset[bytes]) -> RecordedBaseline:
         if options["slot"] is None:
-            raise CommandError("account files do not tell their slot: give it with --slot")
+            raise CommandError("account files do not name their slot: give it with --slot")
         chosen = (each for each in accounts_of(path) if not owners or each.owner in owners)
         return import_accounts(
             chosen,

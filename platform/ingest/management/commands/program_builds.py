@@ -1,4 +1,4 @@
-"""manage.py program_builds: the shelf of program builds, listed; --remove takes one off."""
+"""manage.py program_builds: list stored program builds; --remove deletes them."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rewind.models import ProgramBuild
 
 
 class Command(BaseCommand):
-    help = "List the shelf of program builds, or take builds off it by their numbers."
+    help = "List the stored builds of programs, or remove builds by their numbers."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--remove", type=int, action="append", default=[], metavar="NUMBER")

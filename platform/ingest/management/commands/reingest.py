@@ -1,18 +1,18 @@
-"""manage.py reingest FIRST LAST: slots fetched anew."""
+"""manage.py reingest FIRST LAST: fetch slots again."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from ingest.order_command import add_range, work_off
+from ingest.order_command import add_range, run_order
 from ingest.services.orders import STREAM
 
 
 class Command(BaseCommand):
     help = (
-        "Fetch the slots FIRST to LAST anew, both included: what is lacking is stored, what differs"
-        " is replaced. The archive's account writes come from the stream's replay alone."
-        " Ends with status 1 where something is left to deal with."
+        "Fetch the slots FIRST to LAST again, both included: missing slots are stored, differing"
+        " ones are replaced. Account writes come only from the stream's replay."
+        " Exits with status 1 if findings need action."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,4 +24,4 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        work_off(self, "reingest", options["source"], options)
+        run_order(self, "reingest", options["source"], options)

@@ -1,4 +1,4 @@
-"""manage.py remove_blocks FIRST LAST: blocks out of the ledger."""
+"""manage.py remove_blocks FIRST LAST: remove blocks from the ledger."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The hand-over: closed slots that wait in Redis between the follower and the worker."""
+"""The ingest queue: closed slots that wait in Redis between the follower and the worker."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,33 +19,33 @@ from upstream.geyser.closed_slots import ClosedSlot
 _PREFIX = f"{NAMESPACE}handover:"
 _PENDING = f"{_PREFIX}pending"
 _REFUSED = f"{_PREFIX}refused"
-# A worker that has nothing to do waits at the bell, and says so by the other key for a while.
+# An idle worker blocks on the bell; the other key shows for a while that one is listening.
 _BELL = f"{_PREFIX}bell"
 _LISTENS = f"{_PREFIX}listens"
 _LISTENS_SECONDS = 3.0
-# A refused slot's messages are kept so long for whoever looks into it.
+# How long a refused slot's messages are kept for inspection.
 _REFUSED_SECONDS = 7 * 86_400
 # A slot may be tens of megabytes, on a Redis of another machine.
 _TIMEOUT_SECONDS = 10.0
-# A value of more than 512 MB is refused for ever, and a batch must get through in the time above.
+# Redis refuses values above 512 MB, and a batch must be sent within the timeout above.
 _MOST_BYTES = 256 * 1_048_576
 _OFFERED_AT_ONCE = 32
 _OFFERED_BYTES = 32 * 1_048_576
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class _Parcel(msgspec.Struct, frozen=True, array_like=True):
+class _Queued(msgspec.Struct, frozen=True, array_like=True):
     closed: ClosedSlot
     reason: str
     source: str
 
 
-_decode = msgspec.msgpack.Decoder(_Parcel).decode
+_decode = msgspec.msgpack.Decoder(_Queued).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A closed slot as it travels."""
+class Payload:
+    """A closed slot, encoded for the queue."""
 
     slot: int
     name: str
@@ -56,7 +56,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A slot that waits to be stored; `reason` says why it has no account writes."""
+    """A slot taken from the queue; `reason` says why it has no account writes."""
 
     name: str
     closed: ClosedSlot
@@ -74,33 +74,33 @@ def _client() -> "redis.Redis":
     )
 
 
-def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOST_BYTES) -> Packed:
-    """The slot, compressed; its name tells versions of a slot apart. One of more bytes goes without
-    its account writes, and says so.
+def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOST_BYTES) -> Payload:
+    """The slot, compressed. Its name distinguishes versions of a slot. A payload above `most_bytes`
+    goes without its account writes, with reason `too_large`.
     """
-    data = zstandard.ZstdCompressor(level=1).compress(_encode(_Parcel(closed, reason, source)))
+    data = zstandard.ZstdCompressor(level=1).compress(_encode(_Queued(closed, reason, source)))
     if len(data) > most_bytes and closed.account_writes is not None:
         without = msgspec.structs.replace(closed, account_writes=None)
         return pack(without, reason="too_large", source=source, most_bytes=most_bytes)
     name = f"{closed.slot}:{closed.blockhash}"
-    return Packed(
+    return Payload(
         closed.slot, name, closed.account_writes is not None, data, bool(closed.transactions)
     )
 
 
-def first_of(parcels: Sequence[Packed]) -> list[Packed]:
-    """As many of the parcels as are offered at once: at least one, if there is one."""
+def first_batch(payloads: Sequence[Payload]) -> list[Payload]:
+    """The payloads to offer in one batch: at least one, if there is one."""
     size = 0
-    for count, parcel in enumerate(parcels[:_OFFERED_AT_ONCE]):
-        size += len(parcel.data)
+    for count, payload in enumerate(payloads[:_OFFERED_AT_ONCE]):
+        size += len(payload.data)
         if size >= _OFFERED_BYTES:
-            return list(parcels[: count + 1])
-    return list(parcels[:_OFFERED_AT_ONCE])
+            return list(payloads[: count + 1])
+    return list(payloads[:_OFFERED_AT_ONCE])
 
 
-def offer(slots: Iterable[Packed]) -> bool:
-    """The slots wait for the worker; whether one listens and need not be called. What waits under
-    the same name already stays: an earlier reception of a slot is never worse than its replay.
+def offer(slots: Iterable[Payload]) -> bool:
+    """Enqueues the slots; True if a worker is listening and need not be called. A payload that is
+    queued under the same name already stays: an earlier reception is never worse than its replay.
     """
     with _client().pipeline(transaction=True) as pipe:
         for each in slots:
@@ -113,47 +113,47 @@ def offer(slots: Iterable[Packed]) -> bool:
 
 
 def listen(seconds: float) -> bool:
-    """Waits until slots are offered, or so long; whether any wait. Until shortly after it `offer`
-    reports that a worker listens: take them, listen again, or `listen_no_more`.
+    """Waits up to `seconds` for slots; True if any are queued. `offer` reports a listening worker
+    until shortly afterwards: take the slots, listen again, or call `stop_listening`.
     """
     with _client().pipeline(transaction=False) as pipe:
         pipe.set(_LISTENS, "", px=int(1_000 * (seconds + _LISTENS_SECONDS)))
         pipe.zcard(_PENDING)
         if pipe.execute()[-1]:
             return True
-    # It rings also for slots that are stored by now.
+    # The bell may also ring for slots that are stored by now.
     return _client().blpop([_BELL], timeout=seconds) is not None and count() > 0
 
 
-def listen_no_more() -> None:
-    """Before a last look at what waits: who offers slots from here on calls a worker."""
+def stop_listening() -> None:
+    """From here on a sender calls a worker. Check the queue once more afterwards."""
     _client().delete(_LISTENS)
 
 
 def take(*, most_slots: int, most_bytes: int) -> list[Taken]:
-    """The lowest slots that wait, ascending: at least one, no more than the bounds."""
+    """The lowest queued slots, ascending: at least one if any, within the bounds."""
     taken: list[Taken] = []
     size = 0
     names: list[Any] = _client().zrange(_PENDING, 0, most_slots - 1)
     for name in (each.decode() for each in names):
         data: Any = _client().get(_key(name))
-        if data is None:  # Redis lost it: the follower hands it over again
+        if data is None:  # Redis lost it: the follower sends it again
             _client().zrem(_PENDING, name)
             continue
         try:
-            parcel = _decode(zstandard.ZstdDecompressor().decompress(data))
+            payload = _decode(zstandard.ZstdDecompressor().decompress(data))
         except (zstandard.ZstdError, msgspec.MsgspecError) as error:
             set_aside(name, f"damaged in Redis: {error}")
             continue
-        taken.append(Taken(name, parcel.closed, parcel.reason, parcel.source))
-        size += parcel.closed.size
+        taken.append(Taken(name, payload.closed, payload.reason, payload.source))
+        size += payload.closed.size
         if size >= most_bytes:
             break
     return taken
 
 
 def done(names: Sequence[str]) -> None:
-    """These are stored and wait no more."""
+    """Removes slots that are stored."""
     if names:
         with _client().pipeline(transaction=True) as pipe:
             pipe.zrem(_PENDING, *names)
@@ -162,7 +162,7 @@ def done(names: Sequence[str]) -> None:
 
 
 def set_aside(name: str, reason: str) -> None:
-    """This one cannot be stored: it waits no more, and is kept with the reason for a week."""
+    """Removes a slot that cannot be stored; it is kept with the reason for a week."""
     with _client().pipeline(transaction=True) as pipe:
         pipe.zrem(_PENDING, name)
         pipe.hset(_REFUSED, name, json.dumps(reason))
@@ -172,7 +172,7 @@ def set_aside(name: str, reason: str) -> None:
 
 
 def waiting(names: Sequence[str]) -> set[str]:
-    """Those of the slots that still wait."""
+    """Those of the slots that are still queued."""
     if not names:
         return set()
     scores = _client().zmscore(_PENDING, list(names))
@@ -180,7 +180,7 @@ def waiting(names: Sequence[str]) -> set[str]:
 
 
 def refused(names: Sequence[str]) -> dict[str, str]:
-    """Those of the slots that were set aside, and why."""
+    """Those of the slots that were set aside, with the reasons."""
     if not names:
         return {}
     found = _client().hmget(_REFUSED, list(names))
@@ -192,7 +192,7 @@ def refused(names: Sequence[str]) -> dict[str, str]:
 
 
 def count() -> int:
-    """How many slots wait."""
+    """The number of queued slots."""
     return int(_client().zcard(_PENDING))
 
 

@@ -133,7 +133,7 @@ def test_a_stream_that_goes_for_good_costs_nothing(localnet: Localnet) -> None:
         try:
             localnet.call("setFaults", {"replaySlots": 1})
             whole_chain(localnet, following)
-            wait(lambda: following.outbox.state.streams_connected == 1, "one stream is gone")
+            wait(lambda: following.sender.state.streams_connected == 1, "one stream is gone")
         finally:
             with_both.__exit__(None, None, None)
 
@@ -142,9 +142,9 @@ def test_a_stream_of_another_chain_is_left_out(localnet: Localnet) -> None:
     with running_localnet(LOCALNET_SLOT_MS=60, LOCALNET_SKIP_PERCENT=10) as other, worker():
         other.wait_for_slot(5)
         with follower(localnet.geyser_url, localnet.url, other.geyser_url) as following:
-            wait(lambda: "another chain" in following.outbox.state.problem, "it is refused")
+            wait(lambda: "another chain" in following.sender.state.problem, "it is refused")
             whole_chain(localnet, following)
-            assert "stream 2" in following.outbox.state.problem
+            assert "stream 2" in following.sender.state.problem
 
 
 def test_a_chain_whose_every_stream_is_another_is_refused(localnet: Localnet) -> None:

@@ -9,11 +9,11 @@ from django.conf import settings
 
 from historical.models import Block
 from historical.models import Gap as LedgerGap
-from ingest import handover
+from ingest import slot_queue
 from ingest.services.slots import Ingested, ingest_waiting
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from tests.ingest.handed import closed, hand_over
+from tests.ingest.queued import closed, enqueue
 from tests.rewind.samples import block, write
 from upstream.geyser.closed_slots import slot_record
 
@@ -36,47 +36,47 @@ def test_a_record_comes_out_as_it_went_in():
 
 
 def test_slots_are_stored_and_wait_no_more():
-    hand_over(slot(101), slot(100), slot(102))
+    enqueue(slot(101), slot(100), slot(102))
     ingested = ingest()
     assert (ingested.stored, ingested.changes) == (3, 3)
     assert [each.slot for each in ArchivedSlot.objects.order_by("slot")] == [100, 101, 102]
     assert Block.objects.count() == 3
-    assert handover.count() == 0
+    assert slot_queue.count() == 0
     assert not ingested.refused
 
 
 def test_more_than_one_run_of_slots_is_stored():
-    hand_over(*(slot(number) for number in range(100, 160)))
+    enqueue(*(slot(number) for number in range(100, 160)))
     assert ingest().stored == 60
     assert AccountChange.objects.count() == 60
 
 
 def test_the_same_slot_again_changes_nothing():
-    hand_over(slot(100))
+    enqueue(slot(100))
     ingest()
-    hand_over(slot(100))
+    enqueue(slot(100))
     assert ingest().changes == 0
     assert AccountChange.objects.count() == 1
-    assert handover.count() == 0
+    assert slot_queue.count() == 0
 
 
 def test_what_waits_already_is_not_replaced_by_less():
-    hand_over(slot(100))
-    hand_over(block(100, writes=None, transactions=0))
+    enqueue(slot(100))
+    enqueue(block(100, writes=None, transactions=0))
     ingest()
     assert AccountChange.objects.count() == 1
 
 
 def test_a_slot_that_contradicts_is_set_aside_with_a_gap_and_the_others_are_stored():
-    hand_over(slot(100))
+    enqueue(slot(100))
     ingest()
-    hand_over(slot(100, fork=1), slot(101), slot(102))
+    enqueue(slot(100, fork=1), slot(101), slot(102))
     name = f"100:{slot(100, fork=1).blockhash}"
     ingested = ingest()
     assert ingested.stored == 2
     assert list(ingested.refused) == [100]
-    assert "already" in handover.refused([name])[name]
-    assert handover.count() == 0
+    assert "already" in slot_queue.refused([name])[name]
+    assert slot_queue.count() == 0
     assert {each.slot for each in ArchivedSlot.objects.all()} == {100, 101, 102}
     # The slot itself is there, in its first version: nothing is missing.
     assert not ArchiveGap.objects.exists()
@@ -87,8 +87,8 @@ def test_a_slot_that_cannot_be_read_is_a_gap_with_its_cause():
 
     bad = closed(slot(101))
     broken = msgspec.structs.replace(bad, account_writes=[b"\xff\xff"])
-    hand_over(slot(100), slot(102))
-    handover.offer([handover.pack(broken, reason="", source="stream")])
+    enqueue(slot(100), slot(102))
+    slot_queue.offer([slot_queue.pack(broken, reason="", source="stream")])
     ingested = ingest()
     assert ingested.stored == 2
     assert "damaged" in ingested.refused[101]
@@ -98,29 +98,29 @@ def test_a_slot_that_cannot_be_read_is_a_gap_with_its_cause():
 
 
 def test_a_slot_without_proved_writes_fills_the_ledger_and_says_why_not_the_archive():
-    hand_over(slot(100))
-    hand_over(block(101, writes=None, transactions=0), reason="writes_missing")
-    hand_over(slot(102))
+    enqueue(slot(100))
+    enqueue(block(101, writes=None, transactions=0), reason="writes_missing")
+    enqueue(slot(102))
     ingest()
     assert Block.objects.count() == 3
     gap = ArchiveGap.objects.get(closed_at__isnull=True)
     assert (gap.from_slot, gap.to_slot, gap.cause) == (101, 101, "writes_missing")
     assert not LedgerGap.objects.exists()
     # ... and when they come later, the gap closes.
-    hand_over(slot(101))
+    enqueue(slot(101))
     ingest()
     assert not ArchiveGap.objects.filter(closed_at__isnull=True).exists()
 
 
 def test_a_missing_parent_is_a_gap_of_the_ledger_until_it_comes():
-    hand_over(slot(100), slot(104, parent=103))
+    enqueue(slot(100), slot(104, parent=103))
     ingest()
     told = [
         (gap.from_slot, gap.to_slot, gap.status)
         for gap in LedgerGap.objects.filter(closed_at__isnull=True).order_by("from_slot")
     ]
     assert told == [(101, 102, "unknown"), (103, 103, "missing")]
-    hand_over(slot(103, parent=100))
+    enqueue(slot(103, parent=100))
     ingest()
     assert not LedgerGap.objects.filter(closed_at__isnull=True).exists()
     closed_by = {gap.closed_by for gap in LedgerGap.objects.all()}
@@ -130,35 +130,35 @@ def test_a_missing_parent_is_a_gap_of_the_ledger_until_it_comes():
 def test_what_redis_lost_of_a_slot_is_not_waited_for():
     import redis
 
-    hand_over(slot(100), slot(101))
+    enqueue(slot(100), slot(101))
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         for key in client.keys("*handover:slot:100:*"):
             client.delete(key)
     assert ingest().stored == 1
-    assert handover.count() == 0
+    assert slot_queue.count() == 0
 
 
 def test_what_is_damaged_in_redis_is_set_aside():
     import redis
 
-    hand_over(slot(100), slot(101))
+    enqueue(slot(100), slot(101))
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         for key in client.keys("*handover:slot:100:*"):
-            client.set(key, b"not a parcel")
+            client.set(key, b"not a payload")
     assert ingest().stored == 1
     name = f"100:{slot(100).blockhash}"
-    assert "damaged" in handover.refused([name])[name]
+    assert "damaged" in slot_queue.refused([name])[name]
 
 
 def test_a_slot_too_large_for_redis_comes_without_its_writes_and_says_so():
     noise = random.Random(1).randbytes(20_000)
     large = block(101, writes=[write(1, version=1, data=noise)], transactions=0)
-    parcels = [
-        handover.pack(closed(record), reason="", source="stream", most_bytes=10_000)
+    payloads = [
+        slot_queue.pack(closed(record), reason="", source="stream", most_bytes=10_000)
         for record in (slot(100), large, slot(102))
     ]
-    assert [parcel.has_writes for parcel in parcels] == [True, False, True]
-    handover.offer(parcels)
+    assert [payload.has_writes for payload in payloads] == [True, False, True]
+    slot_queue.offer(payloads)
     assert ingest().stored == 3
     assert Block.objects.count() == 3
     gap = ArchiveGap.objects.get(closed_at__isnull=True)
@@ -166,12 +166,12 @@ def test_a_slot_too_large_for_redis_comes_without_its_writes_and_says_so():
 
 
 def test_no_more_goes_to_redis_at_once_than_it_takes_in_time():
-    small = handover.Packed(1, "1:a", True, b"x")
-    large = handover.Packed(2, "2:b", True, bytes(20 * 1_048_576))
-    assert handover.first_of([small] * 100) == [small] * 32
-    assert handover.first_of([small, large, large, large]) == [small, large, large]
-    assert handover.first_of([replace(large, data=bytes(40 * 1_048_576)), small])[0].slot == 2
-    assert handover.first_of([]) == []
+    small = slot_queue.Payload(1, "1:a", True, b"x")
+    large = slot_queue.Payload(2, "2:b", True, bytes(20 * 1_048_576))
+    assert slot_queue.first_batch([small] * 100) == [small] * 32
+    assert slot_queue.first_batch([small, large, large, large]) == [small, large, large]
+    assert slot_queue.first_batch([replace(large, data=bytes(40 * 1_048_576)), small])[0].slot == 2
+    assert slot_queue.first_batch([]) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -186,7 +186,7 @@ def test_a_task_whose_time_is_over_refuses_nothing():
     def interrupt(*_: object) -> None:
         raise SoftTimeLimitExceeded
 
-    hand_over(slot(100))
+    enqueue(slot(100))
     parameters = connections["default"].get_connection_params()
     for name in ("cursor_factory", "context", "prepare_threshold"):
         parameters.pop(name, None)
@@ -199,5 +199,5 @@ def test_a_task_whose_time_is_over_refuses_nothing():
                 ingest()
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert handover.count() == 1
+    assert slot_queue.count() == 1
     assert ingest().stored == 1

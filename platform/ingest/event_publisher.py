@@ -1,4 +1,4 @@
-"""Teller: what the stream says, told on to who lands transactions, while it happens."""
+"""EventPublisher: chain events, published to landers as the stream reports them."""
 
 import logging
 import threading
@@ -10,7 +10,6 @@ from access.outages import AWAY
 from chain.blocks import SlotRecord
 from chain.encodings import b58decode
 from chain.transaction_errors import transaction_error_bytes
-from chain.transactions import decode_wire
 from ingest.branches import Branches
 from priority.happenings import BlockMade, Happening, Seen, SlotMoved
 from priority.store.chain_events import tell
@@ -19,15 +18,15 @@ from upstream.protobuf.geyser_pb2 import SlotStatus
 
 log = logging.getLogger(__name__)
 
-# The first word of a burst is told at once; what comes within this time goes together.
+# The first event of a burst is published at once; what follows within this time goes together.
 _GATHERING_SECONDS = 0.01
-# Four seconds of a busy mainnet: what does not get away in that time nobody needs any more.
-_MOST_HEARD = 20_000
+# Four seconds of a busy mainnet: older events are of no use.
+_MOST_UPDATES = 20_000
 _PAUSE_SECONDS = 0.5
-_SAID_EVERY_SECONDS = 30.0
+_WARN_EVERY_SECONDS = 30.0
 _REMEMBERED_SLOTS = 64
 _BLOCKHASH_CHARACTERS = 44
-_WORDS: dict[int, str] = {
+_STATUSES: dict[int, str] = {
     SlotStatus.SLOT_FIRST_SHRED_RECEIVED: "began",
     SlotStatus.SLOT_CREATED_BANK: "began",
     SlotStatus.SLOT_PROCESSED: "processed",
@@ -35,107 +34,109 @@ _WORDS: dict[int, str] = {
     SlotStatus.SLOT_FINALIZED: "finalized",
     SlotStatus.SLOT_DEAD: "dead",
 }
-Heard = TransactionUpdate | BlockMetaUpdate | SlotUpdate
+LiveUpdate = TransactionUpdate | BlockMetaUpdate | SlotUpdate
 
 
-class Teller:
-    """A thread that tells what it hears. Nobody waits for it: while Redis is away, or slow, what it
-    heard is dropped, for what is finalized settles everything anyway.
+class EventPublisher:
+    """A thread that publishes chain events and never blocks the stream: while Redis is away or
+    slow, updates are dropped. Finalized blocks settle submissions in any case.
     """
 
     def __init__(self) -> None:
-        self._heard: deque[Heard] = deque()
-        self._words = Words()
-        self._something = threading.Event()
+        self._updates: deque[LiveUpdate] = deque()
+        self._events = ChainEvents()
+        self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = 0
         self._away_since = 0.0
-        self._said_at = -_SAID_EVERY_SECONDS
-        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+        self._warned_at = -_WARN_EVERY_SECONDS
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Tells what it heard so far, in a moment."""
+        """Publishes what is left, for up to three seconds."""
         self._stopping.set()
-        self._something.set()
+        self._added.set()
         self._thread.join(timeout=3.0)
 
-    def hear(self, update: Heard) -> None:
-        """Takes it, at no more cost than that."""
-        if len(self._heard) >= _MOST_HEARD:
+    def add(self, update: LiveUpdate) -> None:
+        """Queues the update; cheap, for the reading thread."""
+        if len(self._updates) >= _MOST_UPDATES:
             self._dropped += 1
             return
-        self._heard.append(update)
-        if not self._something.is_set():
-            self._something.set()
+        self._updates.append(update)
+        if not self._added.is_set():
+            self._added.set()
 
     def _run(self) -> None:
         while True:
-            self._something.wait()
-            self._something.clear()
+            self._added.wait()
+            self._added.clear()
             is_last = self._stopping.is_set()
-            # Whoever appends meanwhile is of the next time.
-            heard = [self._heard.popleft() for _ in range(len(self._heard))]
-            pause = self._tell(heard)
+            # Updates that are added meanwhile belong to the next batch.
+            batch = [self._updates.popleft() for _ in range(len(self._updates))]
+            pause = self._publish(batch)
             if is_last:
                 return
             self._stopping.wait(pause)
 
-    def _tell(self, heard: list[Heard]) -> float:
-        """How long to wait until the next time."""
+    def _publish(self, batch: list[LiveUpdate]) -> float:
+        """Returns the pause until the next batch, in seconds."""
         try:
-            tell(self._words.of(heard), now=time.time())
+            tell(self._events.of(batch), now=time.time())
         except AWAY as error:
-            self._dropped += len(heard)
+            self._dropped += len(batch)
             if not self._away_since:
                 self._away_since = time.monotonic()
-                log.warning("what the chain does is not told: %s", str(error).strip())
+                log.warning("chain events are not published: %s", str(error).strip())
             return _PAUSE_SECONDS
         except Exception:
-            log.exception("what the chain did could not be told")
+            log.exception("chain events could not be published")
             return _PAUSE_SECONDS
-        self._say_what_was_dropped()
+        self._report_dropped()
         return _GATHERING_SECONDS
 
-    def _say_what_was_dropped(self) -> None:
+    def _report_dropped(self) -> None:
         now = time.monotonic()
-        if self._away_since or (self._dropped and now - self._said_at >= _SAID_EVERY_SECONDS):
+        if self._away_since or (self._dropped and now - self._warned_at >= _WARN_EVERY_SECONDS):
             seconds = now - self._away_since if self._away_since else 0.0
-            log.warning("told again after %.1f s; %d words were dropped", seconds, self._dropped)
-            self._away_since, self._dropped, self._said_at = 0.0, 0, now
+            log.warning(
+                "publishing again after %.1f s; %d updates were dropped", seconds, self._dropped
+            )
+            self._away_since, self._dropped, self._warned_at = 0.0, 0, now
 
 
-class Words:
-    """What the stream's messages mean to who lands; simple votes, which nobody lands, to none.
+class ChainEvents:
+    """Turns the stream's updates into events for landers, without simple votes.
 
-    A slot is told dead also when the branch that got confirmed leaves it out: what it held will
-    stand in another one, or in none.
+    A slot that the confirmed branch leaves out is reported dead too: its transactions will be in
+    another slot, or in none.
     """
 
     def __init__(self) -> None:
         self._branches = Branches()
         self._begun: deque[int] = deque(maxlen=_REMEMBERED_SLOTS)
 
-    def of(self, heard: Iterable[Heard]) -> list[Happening]:
-        """In the order in which they came; transactions of a slot together."""
-        told: list[Happening] = []
+    def of(self, updates: Iterable[LiveUpdate]) -> list[Happening]:
+        """The events in order; transactions of a slot together."""
+        events: list[Happening] = []
         seen: dict[int, list[TransactionUpdate]] = {}
-        for update in heard:
+        for update in updates:
             if isinstance(update, TransactionUpdate):
                 self._branches.saw(update.slot, None)
                 if not update.is_vote:
                     seen.setdefault(update.slot, []).append(update)
                 continue
-            told += map(_seen, seen.values())
+            events += map(_seen, seen.values())
             seen.clear()
             if isinstance(update, SlotUpdate):
-                told += self._moved(update)
+                events += self._moved(update)
             else:
-                told += self._block(update)
-        told += map(_seen, seen.values())
-        return told
+                events += self._block(update)
+        events += map(_seen, seen.values())
+        return events
 
     def _block(self, update: BlockMetaUpdate) -> Iterator[Happening]:
         self._branches.saw(update.slot, update.parent_slot)
@@ -143,33 +144,33 @@ class Words:
             blockhash = b58decode(update.blockhash[:_BLOCKHASH_CHARACTERS])
         except ValueError:
             blockhash = b""
-        if len(blockhash) == 32:  # else ingest refuses the slot, and says so
+        if len(blockhash) == 32:  # otherwise ingest refuses the slot and logs why
             yield BlockMade(update.slot, update.parent_slot, blockhash, update.height)
 
     def _moved(self, update: SlotUpdate) -> Iterator[Happening]:
-        slot, word = update.slot, _WORDS.get(update.status)
-        if word is None:
+        slot, status = update.slot, _STATUSES.get(update.status)
+        if status is None:
             return
-        if word == "began":
-            # A leader's first shred and the bank made for it say the same.
+        if status == "began":
+            # A leader's first shred and the bank created for it mean the same.
             if slot in self._begun:
                 return
             self._begun.append(slot)
-        if word == "dead":
+        if status == "dead":
             self._branches.forget(slot)
         else:
             self._branches.saw(slot, update.parent)
-        yield SlotMoved(slot, word)
-        if word in ("confirmed", "finalized"):
+        yield SlotMoved(slot, status)
+        if status in ("confirmed", "finalized"):
             for other in self._branches.decide(slot):
                 yield SlotMoved(other, "dead")
 
 
-def of_finalized(record: SlotRecord) -> list[Happening]:
-    """All that there is to tell of a finalized block, wherever it came from."""
+def events_of_finalized(record: SlotRecord) -> list[Happening]:
+    """All events of a finalized block, from any source."""
     signatures, errors = [], {}
     for place, transaction in enumerate(record.transactions):
-        signatures.append(decode_wire(transaction.wire).signatures[0])
+        signatures.append(transaction.signature)
         err = (transaction.meta or {}).get("err")
         if err is not None:
             errors[place] = transaction_error_bytes(err)

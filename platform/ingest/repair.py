@@ -1,4 +1,4 @@
-"""Mender: slots that came short are asked again of the streams' replays, beside the streams."""
+"""SlotRepairer: fetches incomplete slots again from the streams' replays, beside the streams."""
 
 import logging
 import threading
@@ -16,10 +16,10 @@ from upstream.geyser.slot_buffers import SlotBuffer
 
 log = logging.getLogger(__name__)
 
-# A replay that brings nothing new says the same the next time, unless messages get lost on the way
-# at random: so many in a row, of each stream, and the slot is given up.
+# A replay that brings nothing new will usually do so again, unless messages are lost at random:
+# after this many in a row of each stream the slot is given up.
 _FRUITLESS = 6
-# Between two rounds; after fruitless ones twice as long each time.
+# Between two rounds; doubled after each fruitless one.
 _PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -31,23 +31,23 @@ class Slots(Protocol):
         """Slots that a replay may add to, ascending."""
 
     def replayed(self, stream: int, slot: Slot, buffers: Sequence[SlotBuffer]) -> bool:
-        """What a replay of the stream's server had of a slot; whether that was news."""
+        """Adds what a replay of the stream's server had of a slot; True if any of it was new."""
 
-    def not_mended(self, slot: Slot) -> None:
-        """No replay will add anything to the slot."""
+    def not_repairable(self, slot: Slot) -> None:
+        """No replay can add anything to the slot."""
 
 
 @dataclass(slots=True)
 class _Tried:
-    """What was tried for a slot: streams that have it no more, and rounds that brought nothing."""
+    """Attempts for a slot: streams that no longer have it, and rounds without anything new."""
 
     gone: set[int] = field(default_factory=set)
     fruitless: int = 0
 
 
-class Mender:
-    """A thread that asks one replay at a time, of one stream after the other, until the slots are
-    whole or no stream has them any more. `wake` it when a slot came short.
+class SlotRepairer:
+    """A thread that reads one replay at a time, from one stream after the other, until the slots
+    are complete or no stream has them any more. `wake` it when a slot is incomplete.
     """
 
     def __init__(
@@ -64,21 +64,21 @@ class Mender:
         self._limit = limit_bytes
         self._tried: dict[Slot, _Tried] = {}
         self._round = 0
-        self._something = threading.Event()
+        self._wake = threading.Event()
         self._stopping = threading.Event()
         self._reading: GeyserStream | None = None
-        self._thread = threading.Thread(target=self._run, name="mender", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="slot-repairer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def wake(self) -> None:
-        self._something.set()
+        self._wake.set()
 
     def stop(self) -> None:
-        """Ends it, also in the middle of a replay."""
+        """Ends the thread, also in the middle of a replay."""
         self._stopping.set()
-        self._something.set()
+        self._wake.set()
         reading = self._reading
         if reading is not None:
             reading.close()
@@ -86,23 +86,23 @@ class Mender:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._something.wait()
-            self._something.clear()
+            self._wake.wait()
+            self._wake.clear()
             pause = _PAUSE_SECONDS
             while not self._stopping.is_set() and (wanted := self._slots.wanted()):
                 try:
-                    news = self._ask(wanted)
+                    is_new = self._ask(wanted)
                 except Exception:
-                    log.exception("slots could not be asked for again")
-                    news = False
+                    log.exception("slots could not be repaired")
+                    is_new = False
                     self._count_fruitless(wanted)
                 self._give_up(wanted)
-                pause = _PAUSE_SECONDS if news else min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                pause = _PAUSE_SECONDS if is_new else min(2 * pause, _LONGEST_PAUSE_SECONDS)
                 self._stopping.wait(pause)
             self._tried.clear()
 
     def _ask(self, wanted: Sequence[Slot]) -> bool:
-        """One round: what the next stream's replay has of the slots; whether anything was new."""
+        """One round: reads the next stream's replay of the slots; True if anything was new."""
         number = self._round % len(self._streams)
         self._round += 1
         stream = self._streams[number]
@@ -119,13 +119,13 @@ class Mender:
             self._are_gone(number, gone)
             self._count_fruitless([slot for slot in wanted if slot not in gone])
         except StreamError as error:
-            log.info("the %s cannot be asked again: %s", stream.name, error)
+            log.info("the replay of the %s is not available: %s", stream.name, error)
             self._count_fruitless(wanted)
         return False
 
     def _replay(self, number: int, stream: Stream, wanted: Sequence[Slot]) -> bool:
-        log.info("slots %d to %d are asked again of the %s", wanted[0], wanted[-1], stream.name)
-        news: set[Slot] = set()
+        log.info("requesting slots %d to %d again from the %s", wanted[0], wanted[-1], stream.name)
+        improved: set[Slot] = set()
         for event in replayed(
             stream.url,
             stream.token,
@@ -137,13 +137,13 @@ class Mender:
         ):
             slot = Slot(event.closed.slot) if isinstance(event, SlotClosed) else event.slot
             if slot in wanted and self._slots.replayed(number, slot, event.buffers):
-                news.add(slot)
+                improved.add(slot)
             if self._stopping.is_set():
                 break
         for slot in wanted:
             tried = self._of(slot)
-            tried.fruitless = 0 if slot in news else tried.fruitless + 1
-        return bool(news)
+            tried.fruitless = 0 if slot in improved else tried.fruitless + 1
+        return bool(improved)
 
     def _opened(self, stream: GeyserStream) -> None:
         self._reading = stream
@@ -155,9 +155,9 @@ class Mender:
             tried = self._of(slot)
             is_gone = len(tried.gone) == len(self._streams)
             if is_gone or tried.fruitless >= _FRUITLESS * len(self._streams):
-                why = "no stream has it any more" if is_gone else "its replays bring nothing new"
-                log.info("slot %d is not mended: %s", slot, why)
-                self._slots.not_mended(slot)
+                why = "no stream has it any more" if is_gone else "replays bring nothing new"
+                log.info("slot %d cannot be repaired: %s", slot, why)
+                self._slots.not_repairable(slot)
 
     def _are_gone(self, number: int, slots: Sequence[Slot]) -> None:
         for slot in slots:

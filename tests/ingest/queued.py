@@ -1,7 +1,7 @@
 """Records as the follower hands them over."""
 
 from chain.blocks import SlotRecord
-from ingest import handover
+from ingest import slot_queue
 from upstream.geyser import messages
 from upstream.geyser.closed_slots import ClosedSlot
 from upstream.protobuf import geyser_pb2 as schema
@@ -34,7 +34,7 @@ def closed(record: SlotRecord) -> ClosedSlot:
     )
 
 
-def hand_over(*records: SlotRecord, reason: str = "") -> None:
-    handover.offer(
-        handover.pack(closed(record), reason=reason, source="stream") for record in records
+def enqueue(*records: SlotRecord, reason: str = "") -> None:
+    slot_queue.offer(
+        slot_queue.pack(closed(record), reason=reason, source="stream") for record in records
     )

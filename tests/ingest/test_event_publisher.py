@@ -17,7 +17,7 @@ from chain.encodings import b58encode
 from chain.transaction_errors import transaction_error_json
 from chain.units import Slot
 from ingest.branches import Branches
-from ingest.teller import Heard, Teller, Words
+from ingest.event_publisher import ChainEvents, EventPublisher, LiveUpdate
 from priority.happenings import (
     BLOCKHASHES,
     FIELD,
@@ -198,9 +198,9 @@ def transaction(
 
 
 def test_transactions_of_a_slot_go_together_and_votes_not_at_all() -> None:
-    words = Words()
+    words = ChainEvents()
     good, bad = transaction(5, 1), transaction(5, 2, error=b"\4\0\0\0")
-    heard: list[Heard] = [
+    heard: list[LiveUpdate] = [
         transaction(5, 0, vote=True),
         good,
         transaction(6, 0),
@@ -220,39 +220,39 @@ def test_transactions_of_a_slot_go_together_and_votes_not_at_all() -> None:
 def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
     empty_redis: None, caplog: pytest.LogCaptureFixture, settings: Any
 ) -> None:
-    teller, url = Teller(), settings.REDIS_URL
+    publisher, url = EventPublisher(), settings.REDIS_URL
     slots = itertools.count(1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         client.cache_clear()
-        teller.start()
+        publisher.start()
         try:
-            teller.hear(transaction(next(slots), 0))
-            wait(lambda: "is not told" in caplog.text, "a word in the log")
+            publisher.add(transaction(next(slots), 0))
+            wait(lambda: "are not published" in caplog.text, "a warning in the log")
             # Whoever waited for Redis here would never come to the end of them.
             for index in range(50_000):
-                teller.hear(transaction(next(slots), index))
+                publisher.add(transaction(next(slots), index))
             settings.REDIS_URL = url
             client.cache_clear()
 
             def told_again() -> bool:
-                teller.hear(transaction(next(slots), 0))
-                return "told again" in caplog.text
+                publisher.add(transaction(next(slots), 0))
+                return "publishing again" in caplog.text
 
             wait(told_again, "a word that it goes on")
             last = next(slots)
 
             def last_is_told() -> bool:
-                teller.hear(transaction(last, 0))
+                publisher.add(transaction(last, 0))
                 return last in [each.slot for each in told() if isinstance(each, Seen)]
 
             wait(last_is_told, "the last one told")
         finally:
             settings.REDIS_URL = url
             client.cache_clear()
-            teller.stop()
+            publisher.stop()
     # Of this silence: Redis itself may be slow afterwards.
-    assert caplog.text.partition("told again")[0].count("is not told") == 1
+    assert caplog.text.partition("publishing again")[0].count("are not published") == 1
 
 
 @given(data=st.data())
