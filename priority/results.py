@@ -134,7 +134,7 @@ class BundleFate(Result, frozen=True, kw_only=True):
 
 
 class FateEvent(Result, frozen=True, kw_only=True):
-    """A change of a submission's fate, as the stream tells it.
+    """A change of a submission's fate, as an event of the stream.
 
     signature: the transaction's signature
     state: how far it has come

@@ -29,8 +29,8 @@ class FlatAccount(Result, frozen=True, kw_only=True):
     data: its data as text in the encoding that was asked for; an object where it was parsed
     executable: whether it is a program
     rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
-    data_omitted: how many bytes of data it has, where `data` is empty because nobody asked for the
-        account and the answer has no room for it; left out elsewhere
+    data_omitted: how many bytes of data it has, where `data` is empty because the account was not
+        asked for and the answer has no room for it; left out elsewhere
     """
 
     lamports: int
@@ -95,7 +95,7 @@ class SimulatedBundle(Result, frozen=True, kw_only=True):
     err: what the first failing transaction failed by; null when all succeeded
     logs: the programs' logs, in the order of the transactions
     pre_execution_accounts: accounts before each transaction, in their order; null for one that was
-        not there. Unless told otherwise those that the transactions may write
+        not there. By default those that the transactions may write
     post_execution_accounts: accounts after each transaction, likewise
     units_consumed: compute units of all transactions together
     return_data: what a program returned last; null where none did

@@ -1,4 +1,4 @@
-"""Celery's doors to landing."""
+"""Celery tasks of landing."""
 
 import logging
 from datetime import timedelta

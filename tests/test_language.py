@@ -62,8 +62,8 @@ MOST = {
     "operations": 157,
     "portal": 64,
     "portal/admin": 1,
-    "priority": 874,
-    "priority/admin": 32,
+    "priority": 549,
+    "priority/admin": 0,
     "reference": 0,
     "rewind": 384,
     "rewind/admin": 78,
@@ -83,7 +83,7 @@ MOST = {
 }
 
 # Names on the wire between versions of running processes: they stay.
-WIRE_NAMES = ("alerts.tasks.tell_people",)
+WIRE_NAMES = ("alerts.tasks.tell_people", "chain:happenings")
 
 _INSTEAD = {form: instead for forms, instead in WORDS.items() for form in forms.split()}
 _PHRASE = re.compile("|".join(rf"\b({phrase})\b" for phrase in PHRASES))

@@ -22,7 +22,7 @@ from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
 from ingest.teller import of_finalized
-from priority.store.chain_events import tell
+from priority.store.chain_events import publish_events
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
@@ -159,7 +159,7 @@ class NodeFollower:
         """To who lands, as far as Redis takes it: what is stored is settled anyway."""
         try:
             for record in records:
-                tell(of_finalized(record), now=time.time())
+                publish_events(of_finalized(record), now=time.time())
             self._untold = False
         except AWAY as error:
             level = logging.DEBUG if self._untold else logging.WARNING

@@ -12,8 +12,8 @@ from chain.encodings import b58decode
 from chain.transaction_errors import transaction_error_bytes
 from chain.transactions import decode_wire
 from ingest.branches import Branches
-from priority.happenings import BlockMade, Happening, Seen, SlotMoved
-from priority.store.chain_events import tell
+from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
+from priority.store.chain_events import publish_events
 from upstream.geyser.schema import SlotStatus
 from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
 
@@ -86,7 +86,7 @@ class Teller:
     def _tell(self, heard: list[Heard]) -> float:
         """How long to wait until the next time."""
         try:
-            tell(self._words.of(heard), now=time.time())
+            publish_events(self._words.of(heard), now=time.time())
         except AWAY as error:
             self._dropped += len(heard)
             if not self._away_since:
@@ -118,9 +118,9 @@ class Words:
         self._branches = Branches()
         self._begun: deque[int] = deque(maxlen=_REMEMBERED_SLOTS)
 
-    def of(self, heard: Iterable[Heard]) -> list[Happening]:
+    def of(self, heard: Iterable[Heard]) -> list[ChainEvent]:
         """In the order in which they came; transactions of a slot together."""
-        told: list[Happening] = []
+        told: list[ChainEvent] = []
         seen: dict[int, list[TransactionUpdate]] = {}
         for update in heard:
             if isinstance(update, TransactionUpdate):
@@ -137,7 +137,7 @@ class Words:
         told += map(_seen, seen.values())
         return told
 
-    def _block(self, update: BlockMetaUpdate) -> Iterator[Happening]:
+    def _block(self, update: BlockMetaUpdate) -> Iterator[ChainEvent]:
         self._branches.saw(update.slot, update.parent_slot)
         try:
             blockhash = b58decode(update.blockhash[:_BLOCKHASH_CHARACTERS])
@@ -146,7 +146,7 @@ class Words:
         if len(blockhash) == 32:  # else ingest refuses the slot, and says so
             yield BlockMade(update.slot, update.parent_slot, blockhash, update.height)
 
-    def _moved(self, update: SlotUpdate) -> Iterator[Happening]:
+    def _moved(self, update: SlotUpdate) -> Iterator[ChainEvent]:
         slot, word = update.slot, _WORDS.get(update.status)
         if word is None:
             return
@@ -165,7 +165,7 @@ class Words:
                 yield SlotMoved(other, "dead")
 
 
-def of_finalized(record: SlotRecord) -> list[Happening]:
+def of_finalized(record: SlotRecord) -> list[ChainEvent]:
     """All that there is to tell of a finalized block, wherever it came from."""
     signatures, errors = [], {}
     for place, transaction in enumerate(record.transactions):

@@ -1,4 +1,4 @@
-"""Finding a submission by what somebody has in their hands."""
+"""Search for a submission by signature, bundle id, request id or tip address."""
 
 import re
 from datetime import UTC, datetime

@@ -11,7 +11,7 @@ from access.redis_client import client
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, unpack
 
-# Younger entries are remembered by their signatures (priority.submissions.in_flight_key).
+# Younger entries are remembered by their signatures (priority.submissions.pending_key).
 YOUNGEST_SECONDS = 240
 _PAGE = 1_000
 
@@ -41,7 +41,7 @@ def find(wanted: list[bytes]) -> dict[bytes, tuple[float, int | None]]:
                 try:
                     _remember(unpack(fields[FIELD.encode()]))
                 except (KeyError, msgspec.MsgspecError):
-                    continue  # the lander's to complain of
+                    continue  # the lander logs it
         return {each: _known[each] for each in wanted if each in _known}
 
 
@@ -55,7 +55,7 @@ def forget() -> None:
 
 def _remember(accepted: Accepted) -> None:
     if accepted.kind == Submission.Kind.SWEEP:
-        return  # nobody's
+        return  # without an owner
     names = [*accepted.signatures]
     if accepted.bundle_id:
         names.append(bytes.fromhex(accepted.bundle_id))

@@ -36,7 +36,7 @@ def settle_lost(reasons: Mapping[int, str], *, now: datetime) -> list[SettledRow
 
 @transaction.atomic
 def settle_bundles(*, now: datetime) -> None:
-    """Bundles whose transactions are all settled, whoever settled them."""
+    """Settles the bundles whose transactions are all settled."""
     waiting = store.unsettled_bundles()
     _settle_bundles(list(waiting.values_list("pk", flat=True)), now)
 
@@ -50,8 +50,8 @@ def fate_of_bundle(submissions: Iterable[Submission]) -> tuple[State, int | None
     if landed == len(rows):
         return State.LANDED, slot, ""
     if landed or failed:
-        told = f"landed_in_part: {landed} of {len(rows)} landed, {failed} failed"
-        return State.FAILED, slot, told
+        reason = f"landed_in_part: {landed} of {len(rows)} landed, {failed} failed"
+        return State.FAILED, slot, reason
     state = State.EXPIRED if count[State.EXPIRED] else State.REFUSED
     reason = next((row.reason for row in rows if row.state == state and row.reason), "")
     return state, None, reason

@@ -27,7 +27,7 @@ from simulator.outcome import Outcome, refused
 from upstream.passage import Passage
 
 Accounts = dict[Pubkey, Account | None]
-# What a bundle's own writes may call for that nothing told before; each round is one more level.
+# Accounts that only a bundle's own writes reveal; each round is one more level.
 _ROUNDS = 8
 
 
@@ -45,7 +45,7 @@ class Bundle:
 @dataclass(frozen=True, slots=True)
 class Tried:
     """What came of a bundle: outcomes up to the first failure, and the accounts that it found.
-    `api_version` is the node's, None where it does not tell one or the past was asked;
+    `api_version` is the node's, None where it reports none or the past was asked;
     `completeness` of the past is what its state rests on.
     """
 
@@ -131,11 +131,11 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
             raise StateNotRecorded(then.slot, then.placed.earliest, [addresses.RECENT_BLOCKHASHES])
         moment = replace(moment, blockhashes=frozenset(recent) if recent else None)
     outcomes, found = _run_past(bundle, replace(then, moment=moment), timeout_seconds)
-    lacking = [key for key in bundle.shown if key not in found]
-    natives = [key for key in lacking if key in addresses.BUILTINS | addresses.SYSVARS]
+    missing = [key for key in bundle.shown if key not in found]
+    natives = [key for key in missing if key in addresses.BUILTINS | addresses.SYSVARS]
     if natives:
         found.update(then.load_natives(natives))
-    others = [key for key in lacking if key not in natives]
+    others = [key for key in missing if key not in natives]
     if others:
         found.update(then.load(others))
     mints = [key for key in mints_of(bundle.shown, found) if key not in found]

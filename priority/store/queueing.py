@@ -247,7 +247,7 @@ for i = begun + 3, begun + 2 + done do
   redis.call('XDEL', STREAM, ARGV[i])
 end
 remove(begun + 3, begun + 2 + done)
--- Whoever was to report these is gone, and so are the entries.
+-- The lander that claimed these is gone, and so are the entries.
 for _ = 1, 100 do
   local first = redis.call('ZRANGE', CLAIMED, 0, 0)[1]
   if not first or redis.call('XRANGE', STREAM, first, first)[1] then break end

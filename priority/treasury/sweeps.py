@@ -1,4 +1,4 @@
-"""Planned sweeps on their way through the same doors as everybody's transactions."""
+"""Submits planned sweeps through the same queue as customers' transactions."""
 
 import logging
 from datetime import datetime
@@ -21,7 +21,7 @@ def carry_on(*, now: datetime) -> None:
     planned = list(sweeping.planned()[:_AT_ONCE])
     found = submitted([sweep.signature for sweep in planned])
     for submission in found.values():
-        # Whoever settled it told so in the same transaction, unless the process was killed.
+        # Settling it settles the sweep in the same transaction, unless the process was killed.
         if submission.settled_at is not None:
             sweeping.settle(
                 submission.signature,

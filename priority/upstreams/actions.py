@@ -1,4 +1,4 @@
-"""Orders to upstreams: enable, disable, drain, reset the breaker. Landers follow in two seconds."""
+"""Admin actions on upstreams: enable, disable, drain, reset the breaker. Landers follow in 2 s."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from ingest.teller import Teller
-from priority.happenings import HEAD
+from priority.chain_events import HEAD
 from priority.models import Submission, Upstream
 from priority.services.landing.lander import Lander, Orders
 from priority.services.landing.upstreams import Defaults

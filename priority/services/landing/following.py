@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
-from priority.happenings import BlockMade, Happening, Seen, SlotMoved
+from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
 from priority.services.landing.chain_view import Chain
 from priority.services.landing.flights import Flight, Part, flight_of
 from priority.services.landing.racing import Race
@@ -71,7 +71,7 @@ class Flights:
             self._race.run(flight)
         self._writer.changed(flight)
 
-    def hear(self, happenings: list[Happening], at: float) -> None:
+    def hear(self, happenings: list[ChainEvent], at: float) -> None:
         """What the chain did, told at that time of the loop's clock."""
         chain, slot = self._chain, self._chain.slot
         for happening in happenings:
