@@ -238,7 +238,7 @@ class TooManyFates(InvalidParams):
 
 
 class FatesUnavailable(RpcError):
-    """What was accepted a moment ago stands in Redis alone, and Redis does not answer: the fate
+    """What was accepted a moment ago is in Redis alone, and Redis does not answer: the fate
     may be there, and cannot be read now.
     """
 

@@ -53,7 +53,7 @@ class Upstream(models.Model):
     )
     # Since then it takes no new submission; what is under way is tried again until it settles.
     draining_since = models.DateTimeField(null=True, blank=True, editable=False)
-    # The circuit breaker, as the lander that opened it says.
+    # The circuit breaker, as reported by the lander that opened it.
     broken_until = models.DateTimeField(null=True, blank=True, editable=False)
     broken_reason = models.CharField(max_length=300, blank=True, editable=False)
 

@@ -273,7 +273,7 @@ class UnknownUpstream(BadSelection):
 
 
 class NoUpstreamChosen(BadSelection):
-    """`bundle` alone: a block engine's forward does not stand for a transaction's way out."""
+    """`bundle` alone: block engines take bundles, so the transaction would have no upstream."""
 
     reason = "no_upstream_chosen"
 

@@ -1,6 +1,6 @@
-"""GET /priority/fates/stream: fates as they come about, by server-sent events.
+"""GET /priority/fates/stream: changes of fates as server-sent events.
 
-The view admits a caller in a thread like every other request; what follows runs on the web
+The view admits a caller in a thread like every other request; the stream runs on the web
 server's event loop, so that an open stream holds no thread.
 """
 
@@ -50,9 +50,9 @@ MOST_SIGNATURES = 256
 # Proxies give up on a connection that is silent for a minute, some for less.
 _HEARTBEAT_SECONDS = 12.0
 _LOOK_AGAIN_SECONDS = 1.0
-# A key that could not be looked at for so long does not count as good any more.
+# A key that could not be checked for so long is no longer trusted.
 _TRUSTED_SECONDS = 60.0
-# A client that takes nothing for so long is not there, or too slow.
+# A client that reads nothing for so long is gone, or too slow.
 _WRITE_SECONDS = 20.0
 _BUFFER_BYTES = 131_072
 # How long a thread waits for the loop to open a stream.
@@ -108,7 +108,7 @@ class FateStream(ReadView):
 
 
 class Streams:
-    """The open streams of this process, and what feeds them. Used on the worker's loop alone."""
+    """The open streams of this process, and their feed. Used on the worker's loop alone."""
 
     _all: "WeakKeyDictionary[Worker, Streams]" = WeakKeyDictionary()
 
@@ -122,7 +122,7 @@ class Streams:
 
     @classmethod
     def of(cls, worker: Worker) -> "Streams":
-        """Those of the worker: what feeds them begins with the first."""
+        """The worker's streams; the first call creates them."""
         found = cls._all.get(worker)
         if found is None:
             found = cls._all[worker] = cls(settings.REDIS_URL)
@@ -173,7 +173,7 @@ class Streams:
             self.feed.unsubscribe(subscription)
 
     async def _begin(self, worker: Worker) -> None:
-        """Starts what feeds the streams, and waits a little for its beginning."""
+        """Starts the feed, and waits shortly until it is ready."""
         if not self._tasks:
             self._tasks = [
                 asyncio.create_task(work()) for work in (self.feed.run, self._look_again)

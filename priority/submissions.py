@@ -13,7 +13,7 @@ LANDERS = "landers"
 FIELD = "s"
 TIER_FIELD = "t"
 LAMPORTS_FIELD = "l"
-# What stands for every block engine in a caller's selection.
+# The name of all block engines in a caller's selection.
 BUNDLE_NAME = "bundle"
 
 

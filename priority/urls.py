@@ -41,7 +41,7 @@ __all__ = [
 
 
 def root_endpoint(page: Page) -> Any:
-    """`/`: RPC calls on every host, and the page to who looks with a browser."""
+    """`/`: RPC calls on every host, and the page for browsers."""
     terms = Terms("proxy", EVERY, scopes={"simulateBundle": "simulate"})
     return RpcEndpoint.as_view(methods=methods, terms=terms, page=page)
 

@@ -1,4 +1,4 @@
-"""One submission's way as a line of moments, what it means, and what can be done."""
+"""A submission's timeline, with advice on what to do."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ _ADVICE = (
     ("no_upstream", "No enabled upstream serves its tier: enable one, then let it be sent again."),
     ("upstream_rests", "Every upstream of its tier rested: see their circuit breakers."),
     ("upstream_busy", "Its upstream had too many tries under way: add another one, or a lander."),
-    ("engine_", "The block engine did not take it: its answer says why; a higher tip may help."),
+    ("engine_", "The block engine did not take it: see its answer; a higher tip may help."),
     ("own_tip_unfunded", "The fee payer of our own tips to the block engine is empty: fund it."),
     ("no_schedule", "No leader schedule: check whether the upstream's node answers."),
     ("no_address", "No coming leader has a reachable port: nodes and engines still take it."),
@@ -33,7 +33,7 @@ _ADVICE_BY_STATE = {
     " Sending the same transaction again changes nothing.",
     State.EXPIRED: "It can never land as it is: sign it again with a new blockhash, and a higher"
     " tip or priority fee where blocks were full.",
-    State.REFUSED: "No upstream took it: the answers below say why. Once that is fixed it has to be"
+    State.REFUSED: "No upstream took it: see the answers below. Once that is fixed it has to be"
     " signed again with a new blockhash.",
 }
 
@@ -137,7 +137,7 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
 
 def _waits(row: Submission) -> str:
     if row.is_nonced:
-        return "It stands on a durable nonce: no block height ends it."
+        return "It uses a durable nonce: no block height ends it."
     if row.last_valid_block_height is None:
         return "Until when it may land is not known yet."
     return f"It may land until block height {row.last_valid_block_height}."

@@ -1,4 +1,4 @@
-"""How the admin's pages say what became of a submission or a bundle."""
+"""Formatting of submissions' and bundles' fates for the admin."""
 
 from django.utils.safestring import SafeString
 

@@ -159,7 +159,7 @@ def percent(share: float | None) -> str:
     if share is None:
         return "-"
     shown = f"{100 * share:.1f}"
-    # What is not all must not be called so.
+    # A partial count must not be labelled as the total.
     return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
 
 
@@ -222,7 +222,7 @@ def _tip(each: ClassTips) -> tuple[str, str, str, str]:
         class_name(each.name),
         grouped(each.count),
         grouped(each.lamports),
-        # It is known to 5 %: more digits would say more.
+        # It is accurate to 5 %: fewer digits suffice.
         grouped(int(float(f"{each.median:.2g}"))),
     )
 

@@ -1,5 +1,5 @@
-"""What was accepted long ago and no lander has finished: entries that outlive Redis' memory of
-their signatures, as when all landers were down for many minutes.
+"""Entries of the queue that are older than Redis' memory of their signatures, as after an outage
+of all landers for many minutes.
 """
 
 import threading
@@ -32,7 +32,7 @@ def find(wanted: list[bytes]) -> dict[bytes, tuple[float, int | None]]:
         forget()  # the usual case: landers are at work
         return {}
     with _lock:
-        # Only what became old since: of a long queue not every caller reads all.
+        # Only entries that became old since: a long queue is not read again for every call.
         while entries := redis.xrange(
             ACCEPTED_STREAM, f"({_read_up_to}" if _read_up_to else "-", newest, count=_PAGE
         ):

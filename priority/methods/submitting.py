@@ -106,7 +106,7 @@ def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
     """Lands a signed transaction that tips: it is written down, and sent to the next leaders, to
     nodes and to block engines at once, again and again, until it is in a block or never can be. The
     answer means accepted, not landed: ask getTransactionFate. The same transaction again answers
-    the same, and is not sent twice. The header `X-Queue-Milliseconds` says for how long the oldest
+    the same, and is not sent twice. The header `X-Queue-Milliseconds` is how long the oldest
     accepted transaction has waited to be sent.
 
     transaction: the signed transaction as text; a transfer of at least 1,000,000 lamports to a tip

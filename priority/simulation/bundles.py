@@ -1,4 +1,4 @@
-"""Bundles tried: what each transaction would do after those before it. Nothing is sent anywhere."""
+"""Simulates bundles: each transaction on the state after those before it. Nothing is sent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -88,7 +88,7 @@ def try_now(
             any_blockhash=bundle.any_blockhash,
         )
         first = min(head.processed, default=len(bundle.transactions))
-        with _engine_words(timeout_seconds):
+        with _engine_errors(timeout_seconds):
             try:
                 outcomes = (
                     simulate(
@@ -155,7 +155,7 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
 def _run_past(bundle: Bundle, then: Past, timeout_seconds: int) -> tuple[list[Outcome], Accounts]:
     given: Accounts = {}
     for _ in range(_ROUNDS):
-        with _engine_words(timeout_seconds):
+        with _engine_errors(timeout_seconds):
             try:
                 return run_on(
                     then, bundle.transactions, given=given, timeout_seconds=timeout_seconds
@@ -166,7 +166,7 @@ def _run_past(bundle: Bundle, then: Past, timeout_seconds: int) -> tuple[list[Ou
 
 
 @contextmanager
-def _engine_words(timeout_seconds: int) -> Iterator[None]:
+def _engine_errors(timeout_seconds: int) -> Iterator[None]:
     try:
         yield
     except EngineTimeout:

@@ -1,4 +1,4 @@
-"""Code of programs, remembered: it is large, and the same in every simulation."""
+"""A cache of programs' code: it is large, and the same in every simulation."""
 
 from collections import OrderedDict
 from threading import Lock

@@ -13,7 +13,7 @@ from chain.commitment import Commitment
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded, encode
 from priority.errors import NodeError, UpstreamAnswerUnreadable
-from priority.proxy.forwarding import NodeCall, pass_on
+from priority.proxy.forwarding import NodeCall, forward
 from priority.simulation import code_cache
 from upstream.passage import Passage
 
@@ -89,7 +89,7 @@ def read_accounts(
     calls: list[NodeCall] = [
         ("getMultipleAccounts", encode([[str(key) for key in page], each])) for page, each in pages
     ]
-    answers = [_result(answer) for answer in pass_on([*calls, *extra], node=node, seconds=seconds)]
+    answers = [_result(answer) for answer in forward([*calls, *extra], node=node, seconds=seconds)]
     accounts: dict[Pubkey, Account | None] = {}
     slots, api_version = set(), None
     try:

@@ -1,8 +1,8 @@
 """Whether a blockhash that the node does not know may yet be of a block.
 
-A sender may have asked a node that is ahead of ours, so nothing is proved at the moment of the
-question. It is once the followed chain went on by some blocks without a gap, none of them having
-it, from the newest that the node knew: what the sender knew of is then among those we looked at.
+A sender may use a node that is ahead of ours, so an unknown blockhash proves nothing at once. It
+does after some more blocks of the followed chain, without a gap since the node's newest, if none
+of them has it: the sender's block would be among them.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""Writing what is accepted into the stream: looked up, checked and written by one script."""
+"""Writes accepted submissions to the stream: one script looks up, checks and writes."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -63,7 +63,7 @@ class PackedTip(NamedTuple):
 
 
 class Verdict(IntEnum):
-    """What the script did. The queue's age is that of its oldest unsent entry, in milliseconds."""
+    """The script's result. The queue's age is that of its oldest unsent entry, in milliseconds."""
 
     QUEUED = 0  # numbers: the queue's age
     KNOWN = 1  # it is pending already: nothing was written; the queue's age; 1 if by another key

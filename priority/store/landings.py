@@ -117,7 +117,7 @@ def totals_of(times: Times, keys: Collection[int | None], *, tier: str) -> dict[
 
 
 def keys_refused_most(since: date, *, limit: int) -> list[int | None]:
-    """Keys with the most calls, of whatever method, that did not go well since that day."""
+    """Keys with the most failed calls, of any method, since that day."""
     days = KeyDay.objects.filter(day__gte=since).order_by().values("key_id")
     bad = days.annotate(bad=Sum(F("calls") - F("ok"))).filter(bad__gt=0).order_by("-bad")
     return list(bad.values_list("key_id", flat=True)[:limit])

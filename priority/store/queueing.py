@@ -50,7 +50,7 @@ _INDEXED_AT_ONCE = 1_000
 # The rate that is assumed before one was measured: less than a lander does on a busy machine.
 _FIRST_RATE = 100
 _WINDOW_MS = 500
-# A longer window is an outage, and says nothing of what a lander can do.
+# A longer window is an outage, not a measure of a lander's capacity.
 _LONGEST_WINDOW_MS = 10_000
 
 # What every script needs.

@@ -149,7 +149,7 @@ def is_unsettled(*, accepted_before: datetime) -> bool:
 
 
 def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]:
-    """They stand in finalized blocks; those for which that is news."""
+    """Settles those in finalized blocks; returns the changed ones."""
     if not rows:
         return []
     columns = [list(column) for column in zip(*rows, strict=True)]
@@ -157,8 +157,8 @@ def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]
 
 
 def settle_lost(reasons: dict[int, str], *, now: datetime) -> list[SettledRow]:
-    """They stand in no block, and never will. Those that no upstream took keep what the last one
-    answered.
+    """Settles those that can never land. If no upstream took one, its reason stays the last
+    upstream's answer.
     """
     if not reasons:
         return []

@@ -1,4 +1,4 @@
-"""Rows of what is landed, in batches: one statement for any number of them."""
+"""Writes submissions, bundles and attempts in batches: one statement for any number."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -50,7 +50,7 @@ class SubmissionRow(Standing, kw_only=True):
 
 
 class SubmissionChange(Standing, kw_only=True):
-    """What changes of a submission while it is brought out."""
+    """The changing columns of a pending submission."""
 
     id: int
 

@@ -1,4 +1,4 @@
-"""The treasury: what it holds, and moving its lamports elsewhere."""
+"""The treasury's balance, and payments from it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,7 +51,7 @@ def treasury_of(address: Pubkey, *, seed: bytes, node: Node) -> Treasury:
 def pay(
     to: Pubkey, lamports: int, *, address: Pubkey, seed: bytes, node: Node, now: datetime
 ) -> Signature:
-    """The signature of a transaction that waits to be sent now. Raises PaymentRefused, NodeError,
+    """Queues a transfer and returns its signature. Raises PaymentRefused, NodeError,
     NotAccepted.
     """
     treasury = treasury_of(address, seed=seed, node=node)

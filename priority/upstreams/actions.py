@@ -8,7 +8,7 @@ from django.db import transaction
 from priority.models import Upstream
 from priority.store import upstreams as store
 
-# More than so many under way are only called so.
+# Pending submissions are counted up to this number.
 MOST_COUNTED = 10_000
 
 
