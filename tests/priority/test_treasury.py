@@ -74,7 +74,7 @@ def test_without_a_node_it_says_so(settings: Any) -> None:
     with pytest.raises(CommandError, match=r"127\.0\.0\.1:1"):
         treasury()
     settings.UPSTREAM_RPC_URL = ""
-    with pytest.raises(CommandError, match="no node tells"):
+    with pytest.raises(CommandError, match="no node reports"):
         treasury()
 
 
