@@ -252,12 +252,12 @@ class Chain:
             self._tell_block(self.slot)
 
     def _tell_block(self, slot: int) -> None:
-        from priority.happenings import BlockMade, Seen, SlotMoved
-        from priority.store.chain_events import tell
+        from priority.chain_events import BlockMade, Seen, SlotMoved
+        from priority.store.chain_events import publish_events
 
         signatures = self._landing.pop(slot, [])
         blockhash = Hash.new_unique()
-        tell(
+        publish_events(
             [
                 SlotMoved(slot, "began"),
                 Seen(slot, b"".join(signatures), list(range(len(signatures))), {}),

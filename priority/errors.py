@@ -82,7 +82,7 @@ class UpstreamBusy(UpstreamFailed):
 
 
 class UpstreamAnswerUnreadable(UpstreamFailed):
-    """What the upstream node answered is no JSON-RPC; its HTTP status is told."""
+    """What the upstream node answered is not JSON-RPC; `found` is its HTTP status."""
 
     reason = "upstream_answer_unreadable"
 
@@ -238,8 +238,8 @@ class TooManyFates(InvalidParams):
 
 
 class FatesUnavailable(RpcError):
-    """What was accepted a moment ago stands in Redis alone, and Redis does not answer: the fate may
-    be there, and cannot be told now.
+    """What was accepted a moment ago is in Redis alone, and Redis does not answer: the fate
+    may be there, and cannot be read now.
     """
 
     code = -32005
@@ -277,7 +277,7 @@ class TooManyStreams(Refusal):
 
 
 class StreamUnavailable(Refusal):
-    """The database or Redis cannot be reached: no fate could be told."""
+    """The database or Redis cannot be reached: no fate can be read."""
 
     status = 503
     code = -32005

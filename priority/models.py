@@ -1,4 +1,4 @@
-"""Submissions and what became of them: transactions, bundles, every try, the ways out, counts."""
+"""Submissions and their fates: transactions, bundles, attempts, upstreams, counts."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -14,7 +14,7 @@ _STATES = [(state.value, state.value) for state in State]
 
 
 class Upstream(models.Model):
-    """A way to the leaders. Where `url` is empty it is that of the chain that is followed."""
+    """A service that sends to the leaders. An empty `url` means the followed chain's."""
 
     class Kind(models.TextChoices):
         LEADERS = "leaders", "leaders, by TPU QUIC"
@@ -29,8 +29,8 @@ class Upstream(models.Model):
         "URL",
         max_length=500,
         blank=True,
-        help_text="of the node that tells the leaders, of the node, or of the block engine; empty:"
-        " those of the followed chain (the block engine: localnet's)",
+        help_text="of the node that reports the leaders, of the node, or of the block engine;"
+        " empty: those of the followed chain (the block engine: localnet's)",
     )
     tiers = models.ManyToManyField(
         Tier, blank=True, help_text="the tiers that it serves; none chosen: all"
@@ -53,7 +53,7 @@ class Upstream(models.Model):
     )
     # Since then it takes no new submission; what is under way is tried again until it settles.
     draining_since = models.DateTimeField(null=True, blank=True, editable=False)
-    # The circuit breaker, as the lander that opened it says.
+    # The circuit breaker, as reported by the lander that opened it.
     broken_until = models.DateTimeField(null=True, blank=True, editable=False)
     broken_reason = models.CharField(max_length=300, blank=True, editable=False)
 
@@ -71,8 +71,8 @@ class Upstream(models.Model):
 
 
 class BreakerOpening(models.Model):
-    """A time in which an upstream's circuit breaker was open, as a lander told it. `times` counts
-    how often its pause began anew.
+    """A time in which an upstream's circuit breaker was open, as a lander reported it. `times`
+    counts how often its pause started again.
     """
 
     upstream = models.ForeignKey(Upstream, on_delete=models.CASCADE, related_name="openings")
@@ -215,8 +215,8 @@ class Submission(models.Model):
 
 
 class CoSubmitter(models.Model):
-    """A key that was answered with what another customer had submitted before: it is brought out
-    once, and both are told what becomes of it. `name` is a signature, or a bundle's id.
+    """A key that submitted what another customer had submitted before: it is sent once, and both
+    may read its fate. `name` is a signature, or a bundle's id.
     """
 
     name = models.BinaryField(max_length=64)
@@ -234,7 +234,7 @@ class CoSubmitter(models.Model):
 
 
 class Attempt(models.Model):
-    """One try to bring a submission out by one upstream."""
+    """One attempt to send a submission by one upstream."""
 
     class Outcome(models.TextChoices):
         SENT = "sent"  # the upstream has it; a leader answers nothing more
@@ -244,7 +244,7 @@ class Attempt(models.Model):
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="attempts")
     upstream = models.CharField(max_length=40)
     target = models.CharField(max_length=120, blank=True, help_text="a leader, or the host")
-    number = models.PositiveIntegerField(help_text="the submission's how-manieth try, from 1")
+    number = models.PositiveIntegerField(help_text="its number within the submission, from 1")
     started_at = models.DateTimeField()
     latency_us = models.PositiveIntegerField("latency (µs)")
     outcome = models.CharField(max_length=10, choices=Outcome.choices)
@@ -257,9 +257,9 @@ class Attempt(models.Model):
         return f"{self.upstream} {self.number}: {self.outcome}"
 
 
-class LandingTally(models.Model):
-    """How many submissions or tries of one step of time (`seconds` long, by when they were
-    accepted) were of a kind: priority.store.tallies says what the measures are.
+class LandingCount(models.Model):
+    """How many submissions or attempts of one step of time (`seconds` long, by when they were
+    accepted) were of a kind: priority.store.counts says what the measures are.
     """
 
     seconds = models.PositiveIntegerField()
@@ -273,14 +273,15 @@ class LandingTally(models.Model):
     amount = models.BigIntegerField()
 
     class Meta:
+        db_table = "priority_landingtally"
         default_permissions = ()
-        indexes = [models.Index(fields=["seconds", "start"], name="landing_tallies_by_step")]
+        indexes = [models.Index(fields=["seconds", "start"], name="landing_counts_by_step")]
 
     def __str__(self) -> str:
         return f"{self.start:%Y-%m-%d %H:%M} {self.measure} {self.word}: {self.count}"
 
 
-class LandingKeyTally(models.Model):
+class LandingKeyCount(models.Model):
     """How many submissions of one key (null: without one) have come how far, and why no further."""
 
     seconds = models.PositiveIntegerField()
@@ -300,6 +301,7 @@ class LandingKeyTally(models.Model):
     count = models.BigIntegerField()
 
     class Meta:
+        db_table = "priority_landingkeytally"
         default_permissions = ()
         indexes = [
             models.Index(fields=["seconds", "start"], name="landing_keys_by_step"),
@@ -317,8 +319,8 @@ class LandingKeyTally(models.Model):
 
 
 class LandingChange(models.Model):
-    """A step whose submissions changed for good: it is to be counted anew. Written in the
-    transaction of the change, and never twice the same row, so that nobody waits for anybody.
+    """A step whose submissions changed for good and has to be counted again. Inserted in the
+    transaction of the change, never updated, so that no transaction waits for another.
     """
 
     start = models.DateTimeField()

@@ -98,8 +98,8 @@ class TipAddressExpired(TipRefused):
 
 
 class TipBehindLookupTable(TipRefused):
-    """A transfer that is large enough goes to an address that only a lookup table tells: tip one
-    among the message's own keys.
+    """A transfer that is large enough goes to an address in a lookup table: tip one of the
+    message's own account keys.
     """
 
     reason = "tip_behind_lookup_table"
@@ -220,7 +220,7 @@ class LandingBehind(Refusal):
 
 
 class TipAddressesUnread(NotAccepted):
-    """Whether the tip goes to a good address cannot be told while the database is away."""
+    """The tip's address cannot be checked while the database is away."""
 
     reason = "tip_addresses_unread"
 
@@ -229,7 +229,7 @@ class TipAddressesUnread(NotAccepted):
 
 
 class UpstreamsUnread(NotAccepted):
-    """Which upstreams can be chosen cannot be told while the database is away."""
+    """The selectable upstreams cannot be read while the database is away."""
 
     reason = "upstreams_unread"
 
@@ -273,7 +273,7 @@ class UnknownUpstream(BadSelection):
 
 
 class NoUpstreamChosen(BadSelection):
-    """`bundle` alone: a block engine's forward does not stand for a transaction's way out."""
+    """`bundle` alone: block engines take bundles, so the transaction would have no upstream."""
 
     reason = "no_upstream_chosen"
 

@@ -1,4 +1,4 @@
-"""What became of what was submitted, and the tips that landed, field for field."""
+"""Results: fates of submissions and bundles, and landed tips."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -30,15 +30,15 @@ class PaidTip(Result, frozen=True, kw_only=True):
 
 
 class Try(Result, frozen=True, kw_only=True):
-    """One attempt to bring a submission out.
+    """One attempt to send a submission.
 
-    upstream: the name of the way it went
+    upstream: the upstream's name
     target: where to: an address, or a leader's identity
     number: the how-manieth time it went this way
     started_at: when, in Unix seconds with their fractions
     latency_microseconds: how long it took
-    outcome: a word for what came of it, as `sent`
-    answer: what the other side said
+    outcome: `sent`, `refused` or `failed`
+    answer: the upstream's answer
     """
 
     upstream: str
@@ -70,7 +70,7 @@ class Fate(Result, frozen=True, kw_only=True):
     seen_at: when it was first seen in a block; null before that
     settled_at: when it became final; null before that
     last_valid_block_height: above this block height it can never land; null where that is not known
-    durable_nonce: whether it stands on a nonce, and has no such end
+    durable_nonce: whether it uses a durable nonce, and has no such end
     tip: the tip that it was accepted with; null where another transaction of its bundle tips
     bundle_id: the bundle that it belongs to; null where it came alone
     edge: the service's name of itself
@@ -134,7 +134,7 @@ class BundleFate(Result, frozen=True, kw_only=True):
 
 
 class FateEvent(Result, frozen=True, kw_only=True):
-    """A change of a submission's fate, as the stream tells it.
+    """A change of a submission's fate, as an event of the stream.
 
     signature: the transaction's signature
     state: how far it has come

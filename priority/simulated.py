@@ -28,9 +28,9 @@ class FlatAccount(Result, frozen=True, kw_only=True):
     owner: the program that it belongs to
     data: its data as text in the encoding that was asked for; an object where it was parsed
     executable: whether it is a program
-    rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
-    data_omitted: how many bytes of data it has, where `data` is empty because nobody asked for the
-        account and the answer has no room for it; left out elsewhere
+    rent_epoch: the epoch in which it owes rent; 18446744073709551615 means never
+    data_omitted: how many bytes of data it has, where `data` is empty because the account was not
+        asked for and the answer has no room for it; left out elsewhere
     """
 
     lamports: int
@@ -95,7 +95,7 @@ class SimulatedBundle(Result, frozen=True, kw_only=True):
     err: what the first failing transaction failed by; null when all succeeded
     logs: the programs' logs, in the order of the transactions
     pre_execution_accounts: accounts before each transaction, in their order; null for one that was
-        not there. Unless told otherwise those that the transactions may write
+        not there. By default those that the transactions may write
     post_execution_accounts: accounts after each transaction, likewise
     units_consumed: compute units of all transactions together
     return_data: what a program returned last; null where none did
@@ -111,7 +111,7 @@ class SimulatedBundle(Result, frozen=True, kw_only=True):
 
 
 class BundleTransaction(Result, frozen=True, kw_only=True):
-    """One transaction of a bundle, as the block engine's client reads it. Balances stand in the
+    """One transaction of a bundle, as the block engine's client reads it. Balances are in the
     order of its accounts: the message's own, then the looked-up writable, then the read-only ones.
 
     err: what it failed by; null when it succeeded
@@ -122,7 +122,7 @@ class BundleTransaction(Result, frozen=True, kw_only=True):
     return_data: what a program returned last; null where none did
     loaded_accounts_data_size: bytes of the accounts that it loads
     replacement_blockhash: the blockhash that stood for its own; null where its own did
-    fee: what it would cost in lamports; null where it would not stand in a block at all
+    fee: what it would cost in lamports; null if no block would include it
     pre_balances: lamports of each account before it
     post_balances: lamports of each account after it
     pre_token_balances: token accounts before it

@@ -1,6 +1,6 @@
-"""GET /priority/fates/stream: fates as they come about, by server-sent events.
+"""GET /priority/fates/stream: changes of fates as server-sent events.
 
-The view lets a caller in, in a thread like every other request; what follows runs on the web
+The view admits a caller in a thread like every other request; the stream runs on the web
 server's event loop, so that an open stream holds no thread.
 """
 
@@ -29,7 +29,7 @@ from gateway.views import EndpointRequest, EventStream, ReadView
 from jsonrpc.wire import encode
 from priority.errors import BadQuery, StreamUnavailable, TooManyStreams
 from priority.fates import lookup, subscribers
-from priority.fates.events import Place, Told, event_text, read_place, since
+from priority.fates.events import FateMessage, Place, event_text, read_place, since
 from priority.fates.feed import FateFeed, Subscription, redis_of
 from priority.fates.subscribers import Listener
 from priority.results import FateEvent
@@ -50,9 +50,9 @@ MOST_SIGNATURES = 256
 # Proxies give up on a connection that is silent for a minute, some for less.
 _HEARTBEAT_SECONDS = 12.0
 _LOOK_AGAIN_SECONDS = 1.0
-# A key that could not be looked at for so long does not count as good any more.
+# A key that could not be checked for so long is no longer trusted.
 _TRUSTED_SECONDS = 60.0
-# A client that takes nothing for so long is not there, or too slow.
+# A client that reads nothing for so long is gone, or too slow.
 _WRITE_SECONDS = 20.0
 _BUFFER_BYTES = 131_072
 # How long a thread waits for the loop to open a stream.
@@ -108,7 +108,7 @@ class FateStream(ReadView):
 
 
 class Streams:
-    """The open streams of this process, and what feeds them. Used on the worker's loop alone."""
+    """The open streams of this process, and their feed. Used on the worker's loop alone."""
 
     _all: "WeakKeyDictionary[Worker, Streams]" = WeakKeyDictionary()
 
@@ -117,12 +117,12 @@ class Streams:
         self.feed = FateFeed(self.redis, lambda key_ids: self.in_thread(customers_of, key_ids))
         self.listeners: dict[Listener, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        # One thread, one connection to the database: what is asked of it is little.
+        # One thread, one connection to the database: there is little to read.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fates")
 
     @classmethod
     def of(cls, worker: Worker) -> "Streams":
-        """Those of the worker: what feeds them begins with the first."""
+        """The worker's streams; the first call creates them."""
         found = cls._all.get(worker)
         if found is None:
             found = cls._all[worker] = cls(settings.REDIS_URL)
@@ -136,7 +136,7 @@ class Streams:
         place: Place | None,
         signatures: list[Signature],
     ) -> tuple[Subscription, bytes, Place]:
-        """The subscription, its first events, and up to which place they tell. Raises
+        """The subscription, its first events, and the place after them. Raises
         StreamUnavailable, TooManyStreams, and what Redis and the database raise.
         """
         streams = cls.of(worker)
@@ -161,7 +161,7 @@ class Streams:
         self._thread.submit(subscribers.leave, listener)
 
     async def in_thread(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
-        """What the function answers, in a thread that may ask the database."""
+        """The function's result, from a thread that may use the database."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
             self._thread, lambda: _with_database(function, *args, **options)
@@ -173,13 +173,13 @@ class Streams:
             self.feed.unsubscribe(subscription)
 
     async def _begin(self, worker: Worker) -> None:
-        """Starts what feeds the streams, and waits a little for its beginning."""
+        """Starts the feed, and waits shortly until it is ready."""
         if not self._tasks:
             self._tasks = [
                 asyncio.create_task(work()) for work in (self.feed.run, self._look_again)
             ]
             for task in self._tasks:
-                task.add_done_callback(self._begin_anew)
+                task.add_done_callback(self._on_failure)
             worker.at_stop.append(self._stop)
         deadline = time.monotonic() + _FED_SECONDS
         while self.feed.place is None:
@@ -187,11 +187,11 @@ class Streams:
                 raise StreamUnavailable
             await asyncio.sleep(0.02)
 
-    def _begin_anew(self, task: "asyncio.Task[None]") -> None:
-        """Without its reader a stream tells nothing: all end, and the next one starts it again."""
+    def _on_failure(self, task: "asyncio.Task[None]") -> None:
+        """Without the reader no stream gets events: all end, and the next one starts it again."""
         if task.cancelled() or task.exception() is None:
             return
-        log.critical("the stream of fates fell", exc_info=task.exception())
+        log.critical("the stream of fates failed", exc_info=task.exception())
         self.feed.end_all("missed_some")
         self.feed.place = None
         for each in self._tasks:
@@ -240,8 +240,8 @@ class Streams:
         signatures: list[Signature],
         subscription: Subscription,
     ) -> tuple[bytes, Place]:
-        """The first events, and up to which place they tell: what happened behind the client's
-        place; else how it stands with the signatures that it asked for.
+        """The first events, and the place after them: what happened after the client's place; else
+        the current fates of the signatures that it asked for.
         """
         assert here is not None
         chunks = [b"retry: 2000\n\n"]
@@ -251,8 +251,8 @@ class Streams:
             if not history.is_whole:
                 missed = encode({"reason": "not_kept", "since": str(place)})
                 chunks.append(event_text("gap", missed))
-            chunks += [each.text for each in history.told if subscription.wants(each)]
-            here = max([here, *(each.place for each in history.told[-1:])])
+            chunks += [each.text for each in history.messages if subscription.wants(each)]
+            here = max([here, *(each.place for each in history.messages[-1:])])
         chunks.append(event_text("ready", b"{}", str(here)))
         if place is None and signatures:
             known = await self.in_thread(lookup.fates, signatures, key_id=listener.key_id)
@@ -267,7 +267,7 @@ async def _stream(subscription: Subscription, first: bytes, here: Place, stream:
         async with asyncio.timeout(_WRITE_SECONDS):
             await stream.write(first)
         while True:
-            taken: list[Told] = await subscription.take(_HEARTBEAT_SECONDS)
+            taken: list[FateMessage] = await subscription.take(_HEARTBEAT_SECONDS)
             chunk = b"".join(each.text for each in taken if each.place > here)
             if not taken and subscription.ended:
                 chunk = event_text("end", encode({"error": subscription.ended}))
@@ -280,7 +280,7 @@ async def _stream(subscription: Subscription, first: bytes, here: Place, stream:
 
 
 def _asked(request: EndpointRequest) -> tuple[Place | None, list[Signature]]:
-    """Behind which place the client wants to be told, and of which signatures, empty: of all."""
+    """The place after which the client wants events, and the signatures, empty: all."""
     query = request._request.GET
     text = request.META.get("HTTP_LAST_EVENT_ID") or query.get("last_event_id")
     place = read_place(text) if text else None

@@ -13,7 +13,7 @@ LANDERS = "landers"
 FIELD = "s"
 TIER_FIELD = "t"
 LAMPORTS_FIELD = "l"
-# What stands for every block engine in a caller's selection.
+# The name of all block engines in a caller's selection.
 BUNDLE_NAME = "bundle"
 
 
@@ -38,7 +38,7 @@ class Tip(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Accepted(msgspec.Struct, frozen=True, array_like=True):
-    """A transaction (`wires` has one), a bundle (1 to 4), or a sweep of our own, which tips nobody.
+    """A transaction (`wires` has one), a bundle (1 to 4), or a sweep of our own, without a tip.
 
     `signatures` are the first of each transaction; `received_at` is in Unix seconds, when the
     request came; `only` names the chosen upstreams in lower case, empty: all of the tier.
@@ -78,7 +78,7 @@ def queue_milliseconds(accepted_at: datetime | None, sent_at: datetime | None) -
     return round((sent_at - accepted_at).total_seconds() * 1_000)
 
 
-def in_flight_key(signature: bytes) -> str:
+def pending_key(signature: bytes) -> str:
     """Redis has it from acceptance until the fate is settled, and some time more: the same
     transaction is not accepted twice meanwhile.
     """

@@ -1,4 +1,4 @@
-"""Celery's doors to landing."""
+"""Celery tasks of landing."""
 
 import logging
 from datetime import timedelta
@@ -26,7 +26,7 @@ def node_at(url: str) -> Node:
 
 @shared_task
 def sweep_tips() -> None:
-    """What was planned before a crash goes on first: its addresses must not be planned again."""
+    """Submits sweeps planned before a crash first: their addresses must not be planned again."""
     policy = sweeping.SweepPolicy(
         seed=settings.TIP_SECRET_SEED,
         treasury=settings.TREASURY_ADDRESS,
@@ -50,13 +50,13 @@ def sweep_tips() -> None:
 
 @shared_task
 def forget_submissions() -> None:
-    """What is left of a long backlog is the next call's."""
+    """The next call continues with a long backlog."""
     with until_next_call("forget_submissions", log):
         retention.forget(timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())
 
 
 @shared_task
 def count_landings() -> None:
-    """What is left of many changes is the next call's."""
+    """The next call continues with the remaining changes."""
     with until_next_call("count_landings", log):
         counting.count(kept=timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())

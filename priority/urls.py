@@ -33,15 +33,15 @@ __all__ = [
     "bundle_submitting",
     "bundles",
     "fates",
-    "front_door",
     "health",
+    "root_endpoint",
     "submitting",
     "urlpatterns",
 ]
 
 
-def front_door(page: Page) -> Any:
-    """`/`: RPC calls on every host, and the page to who looks with a browser."""
+def root_endpoint(page: Page) -> Any:
+    """`/`: RPC calls on every host, and the page for browsers."""
     terms = Terms("proxy", EVERY, scopes={"simulateBundle": "simulate"})
     return RpcEndpoint.as_view(methods=methods, terms=terms, page=page)
 

@@ -62,8 +62,8 @@ MOST = {
     "operations": 157,
     "portal": 64,
     "portal/admin": 1,
-    "priority": 874,
-    "priority/admin": 32,
+    "priority": 549,
+    "priority/admin": 0,
     "reference": 0,
     "rewind": 384,
     "rewind/admin": 78,
@@ -85,6 +85,7 @@ MOST = {
 # Names on the wire between versions of running processes: they stay.
 WIRE_NAMES = (
     "alerts.tasks.tell_people",
+    "chain:happenings",
     "{NAMESPACE}handover:",  # the ingest queue's keys in Redis
     '"told_at"',  # a column
     *('"ledger_tally"', '"archive_tally"', '"source_lacks"'),  # values of ingest's findings

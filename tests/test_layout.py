@@ -32,7 +32,7 @@ NOUNS = {
     *{"positions", "class_choice"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
     *{"texts", "rendering", "remembering"},
-    *{"submissions", "happenings", "addresses", "sweep_transactions"},
+    *{"submissions", "chain_events", "addresses", "sweep_transactions"},
 }
 
 # Inside an area, a file imports files of the same or lower rows.
@@ -89,7 +89,7 @@ SERVICES = {"services", *ROWS[3], *ROWS[4]}
 
 # Packages whose services still build some queries themselves.
 QUERIES_IN_SERVICES = {
-    *("access", "operations", "priority", "rewind"),
+    *("access", "operations", "rewind"),
 }
 
 

@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 from config.admin_home import live
 from config.front import front_page
 from gateway.sign_in import limited_sign_in
-from priority.urls import front_door
+from priority.urls import root_endpoint
 from staff.views.new_password import NewPassword
 from staff.views.own_password import change_password
 from staff.views.sign_in import enter_code, sign_in
@@ -16,7 +16,7 @@ from staff.views.two_factor import two_factor
 admin.autodiscover()
 
 urlpatterns = [
-    path("", front_door(front_page)),
+    path("", root_endpoint(front_page)),
     path("", include("priority.urls")),
     path("", include("historical.urls")),
     path("", include("rewind.urls")),

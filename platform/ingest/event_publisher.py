@@ -11,8 +11,8 @@ from chain.blocks import SlotRecord
 from chain.encodings import b58decode
 from chain.transaction_errors import transaction_error_bytes
 from ingest.branches import Branches
-from priority.happenings import BlockMade, Happening, Seen, SlotMoved
-from priority.store.chain_events import tell
+from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
+from priority.store.chain_events import publish_events
 from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
@@ -85,7 +85,7 @@ class EventPublisher:
     def _publish(self, batch: list[LiveUpdate]) -> float:
         """Returns the pause until the next batch, in seconds."""
         try:
-            tell(self._events.of(batch), now=time.time())
+            publish_events(self._events.of(batch), now=time.time())
         except AWAY as error:
             self._dropped += len(batch)
             if not self._away_since:
@@ -119,9 +119,9 @@ class ChainEvents:
         self._branches = Branches()
         self._begun: deque[int] = deque(maxlen=_REMEMBERED_SLOTS)
 
-    def of(self, updates: Iterable[LiveUpdate]) -> list[Happening]:
+    def of(self, updates: Iterable[LiveUpdate]) -> list[ChainEvent]:
         """The events in order; transactions of a slot together."""
-        events: list[Happening] = []
+        events: list[ChainEvent] = []
         seen: dict[int, list[TransactionUpdate]] = {}
         for update in updates:
             if isinstance(update, TransactionUpdate):
@@ -138,7 +138,7 @@ class ChainEvents:
         events += map(_seen, seen.values())
         return events
 
-    def _block(self, update: BlockMetaUpdate) -> Iterator[Happening]:
+    def _block(self, update: BlockMetaUpdate) -> Iterator[ChainEvent]:
         self._branches.saw(update.slot, update.parent_slot)
         try:
             blockhash = b58decode(update.blockhash[:_BLOCKHASH_CHARACTERS])
@@ -147,7 +147,7 @@ class ChainEvents:
         if len(blockhash) == 32:  # otherwise ingest refuses the slot and logs why
             yield BlockMade(update.slot, update.parent_slot, blockhash, update.height)
 
-    def _moved(self, update: SlotUpdate) -> Iterator[Happening]:
+    def _moved(self, update: SlotUpdate) -> Iterator[ChainEvent]:
         slot, status = update.slot, _STATUSES.get(update.status)
         if status is None:
             return
@@ -166,7 +166,7 @@ class ChainEvents:
                 yield SlotMoved(other, "dead")
 
 
-def events_of_finalized(record: SlotRecord) -> list[Happening]:
+def events_of_finalized(record: SlotRecord) -> list[ChainEvent]:
     """All events of a finalized block, from any source."""
     signatures, errors = [], {}
     for place, transaction in enumerate(record.transactions):

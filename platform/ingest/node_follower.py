@@ -22,7 +22,7 @@ from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
-from priority.store.chain_events import tell
+from priority.store.chain_events import publish_events
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
@@ -158,7 +158,7 @@ class NodeFollower:
         """Publishes to landers if Redis is there: stored blocks settle submissions in any case."""
         try:
             for record in records:
-                tell(events_of_finalized(record), now=time.time())
+                publish_events(events_of_finalized(record), now=time.time())
             self._is_publishing_failing = False
         except AWAY as error:
             level = logging.DEBUG if self._is_publishing_failing else logging.WARNING

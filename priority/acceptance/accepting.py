@@ -1,6 +1,6 @@
-"""Accepting: a transaction or a bundle that was read, tips enough and is not in flight is queued.
+"""Acceptance: a decoded transaction or bundle with a sufficient tip is queued once.
 
-Nothing else stands before the answer: no database, no upstream.
+The response waits for nothing else: not for the database, not for an upstream.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,11 +32,11 @@ from priority.refusals import (
 from priority.store import cosubmitters
 from priority.store.accepting import Offered, PackedTip, Verdict, is_known, offer
 from priority.store.queueing import Limits
-from priority.submissions import Accepted, Tip, in_flight_key
+from priority.submissions import Accepted, Tip, pending_key
 from tipping.addresses import live_key
 
 # Longer than a blockhash lives, with what it takes to settle.
-_IN_FLIGHT_SECONDS = 300
+_PENDING_SECONDS = 300
 _pack = msgspec.msgpack.Encoder().encode
 _FIELDS = Accepted.__struct_fields__
 _TIP = _FIELDS.index("tip")
@@ -47,7 +47,7 @@ assert len(_FIELDS) < 16
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose submission it is, and how it came. `received_at` is in Unix seconds."""
+    """Who submitted it, and through which edge. `received_at` is in Unix seconds."""
 
     received_at: float
     key_id: int | None
@@ -58,7 +58,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """How its sender wants it to be sent: `only` by these upstreams, empty: by all of the tier."""
+    """The sender's options: send `only` by these upstreams (empty: by all of the tier)."""
 
     only: Sequence[str] = ()
     max_retries: int | None = None
@@ -66,7 +66,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is asked of whatever is accepted: the tip, how many entries may wait, and how late the
+    """The conditions of acceptance: the tip rules, the most entries in the queue, and how late the
     queue may be.
     """
 
@@ -77,8 +77,8 @@ class Bounds:
 
 
 class Receipt(NamedTuple):
-    """What was accepted: its signature, or a bundle's id; and the age of the oldest submission that
-    was not sent yet, in milliseconds.
+    """`name` is the signature, or the bundle's id; `queue_ms` is the age of the oldest unsent
+    submission in milliseconds.
     """
 
     name: str
@@ -88,8 +88,8 @@ class Receipt(NamedTuple):
 def accept_transaction(
     signed: Signed, origin: Origin, *, wishes: Wishes, bounds: Bounds, at: str
 ) -> Receipt:
-    """The transaction's signature; it is queued, or was before. Raises a TipRefused,
-    BlockhashExpired, LandingBehind and a NotAccepted.
+    """Queues the transaction unless it is queued already. Raises TipRefused, BlockhashExpired,
+    LandingBehind, NotAccepted.
     """
     queue_ms = _accept([signed], origin, wishes, bounds, "", [at])
     return Receipt(signature_of(signed), queue_ms)
@@ -101,18 +101,18 @@ def accept_bundle(
     *,
     bounds: Bounds,
     at: Sequence[str],
-    trial: Callable[[], None] | None,
+    precheck: Callable[[], None] | None,
 ) -> Receipt:
-    """The bundle's id; it is queued, or was before. Its transactions may be in flight by themselves
-    or in other bundles. `trial` is run before and may raise. Raises BundleDuplicates and what
+    """Queues the bundle unless it is queued already. Its transactions may be pending by themselves
+    or in other bundles. `precheck` runs first and may raise. Raises BundleDuplicates and what
     accept_transaction raises.
     """
     signatures = [each.wire.signatures[0] for each in signed]
     _require_different(signatures, at)
     bundle_id = bundle_id_of(signatures)
-    # What landed meanwhile would fail its trial, and what tips nobody needs none.
-    if trial is not None and _may_tip(signed, bounds) and not _is_in_flight(bundle_id):
-        trial()
+    # A bundle that has landed meanwhile would fail the check; one without a tip is refused anyway.
+    if precheck is not None and _may_tip(signed, bounds) and not _is_pending(bundle_id):
+        precheck()
     return Receipt(bundle_id, _accept(signed, origin, Wishes(), bounds, bundle_id, at))
 
 
@@ -130,29 +130,27 @@ def _may_tip(signed: Sequence[Signed], bounds: Bounds) -> bool:
     return bool(found.fetched) or found.sure is not None
 
 
-def _is_in_flight(bundle_id: str) -> bool:
+def _is_pending(bundle_id: str) -> bool:
     try:
-        return is_known(in_flight_key(bytes.fromhex(bundle_id)))
+        return is_known(pending_key(bytes.fromhex(bundle_id)))
     except redis.RedisError:
         raise QueueUnavailable(may_be_queued=False) from None
 
 
 def _require_different(signatures: Sequence[bytes], at: Sequence[str]) -> None:
-    """Raises BundleDuplicates where a signature is there twice."""
+    """Raises BundleDuplicates if a signature occurs twice."""
     for (one, _), (other, where) in pairwise(sorted(zip(signatures, at, strict=True))):
         if one == other:
             raise BundleDuplicates(where, str(Signature(one)))
 
 
 def submit_own(wire: bytes, *, kind: str, now: datetime) -> None:
-    """Queues a transaction of our own, which tips nobody; nothing happens when it is in flight
-    already. Raises a NotAccepted.
-    """
+    """Queues a transaction of our own, without a tip, unless it is pending. Raises NotAccepted."""
     read = decode_wire(wire)
     origin = Origin(now.timestamp(), None, "", settings.EDGE_NAME, "")
-    queued = _offered([Signed(wire, read)], origin, Wishes(), kind, "", _IN_FLIGHT_SECONDS)
+    queued = _offered([Signed(wire, read)], origin, Wishes(), kind, "", _PENDING_SECONDS)
     queued = queued._replace(sure_tip=PackedTip(_pack(None), 0))
-    # Never refused: it waits for its turn.
+    # Never refused: it waits in the queue.
     _offer(queued, now=int(origin.received_at), most=2**53, limits=Limits(slots=0))
 
 
@@ -168,7 +166,7 @@ def _accept(
     wires = [each.wire for each in signed]
     kind = Submission.Kind.BUNDLE if bundle_id else Submission.Kind.TRANSACTION
     nonced = [stands_on_nonce(wire) for wire in wires]
-    seconds = bounds.nonce_seconds if any(nonced) else _IN_FLIGHT_SECONDS
+    seconds = bounds.nonce_seconds if any(nonced) else _PENDING_SECONDS
     offered = _offered(signed, origin, wishes, kind.value, bundle_id, seconds)
     looked_at = [place for place, is_nonced in enumerate(nonced) if not is_nonced]
     offered = offered._replace(blockhashes=[wires[place].recent_blockhash for place in looked_at])
@@ -193,8 +191,8 @@ def _accept(
 
 
 def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) -> None:
-    """It is in flight for another key, and is brought out once: this one is told of it too. So
-    seldom that the database may be asked.
+    """Another key's submission is pending and is sent once: this key may read its fate too. Rare
+    enough for a database write.
     """
     if origin.key_id is None:
         return
@@ -207,7 +205,7 @@ def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) 
 
 
 def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
-    """What a submission is remembered by."""
+    """The names under which Redis remembers a submission."""
     return [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
 
 
@@ -245,7 +243,7 @@ def _offered(
     packed = [_pack(getattr(accepted, name)) for name in _FIELDS]
     return Offered(
         tier=origin.tier,
-        known=[in_flight_key(name) for name in names],
+        known=[pending_key(name) for name in names],
         known_value=f"{origin.received_at}|{'' if origin.key_id is None else origin.key_id}",
         known_seconds=seconds,
         blockhashes=[],

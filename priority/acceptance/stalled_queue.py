@@ -1,4 +1,4 @@
-"""Whether what was accepted is taken up: nobody should learn of a stopped lander by silence."""
+"""Whether landers take accepted entries: callers and operators learn of a stopped lander."""
 
 from typing import Any
 

@@ -65,9 +65,9 @@ def candidates(wires: Sequence[Wire], rules: TipRules) -> Candidates:
 def first_good(
     wires: Sequence[Wire], found: Candidates, rules: TipRules, *, now: int, at: Callable[[int], str]
 ) -> Tip:
-    """The tip by what the database knows of the addresses, where Redis knows none of them as good.
-    `at` tells where a transaction stands in the params. Raises the TipRefused that tells most of
-    what its sender meant, or TipAddressesUnread.
+    """The tip, by the database's expiries, for addresses that Redis does not know as valid. `at`
+    returns a transaction's path in the params. Raises the TipRefused that most likely fits the
+    sender's intent, or TipAddressesUnread.
     """
     transfers = [
         (at(index), each)
@@ -135,9 +135,9 @@ def _expiries(pubkeys: Set[bytes | None]) -> dict[bytes, int]:
     asked = [each for each in pubkeys if each is not None]
     found: dict[bytes, int] = {}
     try:
-        told = accepting.expiries([live_key(each) for each in asked])
+        cached = accepting.expiries([live_key(each) for each in asked])
         found = {
-            each: expiry for each, expiry in zip(asked, told, strict=True) if expiry is not None
+            each: expiry for each, expiry in zip(asked, cached, strict=True) if expiry is not None
         }
     except redis.RedisError:
         pass  # the database knows them all

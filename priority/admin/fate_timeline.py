@@ -1,4 +1,4 @@
-"""One submission's way as a line of moments, what it means, and what can be done."""
+"""A submission's timeline, with advice on what to do."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,9 +22,9 @@ _ADVICE = (
     ("no_upstream", "No enabled upstream serves its tier: enable one, then let it be sent again."),
     ("upstream_rests", "Every upstream of its tier rested: see their circuit breakers."),
     ("upstream_busy", "Its upstream had too many tries under way: add another one, or a lander."),
-    ("engine_", "The block engine did not take it: its answer says why; a higher tip may help."),
-    ("own_tip_unfunded", "The purse that tips the block engine for us is empty: fill it."),
-    ("no_schedule", "Nobody told who leads: see whether the node behind the upstream answers."),
+    ("engine_", "The block engine did not take it: see its answer; a higher tip may help."),
+    ("own_tip_unfunded", "The fee payer of our own tips to the block engine is empty: fund it."),
+    ("no_schedule", "No leader schedule: check whether the upstream's node answers."),
     ("no_address", "No coming leader has a reachable port: nodes and engines still take it."),
     ("never_sent", "No lander sent it in time: see whether one runs, and its upstreams."),
 )
@@ -33,7 +33,7 @@ _ADVICE_BY_STATE = {
     " Sending the same transaction again changes nothing.",
     State.EXPIRED: "It can never land as it is: sign it again with a new blockhash, and a higher"
     " tip or priority fee where blocks were full.",
-    State.REFUSED: "No upstream took it: the answers below say why. Once that is mended it is to be"
+    State.REFUSED: "No upstream took it: see the answers below. Once that is fixed it has to be"
     " signed again with a new blockhash.",
 }
 
@@ -58,7 +58,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
     return {
         "fate": {
             "word": state_word(row),
-            "told": in_words(row),
+            "summary": in_words(row),
             "advice": advice(row),
             "moments": [
                 {
@@ -84,9 +84,9 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
 def advice(row: Submission) -> str:
     """What can be done about it; empty where nothing has to be."""
     if row.state in (State.EXPIRED, State.REFUSED):
-        for begin, told in _ADVICE:
+        for begin, text in _ADVICE:
             if row.reason.startswith(begin):
-                return told
+                return text
     return _ADVICE_BY_STATE.get(State(row.state), "")
 
 
@@ -137,7 +137,7 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
 
 def _waits(row: Submission) -> str:
     if row.is_nonced:
-        return "It stands on a durable nonce: no block height ends it."
+        return "It uses a durable nonce: no block height ends it."
     if row.last_valid_block_height is None:
         return "Until when it may land is not known yet."
     return f"It may land until block height {row.last_valid_block_height}."
@@ -146,12 +146,12 @@ def _waits(row: Submission) -> str:
 def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     if row.tip_lamports is None:
         return ""
-    told = f"{row.tip_lamports:,} lamports"
+    text = f"{row.tip_lamports:,} lamports"
     if address is None:
-        return f"{told} to a static address"
+        return f"{text} to a static address"
     batch = link(f"batch {address.batch.number}", "tipping_tipbatch_change", address.batch_id)
     ttl = f"{address.batch.ttl_seconds:,}"
-    return format_html("{} to an address of class {} s, {}", told, ttl, batch)
+    return format_html("{} to an address of class {} s, {}", text, ttl, batch)
 
 
 def _siblings(row: Submission) -> list[dict[str, Any]]:

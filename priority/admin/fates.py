@@ -1,4 +1,4 @@
-"""How the admin's pages say what became of a submission or a bundle."""
+"""Formatting of submissions' and bundles' fates for the admin."""
 
 from django.utils.safestring import SafeString
 
@@ -44,16 +44,16 @@ def state_badge(
 
 def in_words(submission: Submission) -> str:
     """Its fate as a sentence."""
-    told = _SENTENCES.get(State(submission.state))
-    if told is None:
+    text = _SENTENCES.get(State(submission.state))
+    if text is None:
         how = "Landed" if submission.state == State.LANDED else "Landed with an error"
         index = submission.transaction_index
         place = "" if index is None else f", transaction {index}"
         depth = f" ({submission.commitment})" if submission.commitment else ""
-        told = f"{how} in slot {submission.slot}{place}{later(submission)}{depth}."
+        text = f"{how} in slot {submission.slot}{place}{later(submission)}{depth}."
     if submission.reason:
-        told += f" Reason: {submission.reason}."
-    return told
+        text += f" Reason: {submission.reason}."
+    return text
 
 
 def slots_after(submission: Submission) -> int | None:

@@ -1,4 +1,4 @@
-"""The page of landing: what came, how far it came, by which way, and why not."""
+"""The landing page: submissions by state, upstream, tips and losses."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -50,7 +50,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     if not admin.has_view_permission(request):
         raise PermissionDenied
     span = landing.span_named(request.GET.get("span"))
-    narrowed, told = _narrowed(request)
+    narrowed, selection = _narrowed(request)
     report = landing.landing_report(span, narrowed, now=timezone.now())
     asked = {name: str(value) for name, value in request.GET.items() if value}
     context = {
@@ -61,7 +61,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
             for each in landing.SPANS
         ],
         "filters": _filters(narrowed, asked),
-        "told": told,
+        "selection": selection,
         "cleared": f"?span={span.name}",
         **_shown(report, narrowed),
     }
@@ -70,24 +70,24 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
 
 
 def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
-    """What the address asks for, and how that is called."""
+    """The filters of the query string, and their names."""
     key = _row(ApiKey, request.GET.get("key"))
     customer = None if key else _row(Customer, request.GET.get("customer"))
     tier = request.GET.get("tier", "")[:30]
     upstream = request.GET.get("upstream", "")[:40]
-    told = []
+    names = []
     if key is not None:
-        told.append(f"key {key}")
+        names.append(f"key {key}")
     if customer is not None:
-        told.append(f"all keys of {customer}")
-    told += [f"tier {tier}"] * bool(tier) + [f"upstream {upstream}"] * bool(upstream)
+        names.append(f"all keys of {customer}")
+    names += [f"tier {tier}"] * bool(tier) + [f"upstream {upstream}"] * bool(upstream)
     narrowed = Narrowed(
         key_id=None if key is None else key.pk,
         customer_id=None if customer is None else customer.pk,
         tier=tier,
         upstream=upstream,
     )
-    return narrowed, ", ".join(told)
+    return narrowed, ", ".join(names)
 
 
 def _row(model: type[Any], pk: str | None) -> Any:
@@ -159,7 +159,7 @@ def percent(share: float | None) -> str:
     if share is None:
         return "-"
     shown = f"{100 * share:.1f}"
-    # What is not all must not be called so.
+    # A partial count must not be labelled as the total.
     return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
 
 
@@ -222,7 +222,7 @@ def _tip(each: ClassTips) -> tuple[str, str, str, str]:
         class_name(each.name),
         grouped(each.count),
         grouped(each.lamports),
-        # It is known to 5 %: more digits would say more.
+        # It is accurate to 5 %: fewer digits suffice.
         grouped(int(float(f"{each.median:.2g}"))),
     )
 
@@ -253,7 +253,7 @@ def _losses(each: KeyLosses, report: LandingReport) -> dict[str, Any]:
         "reasons": [
             (
                 badge(reason.state, HUES[State(reason.state)]),
-                reason.reason or "no reason was told",
+                reason.reason or "no reason was given",
                 grouped(reason.count),
             )
             for reason in each.reasons[:4]

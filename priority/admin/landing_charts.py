@@ -21,9 +21,9 @@ def over_time(
     ]
     bars = []
     for time, (_, counts) in zip(times, steps, strict=True):
-        told = ", ".join(f"{counts[name]:,} {label(name)}" for name in names if counts.get(name))
+        text = ", ".join(f"{counts[name]:,} {label(name)}" for name in names if counts.get(name))
         drawn = {f"l-{name}": count for name, count in counts.items()}
-        bars.append((f"{time} UTC: {told or 'none'}", drawn))
+        bars.append((f"{time} UTC: {text or 'none'}", drawn))
     return stacked(bars, [f"l-{name}" for name in names], times)
 
 

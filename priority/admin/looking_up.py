@@ -1,4 +1,4 @@
-"""Finding a submission by what somebody has in their hands."""
+"""Search for a submission by signature, bundle id, request id or tip address."""
 
 import re
 from datetime import UTC, datetime
@@ -41,14 +41,14 @@ def condition(text: str) -> Q | None:
 
 
 def found(queryset: QuerySet[Submission], text: str) -> QuerySet[Submission]:
-    """Those that it names."""
+    """The rows that match."""
     named = condition(text)
     return queryset.none() if named is None else queryset.filter(named)
 
 
 def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
-    """Leads to the one submission that is meant, or to the list of them; else it says what that
-    there is none means.
+    """Redirects to the matching submission, or to the list of matches; without a match it shows
+    what that means.
     """
     if not admin.has_view_permission(request):
         raise PermissionDenied

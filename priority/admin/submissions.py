@@ -125,8 +125,8 @@ class SubmissionAdmin(LongListAdmin):
     @admin.display(description="retries")
     def retries(self, row: Submission) -> str:
         most = "until it lands or expires" if row.max_retries is None else f"{row.max_retries:,}"
-        noun = "round" if row.tries == 1 else "rounds"
-        return f"{row.tries:,} {noun} made; retries asked for: {most}"
+        unit = "round" if row.tries == 1 else "rounds"
+        return f"{row.tries:,} {unit} made; retries asked for: {most}"
 
     request_number = column(
         "request id", lambda row: in_full(row.request_id) if row.request_id else "-"

@@ -59,7 +59,7 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {"is_enabled": "Enabled", "own_tip_lamports": "Own tip (lamports)"}
         help_texts = {
             "name": "Callers choose by it; “bundle” is reserved",
-            "url": "Of the node that tells the leaders, of the node, or of the block engine;"
+            "url": "Of the node that reports the leaders, of the node, or of the block engine;"
             " empty: those of the followed chain (the block engine: localnet's)",
             "weight": "Of a hundred submissions that choose no upstream, so many go this way too",
             "own_tip_lamports": "Block engines: what we tip the engine ourselves, by a transaction"
@@ -265,8 +265,8 @@ class UpstreamAdmin(StaffAdmin):
         took = sum(figures.took.values())
         link = f"{reverse('admin:priority_landing')}?upstream={upstream.name}"
         rate = "" if figures.rate is None else f", {percent(figures.rate)} landed"
-        told = f"{took:,} taken{rate}"
-        return format_html('<a class="tm-link" href="{}">{}</a>', link, told)
+        text = f"{took:,} taken{rate}"
+        return format_html('<a class="tm-link" href="{}">{}</a>', link, text)
 
     @admin.display(description="circuit breaker", ordering="broken_until")
     def breaker(self, upstream: Upstream) -> SafeString:

@@ -1,4 +1,4 @@
-"""Telling the processes that stream fates what just became of submissions, through Redis."""
+"""Publishes changes of fates through Redis to the processes that stream them."""
 
 import logging
 from collections import defaultdict
@@ -16,12 +16,12 @@ from priority.submissions import State
 
 log = logging.getLogger(__name__)
 
-# What is announced stands twice under one id: in the stream that every process reads as it grows,
-# and in that of its key, from which a caller who was away catches up.
+# Each announcement is written twice under one id: to the stream that every process follows, and to
+# its key's stream, from which a reconnecting client catches up.
 LIVE_STREAM = f"{NAMESPACE}fates:live"
 FIELD = b"f"
 # Entries are numbered from 1 on, so that a reader sees when one is missing; and the id before which
-# this Redis knows nothing, so that a caller who was here before it lost its data is told.
+# this Redis knows nothing, so that a client whose place is older gets an event `gap`.
 NUMBER_FIELD = b"n"
 _NUMBERS = f"{NAMESPACE}fates:numbers"
 SINCE = f"{NAMESPACE}fates:since"
@@ -60,7 +60,7 @@ class FateChange(NamedTuple):
     queue_ms: int | None = None
 
 
-# A change with its place in the announcement, which tells changes of one entry apart.
+# A change with its index in the announcement, which distinguishes changes of one entry.
 Numbered = tuple[int, FateChange]
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -73,8 +73,8 @@ def key_stream(key_id: int) -> str:
 
 
 def announce(changes: Sequence[FateChange]) -> None:
-    """To be called after the changes are stored. Nobody's submissions are told to nobody. While
-    Redis is away callers hear nothing; what they ask for stands in the tables.
+    """To be called after the changes are stored. Submissions without a key are not announced.
+    While Redis is away no events are sent; the tables have the fates.
     """
     by_key: dict[int, list[Numbered]] = defaultdict(list)
     for number, change in enumerate(changes):
@@ -82,13 +82,13 @@ def announce(changes: Sequence[FateChange]) -> None:
             by_key[change.key_id].append((number, change))
     if not by_key:
         return
-    told = [each for of_key in by_key.values() for each in of_key]
+    announced = [each for of_key in by_key.values() for each in of_key]
     keys = [LIVE_STREAM, _NUMBERS, SINCE, *map(key_stream, by_key)]
-    packed = [_encode(told), *map(_encode, by_key.values())]
+    packed = [_encode(announced), *map(_encode, by_key.values())]
     try:
         _script()(keys=keys, args=[LIVE_ENTRIES, KEPT_ENTRIES, KEPT_SECONDS, *packed])
     except redis.RedisError as error:
-        log.warning("%d fates were not announced: %s", len(told), error)
+        log.warning("%d fates were not announced: %s", len(announced), error)
 
 
 def unpack(packed: bytes) -> list[Numbered]:

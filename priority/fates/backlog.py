@@ -1,5 +1,5 @@
-"""What was accepted long ago and no lander has finished: entries that outlive Redis' memory of
-their signatures, as when all landers were down for many minutes.
+"""Entries of the queue that are older than Redis' memory of their signatures, as after an outage
+of all landers for many minutes.
 """
 
 import threading
@@ -11,7 +11,7 @@ from access.redis_client import client
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, unpack
 
-# Younger entries are remembered by their signatures (priority.submissions.in_flight_key).
+# Younger entries are remembered by their signatures (priority.submissions.pending_key).
 YOUNGEST_SECONDS = 240
 _PAGE = 1_000
 
@@ -32,7 +32,7 @@ def find(wanted: list[bytes]) -> dict[bytes, tuple[float, int | None]]:
         forget()  # the usual case: landers are at work
         return {}
     with _lock:
-        # Only what became old since: of a long queue not every caller reads all.
+        # Only entries that became old since: a long queue is not read again for every call.
         while entries := redis.xrange(
             ACCEPTED_STREAM, f"({_read_up_to}" if _read_up_to else "-", newest, count=_PAGE
         ):
@@ -41,7 +41,7 @@ def find(wanted: list[bytes]) -> dict[bytes, tuple[float, int | None]]:
                 try:
                     _remember(unpack(fields[FIELD.encode()]))
                 except (KeyError, msgspec.MsgspecError):
-                    continue  # the lander's to complain of
+                    continue  # the lander logs it
         return {each: _known[each] for each in wanted if each in _known}
 
 
@@ -55,7 +55,7 @@ def forget() -> None:
 
 def _remember(accepted: Accepted) -> None:
     if accepted.kind == Submission.Kind.SWEEP:
-        return  # nobody's
+        return  # without an owner
     names = [*accepted.signatures]
     if accepted.bundle_id:
         names.append(bytes.fromhex(accepted.bundle_id))

@@ -1,4 +1,4 @@
-"""Bundles as a block engine tells of them."""
+"""Bundle statuses in a block engine's format."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -6,9 +6,9 @@ from typing import cast
 import redis
 
 from access.redis_client import client
+from priority.chain_events import HEAD
 from priority.errors import BundleUnknown
 from priority.fates import lookup
-from priority.happenings import HEAD
 from priority.results import (
     BundleFate,
     InflightBundle,
@@ -28,17 +28,17 @@ Names = Sequence[str | Sequence[str]]
 
 
 def landed(names: Names, *, key_id: int | None) -> LandedBundles:
-    """Where each landed, in order; None for one that has not, or is not the key's holder's. Raises
+    """Where each bundle landed, in order; None if it has not, or is another customer's. Raises
     BundleIdMalformed and FatesUnavailable.
     """
     return LandedBundles(context=_context(), value=[_landed(name, key_id) for name in names])
 
 
-def in_flight(names: Names, *, key_id: int | None) -> InflightBundles:
-    """How far each has come, in order; Invalid for one that is not the key's holder's. Raises
+def inflight(names: Names, *, key_id: int | None) -> InflightBundles:
+    """The status of each, in order; Invalid for another customer's. Raises
     BundleIdMalformed and FatesUnavailable.
     """
-    return InflightBundles(context=_context(), value=[_in_flight(name, key_id) for name in names])
+    return InflightBundles(context=_context(), value=[_inflight(name, key_id) for name in names])
 
 
 def _landed(name: str | Sequence[str], key_id: int | None) -> LandedBundle | None:
@@ -55,7 +55,7 @@ def _landed(name: str | Sequence[str], key_id: int | None) -> LandedBundle | Non
     )
 
 
-def _in_flight(name: str | Sequence[str], key_id: int | None) -> InflightBundle:
+def _inflight(name: str | Sequence[str], key_id: int | None) -> InflightBundle:
     fate = _fate(name, key_id)
     if fate is None:
         return InflightBundle(bundle_id=_id_as_asked(name), status="Invalid", landed_slot=None)
@@ -75,7 +75,7 @@ def _fate(name: str | Sequence[str], key_id: int | None) -> BundleFate | None:
 
 
 def _id_as_asked(name: str | Sequence[str], fate: BundleFate | None = None) -> str:
-    """What the client looks for in the answer: its own word for the bundle, where that is one."""
+    """The id that the client looks up in the response: its own name of the bundle, if it is one."""
     if isinstance(name, str):
         return name
     return lookup.named(name).bundle_id if fate is None else fate.bundle_id

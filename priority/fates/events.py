@@ -1,4 +1,4 @@
-"""Where a reader of announced fates stands, and what was announced behind that."""
+"""Events of announced fates: their ids, their bytes, and those after an id."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -35,8 +35,8 @@ class Place(NamedTuple):
         return entry if self.number == _WHOLE else f"{entry}-{self.number}"
 
 
-class Told(NamedTuple):
-    """One change as it goes to its key's customer: its place, and the event's bytes."""
+class FateMessage(NamedTuple):
+    """One change as it is sent to the key's customer: its place, and the event's bytes."""
 
     place: Place
     signature: bytes
@@ -44,11 +44,9 @@ class Told(NamedTuple):
 
 
 class History(NamedTuple):
-    """What was announced behind a place, in order; `is_whole` is False where some of it is not kept
-    any more.
-    """
+    """The announcements after a place, in order; `is_whole` is False if some were deleted."""
 
-    told: list[Told]
+    messages: list[FateMessage]
     is_whole: bool
 
 
@@ -60,27 +58,29 @@ def read_place(text: str | bytes) -> Place | None:
     return Place(*(int(part) for part in match.groups() if part is not None))
 
 
-def told(entry: bytes, changes: Iterable[tuple[int, FateChange]]) -> list[tuple[FateChange, Told]]:
-    """The changes of the entry with this id, each with what goes out."""
+def messages(
+    entry: bytes, changes: Iterable[tuple[int, FateChange]]
+) -> list[tuple[FateChange, FateMessage]]:
+    """The changes of the entry with this id, each with its message."""
     place = read_place(entry)
     assert place is not None
-    return [(change, _told(place._replace(number=number), change)) for number, change in changes]
+    return [(change, _message(place._replace(number=number), change)) for number, change in changes]
 
 
 def event_text(name: str, data: bytes, identity: str = "") -> bytes:
-    """An event on the wire; with an id, the place at which its reader stands then."""
+    """An event on the wire; `identity` is the reader's place after it."""
     line = f"id: {identity}\n" if identity else ""
     return f"event: {name}\n{line}data: ".encode() + data + b"\n\n"
 
 
-def _told(place: Place, change: FateChange) -> Told:
+def _message(place: Place, change: FateChange) -> FateMessage:
     text = event_text("fate", encode(event(change)), str(place))
-    return Told(place, change.signature, text)
+    return FateMessage(place, change.signature, text)
 
 
 async def since(redis: Redis, key_ids: Sequence[int], place: Place) -> History:
-    """What was announced of the keys behind the place. Raises redis.RedisError."""
-    # All at one moment: what is announced later is told to who listens already.
+    """The keys' announcements after the place. Raises redis.RedisError."""
+    # Read at one moment: later announcements reach the subscription, which is open already.
     pipeline = redis.pipeline(transaction=True)
     pipeline.time()
     pipeline.get(SINCE)
@@ -91,16 +91,16 @@ async def since(redis: Redis, key_ids: Sequence[int], place: Place) -> History:
         pipeline.xrange(key_stream(key_id), min=first)
     (seconds, _), began, newest, *streams = await pipeline.execute(raise_on_error=False)
     began_at = None if began is None else read_place(began)
-    # What this Redis tells of begins later, or ends before: it lost its data since.
+    # This Redis' announcements begin later, or end before: it lost its data since.
     is_whole = began_at is not None and place >= began_at._replace(number=0)
     if is_whole and newest:
         is_whole = place[:2] <= (read_place(newest[0][0]) or place)[:2]
     is_recent = place.milliseconds >= (seconds - KEPT_SECONDS) * 1_000
-    found: list[Told] = []
+    found: list[FateMessage] = []
     for information, entries in zip(streams[::2], streams[1::2], strict=True):
         is_whole = is_whole and _is_kept(information, place, is_recent=is_recent)
         for name, fields in entries if isinstance(entries, list) else ():
-            found += [each for _, each in told(name, unpack(fields[FIELD]))]
+            found += [each for _, each in messages(name, unpack(fields[FIELD]))]
     return History(sorted(each for each in found if each.place > place), is_whole)
 
 

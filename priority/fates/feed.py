@@ -1,4 +1,4 @@
-"""The one reader of announced fates in a process, and what each open stream has yet to be told."""
+"""The one reader of announced fates in a process, and the queue of each open stream."""
 
 import asyncio
 import logging
@@ -11,11 +11,11 @@ from redis.asyncio import Redis
 
 from access.outages import AWAY
 from priority.fates.announcing import FIELD, LIVE_STREAM, NUMBER_FIELD, SINCE, unpack
-from priority.fates.events import Place, Told, read_place, told
+from priority.fates.events import FateMessage, Place, messages, read_place
 
 log = logging.getLogger(__name__)
 
-# A reader this far behind is dropped: it comes again and catches up.
+# A stream with more unsent messages is closed: its client reconnects and catches up.
 MOST_WAITING = 1_000
 # After so many the streams write what they have: one announcement can be of more than may wait.
 _DEALT_AT_ONCE = 50
@@ -28,19 +28,19 @@ Customers = Callable[[Collection[int]], Awaitable[dict[int, int]]]
 
 
 class Subscription:
-    """What one open stream has yet to be told; `ended` is why there is no more, or empty."""
+    """The unsent messages of one open stream; `ended` is why it was closed, or empty."""
 
     def __init__(self, customer: int, signatures: frozenset[bytes]) -> None:
         self.customer = customer
         self.ended = ""
         self._signatures = signatures
-        self._waiting: deque[Told] = deque()
+        self._waiting: deque[FateMessage] = deque()
         self._changed = asyncio.Event()
 
-    def wants(self, each: Told) -> bool:
+    def wants(self, each: FateMessage) -> bool:
         return not self._signatures or each.signature in self._signatures
 
-    def put(self, each: Told) -> None:
+    def put(self, each: FateMessage) -> None:
         if self.ended or not self.wants(each):
             return
         if len(self._waiting) >= MOST_WAITING:
@@ -54,7 +54,7 @@ class Subscription:
         self.ended = self.ended or why
         self._changed.set()
 
-    async def take(self, seconds: float) -> list[Told]:
+    async def take(self, seconds: float) -> list[FateMessage]:
         """What waits, as soon as something does; empty after so long, and when it has ended."""
         if not self._waiting and not self.ended:
             try:
@@ -68,7 +68,7 @@ class Subscription:
 
 
 class FateFeed:
-    """Reads what is announced and deals it out to the subscriptions of its key's customer."""
+    """Reads announcements and passes them to the subscriptions of their key's customer."""
 
     def __init__(self, redis: Redis, customers: Customers) -> None:
         self.redis = redis
@@ -80,7 +80,7 @@ class FateFeed:
         self._number = 0
 
     def subscribe(self, customer: int, signatures: frozenset[bytes]) -> Subscription:
-        """Everything behind `place` will be told."""
+        """Receives everything after `place`."""
         subscription = Subscription(customer, signatures)
         self._subscriptions[customer].add(subscription)
         return subscription
@@ -148,14 +148,14 @@ class FateFeed:
         except msgspec.MsgspecError as error:
             log.error("an announcement could not be read: %s", error)
             changes = []
-        strangers = {
+        unknown = {
             change.key_id for _, change in changes if change.key_id is not None
         } - self._customers.keys()
-        if strangers:
-            self._customers |= await self._customers_of(strangers)
+        if unknown:
+            self._customers |= await self._customers_of(unknown)
         if number != self._number + 1:
-            # Entries were trimmed, or Redis lost its data, before they were read: whoever comes
-            # again is told what is kept of them, or that it is not.
+            # Entries were trimmed, or Redis lost its data, before they were read: a client that
+            # reconnects gets those that are kept, or an event `gap`.
             self.end_all("missed_some")
         self._number, self.place = number, read_place(name)
         wanted = [
@@ -163,7 +163,7 @@ class FateFeed:
             for place, change in changes
             if self._customers.get(change.key_id or 0) in self._subscriptions
         ]
-        for count, (change, each) in enumerate(told(name, wanted), 1):
+        for count, (change, each) in enumerate(messages(name, wanted), 1):
             customer = self._customers[change.key_id or 0]
             for subscription in self._subscriptions.get(customer, ()):
                 subscription.put(each)

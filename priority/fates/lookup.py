@@ -1,4 +1,4 @@
-"""What became of a submission, told to whom it belongs, from the moment it was accepted."""
+"""Fates of submissions for their owners, from the moment of acceptance."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,17 +18,15 @@ from priority.models import Bundle, Submission
 from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
 from priority.store import cosubmitters
 from priority.store import fates as store
-from priority.submissions import State, in_flight_key, queue_milliseconds
+from priority.submissions import State, pending_key, queue_milliseconds
 
 MOST_TRANSACTIONS = 4
 _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
 _NEVER_LANDED = (State.EXPIRED, State.REFUSED)
 
 
-class InFlight(NamedTuple):
-    """What Redis remembers of an acceptance: Unix seconds, and the key, None for a caller without
-    one.
-    """
+class Pending(NamedTuple):
+    """Redis' record of an acceptance: Unix seconds, and the key, None for a caller without one."""
 
     received_at: float
     key_id: int | None
@@ -41,13 +39,13 @@ def fate(signature: Signature, *, key_id: int | None, kept_days: int) -> Fate:
     raw = bytes(signature)
     row = store.submission_with_attempts(raw, key_id)
     if row is None or row.state in _NEVER_LANDED:
-        # In this order: what is in neither place now is in the table by then, or nowhere.
+        # In this order: a submission leaves Redis only after it is in the table.
         waiting = _waiting([raw], [] if row is None else [row], key_id)
         if raw in waiting:
             return _received(raw, waiting[raw], attempts=[])
         row = row or store.submission_with_attempts(raw, key_id)
     if row is not None:
-        return told(row, attempts=attempts_of(row))
+        return as_fate(row, attempts=attempts_of(row))
     shared = _shared([raw], key_id, attempts=[]).get(raw)
     if shared is None:
         raise SignatureUnknown(signature, kept_days)
@@ -55,17 +53,17 @@ def fate(signature: Signature, *, key_id: int | None, kept_days: int) -> Fate:
 
 
 def fates(signatures: Sequence[Signature], *, key_id: int | None) -> list[Fate | None]:
-    """The fates in their short form, in order; None for what the key's holder never submitted.
+    """The fates in their short form, in order; None for what the key's customer never submitted.
     Raises FatesUnavailable.
     """
     wanted = [bytes(each) for each in signatures]
     rows = store.submissions(wanted, key_id)
     waiting = _waiting(wanted, rows, key_id)
-    found = {bytes(row.signature): told(row) for row in rows}
+    found = {bytes(row.signature): as_fate(row) for row in rows}
     found |= {raw: _received(raw, each) for raw, each in waiting.items()}
     missing = [raw for raw in wanted if raw not in found]
     if missing:
-        found |= {bytes(row.signature): told(row) for row in store.submissions(missing, key_id)}
+        found |= {bytes(row.signature): as_fate(row) for row in store.submissions(missing, key_id)}
         missing = [raw for raw in missing if raw not in found]
         found |= _shared(missing, key_id)
     return [found.get(raw) for raw in wanted]
@@ -83,7 +81,7 @@ def newest_fates(
         if not found:
             raise SignatureUnknown(before, kept_days)
         row = found[0].pk
-    return [told(each) for each in store.newest(key_id, limit=limit, before=row)]
+    return [as_fate(each) for each in store.newest(key_id, limit=limit, before=row)]
 
 
 def bundle_fate(name: str | Sequence[str], *, key_id: int | None, kept_days: int) -> BundleFate:
@@ -116,7 +114,7 @@ def bundle_fate(name: str | Sequence[str], *, key_id: int | None, kept_days: int
         accepted_at=row.accepted_at.timestamp(),
         settled_at=_seconds(row.settled_at),
         transactions=[
-            told(each, bundle_id=None if is_one else bundle_id, attempts=attempts_of(each))
+            as_fate(each, bundle_id=None if is_one else bundle_id, attempts=attempts_of(each))
             for each in _transactions(row)
         ],
     )
@@ -145,16 +143,14 @@ def named(name: str | Sequence[str]) -> NamedBundle:
     return NamedBundle(bundle_id_of(signatures), signatures)
 
 
-def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, InFlight]:
-    """What was accepted of these and may not be stored yet, as far as the key's holder sees it.
-    Raises FatesUnavailable.
+def pending(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, Pending]:
+    """Those accepted and perhaps not stored yet, as far as the key's customer may see them. Raises
+    FatesUnavailable.
     """
     if not signatures:
         return {}
     try:
-        values = cast(
-            list[bytes | None], client().mget([in_flight_key(each) for each in signatures])
-        )
+        values = cast(list[bytes | None], client().mget([pending_key(each) for each in signatures]))
         found = {
             signature: _read(value)
             for signature, value in zip(signatures, values, strict=True)
@@ -162,7 +158,7 @@ def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, In
         }
         forgotten = [each for each in signatures if each not in found]
         if forgotten:
-            found |= {name: InFlight(*each) for name, each in backlog.find(forgotten).items()}
+            found |= {name: Pending(*each) for name, each in backlog.find(forgotten).items()}
     except redis.RedisError:
         raise FatesUnavailable from None
     if all(each.key_id in (None, key_id) for each in found.values()):
@@ -172,17 +168,17 @@ def in_flight(signatures: Sequence[bytes], key_id: int | None) -> dict[bytes, In
 
 
 def remembered(name: bytes) -> float | None:
-    """When what Redis remembers under the signature or the bundle's id was received, in Unix
-    seconds, whosever it is: for staff. Raises FatesUnavailable.
+    """When Redis' entry for the signature or the bundle's id was received, in Unix seconds, of any
+    customer: for staff. Raises FatesUnavailable.
     """
     try:
-        value = cast(bytes | None, client().get(in_flight_key(name)))
+        value = cast(bytes | None, client().get(pending_key(name)))
     except redis.RedisError:
         raise FatesUnavailable from None
     return None if value is None else _read(value).received_at
 
 
-def told(
+def as_fate(
     row: Submission, *, bundle_id: str | None = None, attempts: list[Try] | None = None
 ) -> Fate:
     """A row as its owner reads it; the short form without attempts."""
@@ -244,7 +240,7 @@ def attempts_of(row: Submission) -> list[Try]:
 
 
 def event(change: FateChange) -> FateEvent:
-    """A change as the stream of fates tells it."""
+    """A change as an event of the stream."""
     return FateEvent(
         signature=str(Signature.from_bytes(change.signature)),
         state=change.state,
@@ -261,7 +257,7 @@ def event(change: FateChange) -> FateEvent:
 
 
 def standing(fate: Fate) -> FateEvent:
-    """How it stands with a submission, as the stream of fates tells it."""
+    """A submission's current fate as an event of the stream."""
     return FateEvent(
         signature=fate.signature,
         state=fate.state,
@@ -279,7 +275,7 @@ def standing(fate: Fate) -> FateEvent:
 
 def _waiting(
     wanted: Sequence[bytes], rows: Iterable[Submission], key_id: int | None
-) -> dict[bytes, InFlight]:
+) -> dict[bytes, Pending]:
     """Of the wanted, what was accepted and is in no row yet: it has none, or one of an earlier
     acceptance that came to nothing.
     """
@@ -287,7 +283,7 @@ def _waiting(
     unsure = [raw for raw in wanted if raw not in accepted or accepted[raw].state in _NEVER_LANDED]
     return {
         raw: each
-        for raw, each in in_flight(unsure, key_id).items()
+        for raw, each in pending(unsure, key_id).items()
         # Redis' text and the column both round: a millisecond is no new acceptance.
         if raw not in accepted or each.received_at > accepted[raw].accepted_at.timestamp() + 0.001
     }
@@ -317,8 +313,8 @@ def _waiting_bundle(
     if signatures:
         waiting = _waiting(signatures, rows, key_id)
     else:
-        # It is remembered under its id too, which does not tell of what it consists.
-        waiting = in_flight([bytes.fromhex(asked.bundle_id)], key_id)
+        # Redis knows the bundle's id too, but not its transactions.
+        waiting = pending([bytes.fromhex(asked.bundle_id)], key_id)
     if not waiting or len(waiting) < len(signatures):
         return None
     return BundleFate(
@@ -334,8 +330,8 @@ def _waiting_bundle(
 def _shared(
     signatures: Sequence[bytes], key_id: int | None, *, attempts: list[Try] | None = None
 ) -> dict[bytes, Fate]:
-    """Those that the key's customer submitted after another one: what the chain tells anybody, and
-    nothing of how the other one had it sent.
+    """Those that the key's customer submitted after another one: only public chain data, nothing
+    about how the other customer had it sent.
     """
     since = cosubmitters.since(signatures, key_id) if key_id is not None and signatures else {}
     rows = {bytes(row.signature): row for row in cosubmitters.submissions(list(since))}
@@ -343,10 +339,10 @@ def _shared(
     for raw, accepted_at in since.items():
         at = accepted_at.timestamp()
         if raw not in rows:
-            found[raw] = _received(raw, InFlight(at, key_id), attempts=attempts)
+            found[raw] = _received(raw, Pending(at, key_id), attempts=attempts)
             continue
         found[raw] = msgspec.structs.replace(
-            told(rows[raw], attempts=attempts),
+            as_fate(rows[raw], attempts=attempts),
             accepted_at=at,
             queue_milliseconds=queue_milliseconds(accepted_at, rows[raw].sent_at),
             bundle_id=None,
@@ -380,7 +376,7 @@ def _shared_bundle(asked: NamedBundle, key_id: int | None) -> BundleFate | None:
     )
 
 
-def _received(raw: bytes, waiting: InFlight, *, attempts: list[Try] | None = None) -> Fate:
+def _received(raw: bytes, waiting: Pending, *, attempts: list[Try] | None = None) -> Fate:
     return Fate(
         signature=str(Signature.from_bytes(raw)),
         state=State.RECEIVED,
@@ -390,9 +386,9 @@ def _received(raw: bytes, waiting: InFlight, *, attempts: list[Try] | None = Non
     )
 
 
-def _read(value: bytes) -> InFlight:
+def _read(value: bytes) -> Pending:
     received_at, _, key_id = value.decode().partition("|")
-    return InFlight(float(received_at), int(key_id) if key_id else None)
+    return Pending(float(received_at), int(key_id) if key_id else None)
 
 
 def _seconds(moment: datetime | None) -> float | None:

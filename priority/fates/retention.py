@@ -1,4 +1,4 @@
-"""Submissions that are not kept any longer."""
+"""Deletion of old submissions."""
 
 import logging
 from datetime import datetime, timedelta
@@ -23,4 +23,4 @@ def forget(kept: timedelta, *, now: datetime) -> None:
             break
         forgotten += step
     if forgotten:
-        log.info("%d submissions were forgotten: their fates are old", forgotten)
+        log.info("%d old submissions were deleted", forgotten)

@@ -1,4 +1,4 @@
-"""Fates for good: what finalized blocks hold of what was submitted, and what they never will."""
+"""Final fates: submissions found in finalized blocks, and those that can never be."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,24 +19,24 @@ from tipping.services import sweeping
 
 @transaction.atomic
 def settle_found(found: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]:
-    """Submissions among the transactions of finalized blocks have landed or failed, for good, and
-    what follows from that; those for which it is news. Again it changes nothing. One that had
-    expired, as a nonce may, has landed all the same.
+    """Marks submissions that are in finalized blocks as landed or failed, and settles their sweeps
+    and bundles. Returns the changed ones; a second call changes nothing. One that had expired,
+    as a nonce may, is corrected.
     """
     return _settled(store.settle_found(found, now=now), now)
 
 
 @transaction.atomic
 def settle_lost(reasons: Mapping[int, str], *, now: datetime) -> list[SettledRow]:
-    """Submissions (by primary key) that provably can land no more: expired for the reason, or
-    refused where no upstream ever took them.
+    """Marks submissions (by primary key) that can never land as expired for the reason, or as
+    refused if no upstream ever took them.
     """
     return _settled(store.settle_lost(dict(reasons), now=now), now)
 
 
 @transaction.atomic
 def settle_bundles(*, now: datetime) -> None:
-    """Bundles whose transactions are all settled, whoever settled them."""
+    """Settles the bundles whose transactions are all settled."""
     waiting = store.unsettled_bundles()
     _settle_bundles(list(waiting.values_list("pk", flat=True)), now)
 
@@ -50,8 +50,8 @@ def fate_of_bundle(submissions: Iterable[Submission]) -> tuple[State, int | None
     if landed == len(rows):
         return State.LANDED, slot, ""
     if landed or failed:
-        told = f"landed_in_part: {landed} of {len(rows)} landed, {failed} failed"
-        return State.FAILED, slot, told
+        reason = f"landed_in_part: {landed} of {len(rows)} landed, {failed} failed"
+        return State.FAILED, slot, reason
     state = State.EXPIRED if count[State.EXPIRED] else State.REFUSED
     reason = next((row.reason for row in rows if row.state == state and row.reason), "")
     return state, None, reason
@@ -86,12 +86,12 @@ def _settle_bundle(bundle: Bundle, rows: list[Submission], now: datetime) -> Non
     if rows:
         state, slot, reason = fate_of_bundle(rows)
     else:
-        # Each of its transactions had been accepted by itself before: the bundle is nothing more.
+        # Each of its transactions had been accepted by itself before: the bundle adds nothing.
         state, slot, reason = State.REFUSED, None, "submitted_before: all its transactions were"
     if bundle.settled_at is not None and bundle.state == state:
         return
     bundle.state, bundle.slot, bundle.settled_at = state, slot, now
-    # Why an engine dropped it says more than that it expired.
+    # An engine's reason is more useful than the expiry.
     if state in (State.LANDED, State.FAILED) or not bundle.reason:
         bundle.reason = reason[:200]
     bundle.save(update_fields=["state", "slot", "settled_at", "reason"])

@@ -1,4 +1,4 @@
-"""Who listens to fates: counted when they come, and looked at again while they stay."""
+"""Subscribers to fates: counted when a stream opens, and checked again while it is open."""
 
 import contextlib
 import os
@@ -28,10 +28,10 @@ from jsonrpc.errors import RpcError
 from priority.errors import TooManyStreams
 from priority.store.fates import customers_of
 
-# Under which listening is counted, and stands in a key's list of methods.
+# The name under which streams are counted, and allowed by a key's list of methods.
 USAGE_NAME = "fatesStream"
 
-# A stream that its process has not named again for so long is over.
+# A stream that its process has not renewed for so long is over.
 _FORGOTTEN_SECONDS = 15.0
 _numbers = count()
 
@@ -47,7 +47,7 @@ return 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listener:
-    """A caller whose key may listen, by the key's digest, from this address through this host."""
+    """One open stream: the key's digest, and the host and address of its client."""
 
     digest: bytes
     key_id: int
@@ -79,7 +79,7 @@ def listener(request: EndpointRequest, *, most_of_key: int) -> Listener:
 
 
 def leave(listener: Listener) -> None:
-    """The stream is over; while Redis is away it is forgotten by itself."""
+    """Removes the stream from the count; while Redis is away its entry expires."""
     with contextlib.suppress(redis.RedisError):
         client().zrem(_key(listener), listener.name)
 
@@ -87,7 +87,7 @@ def leave(listener: Listener) -> None:
 def turned_away(
     listeners: Iterable[Listener], *, terms: Terms, now: datetime
 ) -> list[tuple[Listener, RpcError]]:
-    """The listeners that may not listen any more, and why; the others are named again. Raises
+    """The listeners that are no longer allowed, and why; the others are renewed. Raises
     redis.RedisError and what the database raises.
     """
     generation = cast(bytes | None, client().get(buckets.GENERATION_KEY))

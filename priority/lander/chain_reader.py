@@ -11,7 +11,7 @@ import redis
 from redis.asyncio import Redis
 
 from chain.encodings import b58decode
-from priority.happenings import BLOCKHASHES, FIELD, HAPPENINGS_STREAM, HEAD, Happening, unpack
+from priority.chain_events import BLOCKHASHES, CHAIN_EVENTS_STREAM, FIELD, HEAD, ChainEvent, unpack
 from priority.lander.chain_view import Chain
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class ChainReader:
     """
 
     def __init__(
-        self, client: Redis, chain: Chain, heard: Callable[[list[Happening], float], None]
+        self, client: Redis, chain: Chain, heard: Callable[[list[ChainEvent], float], None]
     ) -> None:
         self._client = client
         self._chain = chain
@@ -70,7 +70,7 @@ class ChainReader:
         self._chain.learn({blockhash: int(height) for blockhash, height in heights.items()})
         await self._learn_head()
         if not self._last:
-            entries: Any = await self._client.xrevrange(HAPPENINGS_STREAM, count=_LOOKED_BACK)
+            entries: Any = await self._client.xrevrange(CHAIN_EVENTS_STREAM, count=_LOOKED_BACK)
             self._last = "0-0"
             self._take(reversed(entries))
         self.began.set()
@@ -91,7 +91,7 @@ class ChainReader:
 
     async def _read(self) -> None:
         found: Any = await self._client.xread(
-            {HAPPENINGS_STREAM: self._last}, count=_AT_ONCE, block=_BLOCK_MS
+            {CHAIN_EVENTS_STREAM: self._last}, count=_AT_ONCE, block=_BLOCK_MS
         )
         entries = found.values() if isinstance(found, dict) else (each for _, each in found)
         for of_stream in entries:

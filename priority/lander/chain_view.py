@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from priority.happenings import BLOCKHASH_BLOCKS, BlockMade, Seen, SlotMoved
+from priority.chain_events import BLOCKHASH_BLOCKS, BlockMade, Seen, SlotMoved
 from upstream.head_bound import HeadBound
 
 _DEFAULT_SLOT_SECONDS = 0.4

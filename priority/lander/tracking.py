@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
-from priority.happenings import BlockMade, Happening, Seen, SlotMoved
+from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
 from priority.lander.active_submissions import (
     ActiveSubmission,
     ActiveTransaction,
@@ -77,7 +77,7 @@ class ActiveSubmissions:
             self._fan_out.run(submission)
         self._writer.changed(submission)
 
-    def hear(self, events: list[Happening], at: float) -> None:
+    def hear(self, events: list[ChainEvent], at: float) -> None:
         """Applies chain events, published at that time of the loop's clock."""
         chain, slot = self._chain, self._chain.slot
         for event in events:

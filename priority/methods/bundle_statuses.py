@@ -31,7 +31,7 @@ def get_inflight_bundle_statuses(call: Call, bundles: list[str | list[str]]) -> 
 
     bundles: up to five, each by its id, or by the signatures that sendBundle answered
     """
-    return bundle_statuses.in_flight(_few(bundles), key_id=call.caller.key_id)
+    return bundle_statuses.inflight(_few(bundles), key_id=call.caller.key_id)
 
 
 @bundle_methods.add("getTipAccounts")

@@ -29,8 +29,8 @@ from priority.refusals import (
 from priority.simulation.precheck import require_success
 from priority.upstreams.selection import require_block_engine
 
-# A bundle waits for its trial no longer than this, and is then accepted without.
-_TRIAL_SECONDS = 2
+# A bundle waits for its simulation no longer than this, and is then accepted without.
+_PRECHECK_SECONDS = 2
 
 
 _ERRORS = (
@@ -91,7 +91,7 @@ def _accept(
     at = [f"[0][{place}]" for place in range(len(texts))]
     signed = [_read(text, encoding, where) for text, where in zip(texts, at, strict=True)]
     receipt = accepting.accept_bundle(
-        signed, origin_of(call), bounds=bounds(), at=at, trial=_trial(signed)
+        signed, origin_of(call), bounds=bounds(), at=at, precheck=_precheck(signed)
     )
     bundle_id = named_in(call, receipt)
     call.headers["X-Bundle-Id"] = bundle_id
@@ -111,7 +111,7 @@ def _read(text: str, encoding: TransactionText | None, at: str) -> Signed:
             raise refused from None
 
 
-def _trial(signed: Sequence[Signed]) -> Callable[[], None] | None:
+def _precheck(signed: Sequence[Signed]) -> Callable[[], None] | None:
     if not settings.BUNDLE_SIMULATION:
         return None
 
@@ -120,7 +120,7 @@ def _trial(signed: Sequence[Signed]) -> Callable[[], None] | None:
             node = upstream_node()
         except NoUpstreamNode:
             return
-        seconds = min(_TRIAL_SECONDS, settings.SIMULATION_TIMEOUT_SECONDS)
+        seconds = min(_PRECHECK_SECONDS, settings.SIMULATION_TIMEOUT_SECONDS)
         require_success([each.data for each in signed], node=node, timeout_seconds=seconds)
 
     return run

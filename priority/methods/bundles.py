@@ -68,7 +68,7 @@ class Snapshots(Config, frozen=True, kw_only=True):
     """Accounts to be shown of one transaction.
 
     addresses: the accounts
-    encoding: how their data is written: `base64` unless told otherwise
+    encoding: how their data is written: `base64` by default
     """
 
     addresses: list[Pubkey]
@@ -104,13 +104,13 @@ class BundleConfig(Config, frozen=True, kw_only=True):
         each; null for none
     post_execution_accounts_configs: accounts to be shown after each transaction, one entry for
         each; null for none
-    transaction_encoding: how the transactions are written: `base64` unless told otherwise
+    transaction_encoding: how the transactions are written: `base64` by default
     simulation_bank: what to run on, in a block engine's words: `tip` is the newest state
     commitment: the newest state of this commitment
     slot: the end of this slot in the past
     transaction_index: not the end of the slot, but right after its transaction of this index
     anchor: right before or after a transaction in the past
-    tolerate_gaps: in the past: answer with what is known, even where the archive lacks slots
+    tolerate_gaps: in the past: answer with what is known, even where the archive misses slots
     """
 
     skip_sig_verify: bool | None = None
@@ -155,12 +155,12 @@ def simulate_bundle(
 
 
 def _united(config: BundleConfig, bundle: FlatBundle) -> BundleConfig:
-    """What the second object leaves open the first may say, as it may alone: a position that
-    nobody reads would be answered with another state.
+    """The second object's options, completed by the first's: a position that is ignored would be
+    answered with another state.
     """
-    told = {name: getattr(config, name) for name in BundleConfig.__struct_fields__}
+    given = {name: getattr(config, name) for name in BundleConfig.__struct_fields__}
     return BundleConfig(
-        **{name: getattr(bundle, name) if value is None else value for name, value in told.items()}
+        **{name: getattr(bundle, name) if value is None else value for name, value in given.items()}
     )
 
 
@@ -220,13 +220,13 @@ def _read(texts: Sequence[str], config: BundleConfig, *, at: str) -> Bundle:
     if len(texts) > MOST_TRANSACTIONS:
         raise BundleTooLarge(len(texts), MOST_TRANSACTIONS)
     shown: set[Pubkey] = set()
-    for name, told in (
+    for name, configs in (
         ("preExecutionAccountsConfigs", config.pre_execution_accounts_configs),
         ("postExecutionAccountsConfigs", config.post_execution_accounts_configs),
     ):
-        if told is not None and len(told) != len(texts):
-            raise ConfigsMismatch(f"{at}.{name}", len(told), len(texts))
-        for place, each in enumerate(told or ()):
+        if configs is not None and len(configs) != len(texts):
+            raise ConfigsMismatch(f"{at}.{name}", len(configs), len(texts))
+        for place, each in enumerate(configs or ()):
             if each is None:
                 continue
             if len(each.addresses) > _MOST_SNAPSHOTS:
@@ -306,7 +306,7 @@ def _only(slot: int | None, bank_slot: int, config: BundleConfig) -> int:
     return bank_slot
 
 
-def _wishes(told: Sequence[Snapshots | None]) -> Wishes:
+def _wishes(configs: Sequence[Snapshots | None]) -> Wishes:
     return [
         None
         if each is None
@@ -316,7 +316,7 @@ def _wishes(told: Sequence[Snapshots | None]) -> Wishes:
             if each.encoding is None
             else AccountEncoding(each.encoding.value),
         )
-        for each in told
+        for each in configs
     ]
 
 

@@ -20,7 +20,7 @@ _ERRORS = (*NODE_ERRORS, NodeBehind)
 def get_health(call: Call) -> _Ok:
     """Whether the node that is followed keeps up with the chain.
 
-    returns: `ok`; else an error says by how many slots it is behind
+    returns: `ok`; else an error with the number of slots it is behind
     """
     return health(node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
 
@@ -30,7 +30,7 @@ def get_landing_health(call: Call) -> _Ok:
     """Whether the node that is followed keeps up with the chain, and what was accepted is being
     sent.
 
-    returns: `ok`; else an error says what is wrong
+    returns: `ok`; else an error with the reason
     """
     require_landing()
     return health(node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""What the installation and a call say of a submission, for the services."""
+"""Origin and conditions of a submission, from the call and the settings."""
 
 from functools import lru_cache
 

@@ -46,10 +46,10 @@ _I32 = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 class SendConfig(Config, frozen=True, kw_only=True):
     """How to send.
 
-    encoding: how the transaction is written: `base58` unless told otherwise
+    encoding: how the transaction is written: `base58` by default
     skip_preflight: must be true: nothing is simulated before it is sent
-    max_retries: how often to send it again; 0 sends it once. Unless told otherwise, until it lands
-        or never can
+    max_retries: how often to send it again; 0 sends it once. By default until it lands or
+        never can
     preflight_commitment: taken and without effect
     min_context_slot: taken and without effect
     only_upstreams: send to these upstreams alone: names, or one text with commas. `bundle` stands
@@ -106,7 +106,7 @@ def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
     """Lands a signed transaction that tips: it is written down, and sent to the next leaders, to
     nodes and to block engines at once, again and again, until it is in a block or never can be. The
     answer means accepted, not landed: ask getTransactionFate. The same transaction again answers
-    the same, and is not sent twice. The header `X-Queue-Milliseconds` says for how long the oldest
+    the same, and is not sent twice. The header `X-Queue-Milliseconds` is how long the oldest
     accepted transaction has waited to be sent.
 
     transaction: the signed transaction as text; a transfer of at least 1,000,000 lamports to a tip
@@ -130,7 +130,7 @@ def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None =
     """The same where clients of a block engine send transactions: they never ask for a preflight.
 
     transaction: the signed transaction as text, with its tip
-    config: how it is written: base58 unless told otherwise
+    config: how it is written: base58 by default
     returns: the transaction's signature
     """
     if _parameter(call.query, "bundleOnly")[-1:] == ["true"]:
@@ -145,9 +145,9 @@ def _send(call: Call, text: str, encoding: TransactionText | None, wishes: Wishe
     return named_in(call, receipt)
 
 
-def _names(query: str, told: list[str] | str | None) -> list[str]:
+def _names(query: str, chosen: list[str] | str | None) -> list[str]:
     """The upstreams that the query and the config name, together."""
-    names = [] if told is None else told.split(",") if isinstance(told, str) else told
+    names = [] if chosen is None else chosen.split(",") if isinstance(chosen, str) else chosen
     return [*names, *(name for text in _parameter(query, "only") for name in text.split(","))]
 
 

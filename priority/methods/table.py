@@ -16,12 +16,12 @@ from priority.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
-from priority.proxy.forwarding import pass_on
-from priority.proxy.streaming import hand_on
+from priority.proxy.forwarding import forward
+from priority.proxy.streaming import stream_result
 from upstream.async_passage import AsyncPassage, async_passage_to
 from upstream.passage import Passage, passage_to
 
-# What comes where the node has no answer of its own.
+# Errors in place of the node's own answer.
 NODE_ERRORS = (
     NoUpstreamNode,
     UpstreamUnreachable,
@@ -39,7 +39,7 @@ class _Node:
         return name in settings.PROXY_METHODS
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
-        return pass_on(
+        return forward(
             calls,
             node=upstream_node(),
             seconds=settings.PROXY_TIMEOUT_SECONDS,
@@ -47,7 +47,7 @@ class _Node:
         )
 
     async def ask(self, call: Any, method: str, params: bytes) -> Encoded | Pieces:
-        return await hand_on(
+        return await stream_result(
             (method, params),
             node=upstream_node_of_loop(),
             seconds=settings.PROXY_TIMEOUT_SECONDS,
@@ -65,12 +65,12 @@ block_engine_transactions = MethodTable()
 
 
 def upstream_node() -> Passage:
-    """The way to the upstream node; raises NoUpstreamNode."""
+    """The client of the upstream node; raises NoUpstreamNode."""
     return passage_to(_node_url())
 
 
 def upstream_node_of_loop() -> AsyncPassage:
-    """The same from the running event loop."""
+    """Its client for the running event loop."""
     return async_passage_to(_node_url(), most=settings.PROXY_CONNECTIONS)
 
 

@@ -1,4 +1,4 @@
-"""Calls for the upstream node, passed on as they came."""
+"""Forwards calls to the upstream node."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ _read_answers = msgspec.json.Decoder(list[_Answer]).decode
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
-def pass_on(
+def forward(
     calls: Sequence[NodeCall],
     *,
     node: Passage,
@@ -64,7 +64,7 @@ def pass_on(
 
 
 def failure_of(error: PassageFailed, seconds: int) -> UpstreamFailed:
-    """What the caller is answered when the node did not."""
+    """The caller's error for a failed call."""
     match error:
         case passage.TimedOut():
             return UpstreamTimeout(seconds)

@@ -5,7 +5,7 @@ import msgspec
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
 from priority.errors import NodeBehind, NodeError
-from priority.proxy.forwarding import pass_on
+from priority.proxy.forwarding import forward
 from upstream.passage import Passage
 
 
@@ -21,8 +21,8 @@ _read_health_error = msgspec.json.Decoder(_HealthError).decode
 
 
 def health(*, node: Passage, seconds: int) -> str:
-    """`ok`; raises NodeBehind where the node says of itself that it is not, and UpstreamFailed."""
-    (answer,) = pass_on([("getHealth", b"[]")], node=node, seconds=seconds)
+    """`ok`; raises NodeBehind if the node reports that it is not, and UpstreamFailed."""
+    (answer,) = forward([("getHealth", b"[]")], node=node, seconds=seconds)
     if isinstance(answer, NodeError):
         raise NodeBehind(_slots_behind(encode(answer.as_object())))
     if isinstance(answer, RpcError):

@@ -1,4 +1,4 @@
-"""Calls for the upstream node from the web server's event loop: a long result as it comes."""
+"""Forwards calls from the web server's event loop, and streams long results."""
 
 import re
 
@@ -9,7 +9,7 @@ from priority.proxy.forwarding import NodeCall, answer_in, failure_of, request_o
 from upstream.async_passage import HELD, Answer, AsyncPassage
 from upstream.passage import PassageFailed
 
-# What is long and does not begin like a result, an error for one, is held whole up to this size.
+# A long answer that does not begin like a result (an error) is buffered up to this size.
 _LONGEST_HELD = 4_194_304
 
 _SPACE = rb"[ \t\r\n]*"
@@ -25,7 +25,7 @@ _MEMBER = (
     + rb")"
     + _SPACE
 )
-# An answer whose members stand in any order, up to its result; and what stands behind the result.
+# An answer with its members in any order, up to its result; and the rest behind the result.
 _HEAD = re.compile(
     _SPACE + rb"\{" + _SPACE
     + rb"(?:" + _MEMBER + rb"," + _SPACE + rb")*"
@@ -36,11 +36,11 @@ _END = re.compile(_SPACE + rb"(?:," + _SPACE + _MEMBER + rb")*\}" + _SPACE + rb"
 _LONGEST_END = 256
 
 
-async def hand_on(
+async def stream_result(
     call: NodeCall, *, node: AsyncPassage, seconds: int, holder: object
 ) -> "Encoded | LongResult":
-    """The node's result as it is. `seconds` is how long the node is waited for, `holder` whose call
-    it is. Raises the node's error, and UpstreamFailed.
+    """The node's result unchanged. `seconds` is the timeout, `holder` the caller, for its limit.
+    Raises the node's error, and UpstreamFailed.
     """
     try:
         answer = await node.post(request_of(0, *call), seconds=seconds, holder=holder)
@@ -72,7 +72,7 @@ async def hand_on(
 
 
 async def _held(answer: Answer, size: int) -> tuple[bytes, bool]:
-    """What comes of an answer until it has so many bytes, and whether that is all."""
+    """The answer's first `size` bytes or a little more, and whether that is all of it."""
     pieces: list[bytes] = []
     held = 0
     while held < size:

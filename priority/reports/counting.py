@@ -1,4 +1,4 @@
-"""Counting what landed: steps of time that changed are counted anew, then their hours and days."""
+"""Counting what landed: steps of time that changed are counted again, then their hours and days."""
 
 import time
 from collections.abc import Iterable
@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from priority.store import tallies as store
-from priority.store.tallies import DAY, HOUR, STEP, floor
+from priority.store import counts as store
+from priority.store.counts import DAY, HOUR, STEP, floor
 
 # The last tries of what is settled are written a moment after it.
 _CALM = timedelta(seconds=30)
@@ -23,8 +23,8 @@ _AT_ONCE = 24
 
 def count(*, kept: timedelta, now: datetime, calm: timedelta = _CALM, seconds: float = 15.0) -> int:
     """Counts the steps that changed, and those that go on changing; how many it counted. The sums
-    are those of the rows (kept so long): a step is counted anew, never added to. While somebody
-    else is at it, or when the time is over, the rest is left to the next call.
+    are those of the rows (kept so long): a step is counted again, never added to. While another
+    worker counts, or when the time is over, the rest is left to the next call.
     """
     until, counted, is_first = time.monotonic() + seconds, 0, True
     while is_first or time.monotonic() < until:
@@ -59,7 +59,7 @@ def _count(steps: Iterable[datetime], *, kept: timedelta, now: datetime) -> int:
     store.sum_up(hours, seconds=HOUR, of=STEP)
     store.sum_up({floor(hour, DAY) for hour in hours}, seconds=DAY, of=HOUR)
     store.forget_before(steps_kept, seconds=STEP)
-    # A day is summed anew as long as an hour of it may be.
+    # A day is summed again as long as an hour of it may be.
     store.forget_before(floor(now - kept, DAY) - timedelta(days=1), seconds=HOUR)
     store.forget_before(now - _DAYS_KEPT, seconds=DAY)
     store.set_clock(now)

@@ -1,4 +1,4 @@
-"""How landing goes: states over time, the way out, the block, tips, and why not."""
+"""The landing report: states over time, upstreams, slots, tips, and losses."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from access.models import ApiKey
-from priority.models import Upstream
+from priority.store import counts
 from priority.store import landings as store
-from priority.store import tallies
+from priority.store.counts import DAY, HOUR, STEP
 from priority.store.landings import Fact, Lost, Times
-from priority.store.tallies import DAY, HOUR, STEP
+from priority.store.upstreams import kinds_by_name
 from priority.submissions import State
 
 # Buckets of slots from acceptance to the block: 0 to 8, then what is slower.
@@ -95,7 +95,7 @@ class ClassTips:
 @dataclass(slots=True)
 class KeyLosses:
     """A key (None: callers without one, or `key_id` of one that is deleted) and why its submissions
-    did not land: after they were accepted, and at the door.
+    did not land: `reasons` after acceptance, `refusals` before it.
     """
 
     key_id: int | None
@@ -175,7 +175,7 @@ def landing_report(span: Span, narrowed: Narrowed, *, now: datetime) -> LandingR
         kinds[each.kind] += each.first
     return LandingReport(
         span=span,
-        counted_at=tallies.clock(),
+        counted_at=counts.clock(),
         states=states,
         steps=steps,
         slots=_numbers(facts, "slots", narrowed.upstream),
@@ -195,7 +195,7 @@ def all_figures(*, now: datetime, span: Span = SPANS[1]) -> Sequence[UpstreamFig
 
 
 def _times(span: Span, now: datetime) -> Times:
-    end = tallies.floor(now, span.step_seconds) + timedelta(seconds=span.step_seconds)
+    end = counts.floor(now, span.step_seconds) + timedelta(seconds=span.step_seconds)
     start = end - timedelta(seconds=span.steps * span.step_seconds)
     return Times(start, end, span.step_seconds, span.seconds)
 
@@ -231,7 +231,7 @@ def _numbers(facts: list[Fact], measure: str, upstream: str) -> Counter[int]:
 
 def _upstreams(facts: list[Fact]) -> list[UpstreamFigures]:
     """By how many they took first, then by name."""
-    kinds = dict(Upstream.objects.values_list("name", "kind"))
+    kinds = kinds_by_name()
     found: dict[str, UpstreamFigures] = {}
     numbers: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for fact in facts:
@@ -272,20 +272,20 @@ def _tips(facts: list[Fact]) -> list[ClassTips]:
         if fact.start is not None:
             each.over_time[fact.start] += fact.amount
     for name, each in found.items():
-        told = _percentiles(numbers[name])
-        each.median = 0.0 if told is None else told.p50
+        found_of_class = _percentiles(numbers[name])
+        each.median = 0.0 if found_of_class is None else found_of_class.p50
     return sorted(found.values(), key=lambda each: (each.name == "static", each.name.zfill(9)))
 
 
 def _losses(times: Times, keys: list[int] | None, tier: str) -> list[KeyLosses]:
     since = times.start.date()
     lost: list[int | None] = store.keys_with_losses(times, keys=keys, tier=tier, limit=_KEYS_SHOWN)
-    # At the door no tier is counted, only the key.
+    # Refusals are counted by key, without a tier.
     refused = [*(keys or [])] if keys is not None else store.keys_refused_most(since, limit=50)
-    at_door: dict[int | None, list[tuple[str, int]]] = defaultdict(list)
+    refusals: dict[int | None, list[tuple[str, int]]] = defaultdict(list)
     for key, status, calls in [] if tier else store.refusals(since, {*lost, *refused}):
-        at_door[key].append((status, calls))
-    wanted = {*lost, *at_door}
+        refusals[key].append((status, calls))
+    wanted = {*lost, *refusals}
     totals = store.totals_of(times, wanted, tier=tier)
     reasons: dict[int | None, list[Lost]] = defaultdict(list)
     for each in store.losses(times, wanted, tier=tier):
@@ -297,7 +297,7 @@ def _losses(times: Times, keys: list[int] | None, tier: str) -> list[KeyLosses]:
             key=None if key is None else named.get(key),
             total=totals.get(key, 0),
             reasons=reasons[key],
-            refusals=at_door[key],
+            refusals=refusals[key],
         )
         for key in wanted
     ]

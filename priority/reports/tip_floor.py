@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 def tip_floor(window: int, *, now: datetime) -> TipFloor:
     """The percentiles over the last `window` seconds, one of WINDOWS; two seconds old at most."""
-    with _lock:  # whoever waits for it gets what the first one read
+    with _lock:  # a waiting thread gets what the first one read
         kept = _kept.get(window)
         if kept is None or time.monotonic() - kept[0] >= _KEPT_SECONDS:
             kept = (time.monotonic(), _read(window, now))

@@ -1,4 +1,4 @@
-"""Bundles tried: what each transaction would do after those before it. Nothing is sent anywhere."""
+"""Simulates bundles: each transaction on the state after those before it. Nothing is sent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from simulator.outcome import Outcome, refused
 from upstream.passage import Passage
 
 Accounts = dict[Pubkey, Account | None]
-# What a bundle's own writes may call for that nothing told before; each round is one more level.
+# Accounts that only a bundle's own writes reveal; each round is one more level.
 _ROUNDS = 8
 
 
@@ -45,7 +45,7 @@ class Bundle:
 @dataclass(frozen=True, slots=True)
 class Tried:
     """What came of a bundle: outcomes up to the first failure, and the accounts that it found.
-    `api_version` is the node's, None where it does not tell one or the past was asked;
+    `api_version` is the node's, None where it reports none or the past was asked;
     `completeness` of the past is what its state rests on.
     """
 
@@ -88,7 +88,7 @@ def try_now(
             any_blockhash=bundle.any_blockhash,
         )
         first = min(head.processed, default=len(bundle.transactions))
-        with _engine_words(timeout_seconds):
+        with _engine_errors(timeout_seconds):
             try:
                 outcomes = (
                     simulate(
@@ -131,11 +131,11 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
             raise StateNotRecorded(then.slot, then.placed.earliest, [addresses.RECENT_BLOCKHASHES])
         moment = replace(moment, blockhashes=frozenset(recent) if recent else None)
     outcomes, found = _run_past(bundle, replace(then, moment=moment), timeout_seconds)
-    lacking = [key for key in bundle.shown if key not in found]
-    natives = [key for key in lacking if key in addresses.BUILTINS | addresses.SYSVARS]
+    missing = [key for key in bundle.shown if key not in found]
+    natives = [key for key in missing if key in addresses.BUILTINS | addresses.SYSVARS]
     if natives:
         found.update(then.load_natives(natives))
-    others = [key for key in lacking if key not in natives]
+    others = [key for key in missing if key not in natives]
     if others:
         found.update(then.load(others))
     mints = [key for key in mints_of(bundle.shown, found) if key not in found]
@@ -155,7 +155,7 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
 def _run_past(bundle: Bundle, then: Past, timeout_seconds: int) -> tuple[list[Outcome], Accounts]:
     given: Accounts = {}
     for _ in range(_ROUNDS):
-        with _engine_words(timeout_seconds):
+        with _engine_errors(timeout_seconds):
             try:
                 return run_on(
                     then, bundle.transactions, given=given, timeout_seconds=timeout_seconds
@@ -166,7 +166,7 @@ def _run_past(bundle: Bundle, then: Past, timeout_seconds: int) -> tuple[list[Ou
 
 
 @contextmanager
-def _engine_words(timeout_seconds: int) -> Iterator[None]:
+def _engine_errors(timeout_seconds: int) -> Iterator[None]:
     try:
         yield
     except EngineTimeout:

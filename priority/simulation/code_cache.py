@@ -1,4 +1,4 @@
-"""Code of programs, remembered: it is large, and the same in every simulation."""
+"""A cache of programs' code: it is large, and the same in every simulation."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -38,7 +38,7 @@ def knows(key: Pubkey) -> bool:
 
 
 def remember(key: Pubkey, account: Account, slot: int) -> None:
-    """Keeps what the account tells about code, if anything, as of the slot."""
+    """Keeps the account's code, or where its code lies, as of the slot."""
     owner = account.owner
     if owner == LOADER_3:
         behind = code_key(account)
@@ -64,19 +64,19 @@ def remember(key: Pubkey, account: Account, slot: int) -> None:
             _codes.popitem(last=False)
 
 
-def restored(key: Pubkey, told: Account, size: int | None) -> Account | None:
-    """The whole account of which the head was told, and its size; None, and its code forgotten,
-    where that is no more what is remembered.
+def restored(key: Pubkey, fresh: Account, size: int | None) -> Account | None:
+    """The whole account, from its `fresh` head and its size. None, and the code forgotten, if they
+    do not match the remembered code.
     """
     with _lock:
         code = _codes.get(key)
         if code is None:
             return None
         held, head, length = code
-        now = told.data
+        now = fresh.data
         if (
-            told.owner != held.owner
-            or told.executable != held.executable
+            fresh.owner != held.owner
+            or fresh.executable != held.executable
             or size != length
             or now[:_SETTLED] != head[:_SETTLED]
             or (held.owner == LOADER_2 and now != head)
@@ -84,10 +84,10 @@ def restored(key: Pubkey, told: Account, size: int | None) -> Account | None:
             del _codes[key]
             return None
         _codes.move_to_end(key)
-    if now == head and (told.lamports, told.rent_epoch) == (held.lamports, held.rent_epoch):
+    if now == head and (fresh.lamports, fresh.rent_epoch) == (held.lamports, held.rent_epoch):
         return held
     data = now + held.data[HEAD:]
-    return Account(told.lamports, data, told.owner, told.executable, told.rent_epoch)
+    return Account(fresh.lamports, data, fresh.owner, fresh.executable, fresh.rent_epoch)
 
 
 def code_behind(program: Pubkey) -> Pubkey | None:

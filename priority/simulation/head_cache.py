@@ -1,4 +1,4 @@
-"""The newest slot's accounts, as far as the node returned them: a frozen slot changes no more."""
+"""A cache of the newest slot's accounts: a frozen slot does not change."""
 
 import time
 from collections.abc import Mapping

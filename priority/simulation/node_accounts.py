@@ -13,7 +13,7 @@ from chain.commitment import Commitment
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded, encode
 from priority.errors import NodeError, UpstreamAnswerUnreadable
-from priority.proxy.forwarding import NodeCall, pass_on
+from priority.proxy.forwarding import NodeCall, forward
 from priority.simulation import code_cache
 from upstream.passage import Passage
 
@@ -58,12 +58,12 @@ class _Accounts(msgspec.Struct):
     value: list[_Account | None]
 
 
-class _Told(msgspec.Struct):
+class _ErrorCode(msgspec.Struct):
     code: int
 
 
 _read = msgspec.json.Decoder(_Accounts).decode
-_read_error = msgspec.json.Decoder(_Told).decode
+_read_error = msgspec.json.Decoder(_ErrorCode).decode
 
 
 def read_accounts(
@@ -89,7 +89,7 @@ def read_accounts(
     calls: list[NodeCall] = [
         ("getMultipleAccounts", encode([[str(key) for key in page], each])) for page, each in pages
     ]
-    answers = [_result(answer) for answer in pass_on([*calls, *extra], node=node, seconds=seconds)]
+    answers = [_result(answer) for answer in forward([*calls, *extra], node=node, seconds=seconds)]
     accounts: dict[Pubkey, Account | None] = {}
     slots, api_version = set(), None
     try:
@@ -97,13 +97,13 @@ def read_accounts(
             found = _read(bytes(answer))
             slots.add(found.context.slot)
             api_version = found.context.api_version
-            for key, told in zip(page, found.value, strict=True):
-                if told is None:
+            for key, value in zip(page, found.value, strict=True):
+                if value is None:
                     accounts[key] = None
                 elif each is config:
-                    accounts[key] = account = _account(told)
+                    accounts[key] = account = _account(value)
                     code_cache.remember(key, account, found.context.slot)
-                elif (code := _with_code(key, told)) is not None:
+                elif (code := _with_code(key, value)) is not None:
                     accounts[key] = code
     except (msgspec.MsgspecError, ValueError):
         raise UpstreamAnswerUnreadable(200) from None
@@ -127,15 +127,15 @@ def _result(answer: Encoded | RpcError) -> Encoded:
     return answer
 
 
-def _account(told: _Account) -> Account:
+def _account(value: _Account) -> Account:
     return Account(
-        told.lamports,
-        binascii.a2b_base64(told.data[0]),
-        Pubkey.from_string(told.owner),
-        told.executable,
-        told.rent_epoch,
+        value.lamports,
+        binascii.a2b_base64(value.data[0]),
+        Pubkey.from_string(value.owner),
+        value.executable,
+        value.rent_epoch,
     )
 
 
-def _with_code(key: Pubkey, told: _Account) -> Account | None:
-    return code_cache.restored(key, _account(told), told.space)
+def _with_code(key: Pubkey, value: _Account) -> Account | None:
+    return code_cache.restored(key, _account(value), value.space)

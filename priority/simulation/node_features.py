@@ -1,4 +1,4 @@
-"""Which of the runtime's rules are on, as the upstream node tells."""
+"""The runtime features that are active on the upstream node."""
 
 import time
 from collections.abc import Mapping
@@ -18,28 +18,28 @@ from upstream.passage import Passage
 _REMEMBERED_SECONDS = 300.0
 
 
-class _Told(NamedTuple):
+class _Known(NamedTuple):
     epoch: int
     read_at: float
     features: FeatureSet | None
 
 
-_told: dict[Passage, _Told] = {}
+_known: dict[Passage, _Known] = {}
 
 
 def features_of(
     node: Passage, *, epoch: int, seconds: int, commitment: Commitment
 ) -> FeatureSet | None:
-    """The features that are on in the epoch; None for all that mainnet has, which is what a node
-    without a word of them runs too. Raises what read_accounts raises.
+    """The features that are on in the epoch; None for mainnet's, which a node that reports
+    none runs too. Raises what read_accounts raises.
     """
-    told, now = _told.get(node), time.monotonic()
-    if told is not None and told.epoch == epoch and now < told.read_at + _REMEMBERED_SECONDS:
-        return told.features
+    known, now = _known.get(node), time.monotonic()
+    if known is not None and known.epoch == epoch and now < known.read_at + _REMEMBERED_SECONDS:
+        return known.features
     keys = sorted(known_features(), key=bytes)
     reading = read_accounts(keys, node=node, seconds=seconds, commitment=commitment)
     features = _features(reading.accounts)
-    _told[node] = _Told(epoch, now, features)
+    _known[node] = _Known(epoch, now, features)
     return features
 
 
@@ -55,5 +55,5 @@ def _features(accounts: Mapping[Pubkey, Account | None]) -> FeatureSet | None:
 
 
 def forget() -> None:
-    """Asks anew."""
-    _told.clear()
+    """Drops the cache."""
+    _known.clear()

@@ -1,4 +1,4 @@
-"""A bundle's trial before it is accepted: one that must fail is refused."""
+"""Simulation before acceptance: a bundle that must fail is refused."""
 
 import logging
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from upstream.passage import Passage
 
 log = logging.getLogger(__name__)
 
-# May say less of the bundle than of the node, which may not have that block yet.
+# Not proof of a bad bundle: the node may not have that block yet.
 _BLOCKHASH_NOT_FOUND = "BlockhashNotFound"
 
 
 def require_success(wires: Sequence[bytes], *, node: Passage, timeout_seconds: int) -> None:
     """Raises BundleSimulationFailed where a transaction fails on the node's newest state, and
-    BlockhashNotFound where no block has its blockhash; where that cannot be told nothing happens.
+    BlockhashNotFound where no block has its blockhash; without a clear result it returns.
     """
     transactions = [VersionedTransaction.from_bytes(wire) for wire in wires]
     bundle = Bundle(transactions=transactions, any_blockhash=False, shown=frozenset())
@@ -32,14 +32,14 @@ def require_success(wires: Sequence[bytes], *, node: Passage, timeout_seconds: i
             bundle, node=node, commitment=Commitment.PROCESSED, timeout_seconds=timeout_seconds
         )
     except RpcError as error:
-        log.info("a bundle is accepted without a trial: %s", error.reason)
+        log.info("a bundle is accepted without a simulation: %s", error.reason)
         return
     index = len(tried.outcomes) - 1
     outcome = tried.outcomes[index]
     if outcome.err is None:
         return
     if outcome.err == _BLOCKHASH_NOT_FOUND:
-        # A nonce that was used says as little: it may be the next one.
+        # Nor is a used nonce: the transaction may hold the next one.
         blockhash = transactions[index].message.recent_blockhash
         if not stands_on_nonce(decode_wire(wires[index])) and is_of_no_block(
             bytes(blockhash), newest=bytes(tried.blockhash)

@@ -21,8 +21,8 @@ _ABSENT = Account(0, b"", Pubkey.default(), False, 0)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Accounts to be shown of one transaction. Those that nobody asked for are shown without their
-    data where it does not fit.
+    """Accounts to be shown of one transaction. Those not asked for are shown without their data
+    if it does not fit.
     """
 
     addresses: Sequence[Pubkey]
@@ -56,14 +56,14 @@ def snapshots(
     room = most_bytes - asked
     shown: Shown = []
     for wanted, accounts in pairs:
-        told: list[dict[str, Any] | None] = []
+        of_transaction: list[dict[str, Any] | None] = []
         for key in () if wanted is None else wanted.addresses:
             assert wanted is not None
             size = 0 if wanted.is_asked else _size(accounts.get(key))
             fits = size <= room
             room -= size if fits else 0
-            told.append(_shown(key, accounts, wanted.encoding, is_flat, with_data=fits))
-        shown.append(told)
+            of_transaction.append(_shown(key, accounts, wanted.encoding, is_flat, with_data=fits))
+        shown.append(of_transaction)
     return shown[::2], shown[1::2]
 
 
@@ -113,11 +113,11 @@ def _shown(
         account = Account(
             account.lamports, b"", account.owner, account.executable, account.rent_epoch
         )
-    told = account_json(account or _ABSENT, encoding, load=accounts.get, pubkey=key)
+    rendered = account_json(account or _ABSENT, encoding, load=accounts.get, pubkey=key)
     if is_flat:
-        del told["space"]
-        if not isinstance(told["data"], dict):
-            told["data"] = told["data"][0]
+        del rendered["space"]
+        if not isinstance(rendered["data"], dict):
+            rendered["data"] = rendered["data"][0]
     if omitted:
-        told["dataOmitted"] = omitted
-    return told
+        rendered["dataOmitted"] = omitted
+    return rendered

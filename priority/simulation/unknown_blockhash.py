@@ -1,8 +1,8 @@
 """Whether a blockhash that the node does not know may yet be of a block.
 
-A sender may have asked a node that is ahead of ours, so nothing is proved at the moment of the
-question. It is once the followed chain went on by some blocks without a gap, none of them having
-it, from the newest that the node knew: what the sender knew of is then among those we looked at.
+A sender may use a node that is ahead of ours, so an unknown blockhash proves nothing at once. It
+does after some more blocks of the followed chain, without a gap since the node's newest, if none
+of them has it: the sender's block would be among them.
 """
 
 import threading
@@ -12,7 +12,7 @@ from typing import Any
 import redis
 
 from access.redis_client import client
-from priority.happenings import BLOCKHASHES, HEAD
+from priority.chain_events import BLOCKHASHES, HEAD
 
 # How far another node may be ahead of ours and of the stream.
 _BLOCKS_AHEAD = 4
@@ -24,7 +24,7 @@ _places = threading.BoundedSemaphore(2)
 
 def is_of_no_block(blockhash: bytes, *, newest: bytes) -> bool:
     """True where no block that could count has it. `newest` is the newest blockhash of the node
-    that does not know this one among its last 150. False where that cannot be told: no stream is
+    that does not know this one among its last 150. False if there is no proof: no stream is
     followed, it lags, stands still or has a gap, or Redis is away.
     """
     if not _places.acquire(blocking=False):
@@ -56,8 +56,8 @@ def _look(blockhash: bytes, newest: bytes) -> bool:
 
 
 def _head_height() -> int | None:
-    told: Any = client().hget(HEAD, "height")
-    return int(told) if told else None
+    height: Any = client().hget(HEAD, "height")
+    return int(height) if height else None
 
 
 def _all_known(first: int, last: int) -> bool:

@@ -1,4 +1,4 @@
-"""Writing what is accepted into the stream: looked up, checked and written by one script."""
+"""Writes accepted submissions to the stream: one script looks up, checks and writes."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from access import script_socket
 from access.redis_client import client
-from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, HEAD
+from priority.chain_events import BLOCKHASH_BLOCKS, BLOCKHASHES, HEAD
 from priority.store.queueing import ADMIT, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LAMPORTS_FIELD, TIER_FIELD
 
@@ -63,10 +63,10 @@ class PackedTip(NamedTuple):
 
 
 class Verdict(IntEnum):
-    """What the script did. The queue's age is that of its oldest unsent entry, in milliseconds."""
+    """The script's result. The queue's age is that of its oldest unsent entry, in milliseconds."""
 
     QUEUED = 0  # numbers: the queue's age
-    KNOWN = 1  # it is in flight already: nothing was written; the queue's age; 1 if by another key
+    KNOWN = 1  # it is pending already: nothing was written; the queue's age; 1 if by another key
     NO_TIP = 2  # numbers: the expiries of the addresses that were looked up, -1 where unknown
     DEAD_BLOCKHASH = 3  # numbers: which of them, its last valid height, the newest height
     FULL = 4  # numbers: the queue's age, how many entries wait
@@ -74,10 +74,10 @@ class Verdict(IntEnum):
 
 
 class Offered(NamedTuple):
-    """What is to be queued. `known` are the keys that remember it, the first of which tells that it
-    is in flight; `blockhashes` those that must not be known to be dead; `head` and `tail` the
-    packed entry around its tip; of `tips` the first that `live_keys` (one for each) shows to be
-    alive is taken, else `sure_tip`. `tier` is the one in `tail`.
+    """A submission to queue. `known` are the keys that remember it, the first of which exists
+    while it is pending; `blockhashes` those that must not be known to be dead; `head` and
+    `tail` the packed entry around its tip; of `tips` the first that `live_keys` (one for each)
+    shows to be alive is taken, else `sure_tip`. `tier` is the one in `tail`.
     """
 
     tier: str

@@ -1,4 +1,4 @@
-"""Telling, through Redis, what the followed chain just did: to landers, and to whoever accepts."""
+"""Publishes chain events through Redis, for landers and for acceptance."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,21 @@ import redis
 
 from access.redis_client import client
 from chain.encodings import b58encode
-from priority.happenings import (
+from priority.chain_events import (
     BLOCKHASHES,
+    CHAIN_EVENTS_STREAM,
     FIELD,
-    HAPPENINGS_STREAM,
     HEAD,
     KEPT_ENTRIES,
     BlockMade,
-    Happening,
+    ChainEvent,
     pack,
 )
 
-# Of more blocks than are promised, for they are looked through only now and then.
+# More blocks than are promised, since old ones are deleted only now and then.
 _KEPT_BLOCKHASHES = 400
-_LOOKED_THROUGH_EVERY = 32
-# A head that nobody moved for so long says nothing; another chain's would stand for ever.
+_PRUNED_EVERY_BLOCKS = 32
+# A head that has not moved for so long is stale; another chain's would stay for ever.
 _HEAD_SECONDS = 300
 
 # What a stream replays does not take the head back.
@@ -34,17 +34,17 @@ end
 """
 
 
-def tell(happenings: Sequence[Happening], *, now: float) -> None:
-    """Everybody may read it in the stream, and new blocks as blockhashes and head. `now` is in Unix
-    seconds. Raises redis.RedisError, and then nothing or all of it was told.
+def publish_events(events: Sequence[ChainEvent], *, now: float) -> None:
+    """Appends the events to the stream, and writes new blocks' blockhashes and the head. `now` is
+    in Unix seconds. Raises redis.RedisError; then all of it or nothing was written.
     """
-    if not happenings:
+    if not events:
         return
-    blocks = [each for each in happenings if isinstance(each, BlockMade)]
+    blocks = [each for each in events if isinstance(each, BlockMade)]
     with client().pipeline(transaction=True) as pipe:
         pipe.xadd(
-            HAPPENINGS_STREAM,
-            {FIELD: pack(list(happenings))},
+            CHAIN_EVENTS_STREAM,
+            {FIELD: pack(list(events))},
             maxlen=KEPT_ENTRIES,
             approximate=True,
         )
@@ -55,7 +55,7 @@ def tell(happenings: Sequence[Happening], *, now: float) -> None:
             _move_head(pipe, max(blocks, key=lambda block: block.slot), now)
         pipe.execute()
     for block in blocks:
-        if block.height is not None and block.height % _LOOKED_THROUGH_EVERY == 0:
+        if block.height is not None and block.height % _PRUNED_EVERY_BLOCKS == 0:
             _forget_blockhashes(below=block.height - _KEPT_BLOCKHASHES)
 
 

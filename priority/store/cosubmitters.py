@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from access.models import ApiKey
 from priority.models import Bundle, CoSubmitter, Submission
 
-# A key that was deleted meanwhile is nobody's.
+# A key that was deleted meanwhile notes nothing.
 _NOTE = """
 INSERT INTO priority_cosubmitter (name, key_id, accepted_at)
 SELECT n.name, k.id, %s FROM unnest(%s::bytea[]) AS n(name), access_apikey k WHERE k.id = %s
@@ -17,7 +17,7 @@ ON CONFLICT DO NOTHING
 
 
 def note(names: Sequence[bytes], *, key_id: int, accepted_at: datetime) -> None:
-    """The key's holder is told of these too: signatures and bundles' ids. Durable."""
+    """The key's customer may read these too: signatures and bundles' ids. Durable."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit TO on")
         cursor.execute(_NOTE, [accepted_at, list(names), key_id])

@@ -1,7 +1,7 @@
 """Queries on submissions and bundles as their owners see them.
 
 Everyone sees what was accepted without a key; what came with a key is seen with the keys of the
-same customer, so that a rotated key sees what its forerunner sent. Sweeps are nobody's.
+same customer, so that a rotated key sees what its forerunner sent. Sweeps have no owner.
 """
 
 from collections.abc import Collection, Sequence
@@ -155,11 +155,11 @@ def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
 
 
 def _seen_by(key_id: int | None) -> Q:
-    nobodys = Q(key__isnull=True)
+    without_key = Q(key__isnull=True)
     if key_id is None:
-        return nobodys
+        return without_key
     holder = ApiKey.objects.filter(pk=key_id).values("customer")
-    return nobodys | Q(key__customer__in=holder)
+    return without_key | Q(key__customer__in=holder)
 
 
 def keys_of_the_customer(key_id: int) -> list[int]:

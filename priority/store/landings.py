@@ -1,4 +1,4 @@
-"""Reading the counts of what landed: of everybody, or, from the rows themselves, of some keys."""
+"""Reading the counts of what landed: of all keys, or, from the rows themselves, of some."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from django.db import connection
 from django.db.models import F, Sum
 
 from access.models import ApiKey, KeyDay, UsageDay, UsageHour
-from priority.models import LandingKeyTally
-from priority.store.tallies import FACTS, ROWS_OF_KEYS
+from priority.models import LandingKeyCount
+from priority.store.counts import FACTS, ROWS_OF_KEYS
 
-# So many of the newest submissions of some keys are looked at with their tries.
+# So many of the newest submissions of some keys are read with their attempts.
 MOST_OF_KEYS = 5_000
 _METHODS = ("sendTransaction", "sendBundle")
 _LOST = ("failed", "expired", "refused")
@@ -31,7 +31,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What priority.store.tallies counts; `start` is None where a measure is not told by step."""
+    """What priority.store.counts counts; `start` is None for a measure that is not kept by step."""
 
     start: datetime | None
     measure: str
@@ -44,7 +44,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """How many submissions of a key ended without landing well, and why."""
+    """How many submissions of a key failed, expired or were refused, and why."""
 
     key_id: int | None
     state: str
@@ -53,7 +53,7 @@ class Lost:
 
 
 def facts(times: Times, *, tier: str, upstream: str) -> list[Fact]:
-    """Of everybody; with an upstream, of it and of all together."""
+    """Of all keys; with an upstream, of it and of all together."""
     return _facts(
         f"SELECT CASE WHEN {_TIMED} THEN date_bin(%s * interval '1 second', start, %s) END AS step,"
         " measure, upstream, word, number, sum(count)::bigint, sum(amount)::bigint"
@@ -94,7 +94,7 @@ def states_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fa
 def keys_with_losses(
     times: Times, *, keys: Collection[int] | None, tier: str, limit: int
 ) -> list[int | None]:
-    """Keys of which the most submissions ended without landing well."""
+    """Keys of which the most submissions failed, expired or were refused."""
     rows = _key_rows(times, keys, tier).filter(state__in=_LOST).values("key_id")
     return list(
         rows.annotate(lost=Sum("count"))
@@ -117,7 +117,7 @@ def totals_of(times: Times, keys: Collection[int | None], *, tier: str) -> dict[
 
 
 def keys_refused_most(since: date, *, limit: int) -> list[int | None]:
-    """Keys with the most calls, of whatever method, that did not go well since that day."""
+    """Keys with the most failed calls, of any method, since that day."""
     days = KeyDay.objects.filter(day__gte=since).order_by().values("key_id")
     bad = days.annotate(bad=Sum(F("calls") - F("ok"))).filter(bad__gt=0).order_by("-bad")
     return list(bad.values_list("key_id", flat=True)[:limit])
@@ -126,7 +126,7 @@ def keys_refused_most(since: date, *, limit: int) -> list[int | None]:
 def refusals(
     since: date, keys: Collection[int | None], *, limit: int = 500
 ) -> list[tuple[int | None, str, int]]:
-    """(key, status, calls) of submissions of these keys that were refused at the door."""
+    """(key, status, calls) of submissions of these keys that were refused before acceptance."""
     rows = _of(UsageDay.objects.filter(day__gte=since), keys)
     bad = rows.filter(method__in=_METHODS).exclude(status="ok").order_by()
     found = bad.values_list("key_id", "status").annotate(n=Sum("calls"))
@@ -134,7 +134,7 @@ def refusals(
 
 
 def refusals_of_all(times: Times) -> list[tuple[str, int]]:
-    """(status, calls) of all submissions that were refused at the door, most first."""
+    """(status, calls) of all submissions that were refused before acceptance, most first."""
     hours = UsageHour.objects.filter(hour__gte=times.start, hour__lt=times.end)
     bad = hours.filter(method__in=_METHODS).exclude(status="ok").order_by()
     return list(bad.values_list("status").annotate(n=Sum("calls")).order_by("-n", "status")[:20])
@@ -151,7 +151,7 @@ def keys_named(keys: Collection[int | None]) -> dict[int, ApiKey]:
 
 
 def _key_rows(times: Times, keys: Collection[int] | None, tier: str) -> Any:
-    rows = LandingKeyTally.objects.filter(
+    rows = LandingKeyCount.objects.filter(
         seconds=times.seconds, start__gte=times.start, start__lt=times.end
     )
     rows = rows if keys is None else rows.filter(key_id__in=list(keys))

@@ -50,7 +50,7 @@ _INDEXED_AT_ONCE = 1_000
 # The rate that is assumed before one was measured: less than a lander does on a busy machine.
 _FIRST_RATE = 100
 _WINDOW_MS = 500
-# A longer window is an outage, and says nothing of what a lander can do.
+# A longer window is an outage, not a measure of a lander's capacity.
 _LONGEST_WINDOW_MS = 10_000
 
 # What every script needs.
@@ -247,7 +247,7 @@ for i = begun + 3, begun + 2 + done do
   redis.call('XDEL', STREAM, ARGV[i])
 end
 remove(begun + 3, begun + 2 + done)
--- Whoever was to report these is gone, and so are the entries.
+-- The lander that claimed these is gone, and so are the entries.
 for _ = 1, 100 do
   local first = redis.call('ZRANGE', CLAIMED, 0, 0)[1]
   if not first or redis.call('XRANGE', STREAM, first, first)[1] then break end

@@ -1,6 +1,6 @@
-"""Queries that settle fates: a statement for any number of submissions, waiting for nobody's rows.
+"""Queries that settle fates: a statement for any number of submissions, without waiting for locks.
 
-Rows that a lander has just locked are passed over: whoever settles comes again.
+Rows that a lander has just locked are skipped: the next run settles them.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from columns.questions import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
-from priority.store.tallies import STEP_OF
+from priority.store.counts import STEP_OF
 
 _PAGE = 2_000
 _LOOKING = 7_330
@@ -68,19 +68,19 @@ _RETURNED = (
     " (SELECT b.bundle_id FROM priority_bundle b WHERE b.id = s.bundle_id) AS bundle_id,"
     " s.accepted_at, s.sent_at"
 )
-# In the same transaction: their steps are to be counted anew (priority.reports.counting).
+# In the same transaction: their steps have to be counted again (priority.reports.counting).
 _NOTED = (
     "noted AS (INSERT INTO priority_landingchange (start, noted_at) SELECT DISTINCT"
     f" {STEP_OF.format('accepted_at')}, clock_timestamp() FROM settled)"
     f" SELECT {', '.join(SettledRow._fields)} FROM settled"
 )
-# Nobody locks in another order than that of the primary keys, or waits.
+# Rows are always locked in the order of their primary keys, without waiting.
 _LOCKED = " ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"
 _SETTLE_FOUND = (
     "WITH found AS (SELECT s.id, v.* FROM priority_submission s"
     " JOIN unnest(%s::bytea[], %s::bigint[], %s::integer[], %s::text[])"
     " AS v(signature, slot, transaction_index, err) ON v.signature = s.signature"
-    # What is settled without a place was called lost, or a node told of it.
+    # A row settled without an index was given up, or a node reported it.
     " WHERE s.settled_at IS NULL"
     f" OR (s.transaction_index IS NULL AND v.transaction_index IS NOT NULL){_LOCKED}),"
     " settled AS (UPDATE priority_submission s SET"
@@ -114,14 +114,14 @@ def awaited() -> list[bytes]:
 
 
 def alone() -> bool:
-    """Whether nobody else looks for fates until this transaction ends."""
+    """Whether this is the only worker that settles until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_LOOKING])
         return bool(cursor.fetchone()[0])
 
 
 def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
-    """Page by page, the newest ones first: what waits for a gap to be filled holds nobody up."""
+    """Page by page, the newest ones first: rows that wait for a gap delay no others."""
     chosen = Submission.objects.filter(settled_at__isnull=True, accepted_at__lte=accepted_before)
     oldest: int | None = None
     while True:
@@ -149,7 +149,7 @@ def is_unsettled(*, accepted_before: datetime) -> bool:
 
 
 def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]:
-    """They stand in finalized blocks; those for which that is news."""
+    """Settles those in finalized blocks; returns the changed ones."""
     if not rows:
         return []
     columns = [list(column) for column in zip(*rows, strict=True)]
@@ -157,8 +157,8 @@ def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]
 
 
 def settle_lost(reasons: dict[int, str], *, now: datetime) -> list[SettledRow]:
-    """They stand in no block, and never will. Those that no upstream took keep what the last one
-    answered.
+    """Settles those that can never land. If no upstream took one, its reason stays the last
+    upstream's answer.
     """
     if not reasons:
         return []
@@ -170,7 +170,7 @@ def unsettled_bundles() -> QuerySet[Bundle]:
 
 
 def locked_bundles(pks: Collection[int]) -> list[Bundle]:
-    """Those that nobody has locked, with their submissions."""
+    """Those without a lock, with their submissions."""
     locked = Bundle.objects.filter(pk__in=pks).order_by("pk").select_for_update(skip_locked=True)
     return list(locked.prefetch_related("submissions"))
 

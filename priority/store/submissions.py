@@ -1,4 +1,4 @@
-"""Rows of what is landed, in batches: one statement for any number of them."""
+"""Writes submissions, bundles and attempts in batches: one statement for any number."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -9,7 +9,7 @@ import msgspec
 from django.db import connection
 
 from columns.raw_queries import raw_connection
-from priority.store.tallies import STEP_OF
+from priority.store.counts import STEP_OF
 
 
 class Standing(msgspec.Struct, kw_only=True):
@@ -50,7 +50,7 @@ class SubmissionRow(Standing, kw_only=True):
 
 
 class SubmissionChange(Standing, kw_only=True):
-    """What changes of a submission while it is brought out."""
+    """The changing columns of a pending submission."""
 
     id: int
 
@@ -122,7 +122,7 @@ def _recordset(row: type[msgspec.Struct], *, text: Collection[str] = ()) -> str:
 
 def _value(name: str) -> str:
     if name == "key_id":
-        return "k.id"  # a key that was deleted meanwhile is nobody's
+        return "k.id"  # null if the key was deleted meanwhile
     return f"decode(v.{name}, 'hex')" if name in _IN_HEX else f'v."{name}"'
 
 
@@ -134,8 +134,8 @@ def _values(row: type[msgspec.Struct]) -> str:
     return ", ".join(map(_value, row.__struct_fields__))
 
 
-def _starts_anew(table: str, row: type[msgspec.Struct]) -> str:
-    """What never landed and never can may be submitted again, and is then as new."""
+def _restarts(table: str, row: type[msgspec.Struct]) -> str:
+    """A submission that never landed and never can may be submitted again, as a new one."""
     sets = ", ".join(f'"{name}" = EXCLUDED."{name}"' for name in row.__struct_fields__)
     return (
         f"DO UPDATE SET {sets}, settled_at = NULL WHERE {table}.settled_at IS NOT NULL"
@@ -148,19 +148,19 @@ _INSERT_SUBMISSIONS = (
     f"INSERT INTO priority_submission ({_names(SubmissionRow)})"
     f" SELECT {_values(SubmissionRow)} FROM {_recordset(SubmissionRow)}"
     " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.signature"
-    f" ON CONFLICT (signature) {_starts_anew('priority_submission', SubmissionRow)}"
+    f" ON CONFLICT (signature) {_restarts('priority_submission', SubmissionRow)}"
     " RETURNING id, signature, xmax <> 0"
 )
 _INSERT_BUNDLES = (
     f"INSERT INTO priority_bundle ({_names(BundleRow)})"
     f" SELECT {_values(BundleRow)} FROM {_recordset(BundleRow, text=['bundle_id'])}"
     " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.bundle_id"
-    f" ON CONFLICT (bundle_id) {_starts_anew('priority_bundle', BundleRow)}"
+    f" ON CONFLICT (bundle_id) {_restarts('priority_bundle', BundleRow)}"
 )
 
 
 def _note_cosubmitters(table: str, name: str, match: str, recordset: str) -> str:
-    """What one customer submits after another is both's to ask for, whosever the row is now."""
+    """Both customers that submit the same may read its fate, whichever key the row has."""
     return (
         "INSERT INTO priority_cosubmitter (name, key_id, accepted_at)"
         f" SELECT {name}, k.id, CASE k.id WHEN v.key_id THEN v.accepted_at ELSE t.accepted_at END"
@@ -182,7 +182,7 @@ _NOTE_OF_BUNDLES = _note_cosubmitters(
     "t.bundle_id = v.bundle_id",
     _recordset(BundleRow, text=["bundle_id"]),
 )
-# What starts anew leaves the step of time in which it was accepted before.
+# A restarted one leaves the step of time in which it was accepted before.
 _NOTE_OF_RESTARTS = (
     "INSERT INTO priority_landingchange (start, noted_at)"
     f" SELECT DISTINCT {STEP_OF.format('t.accepted_at')}, clock_timestamp()"
@@ -236,7 +236,7 @@ def insert_bundles(rows: Sequence[BundleRow]) -> dict[str, int]:
 def insert_submissions(
     rows: Sequence[SubmissionRow],
 ) -> tuple[dict[bytes, int], list[StoredSubmission]]:
-    """The primary keys of new ones, and of those that start anew, by signature; and the others as
+    """The primary keys of new ones, and of restarted ones, by signature; and the others as
     they are.
     """
     if not rows:
@@ -307,7 +307,7 @@ def change_submissions(rows: Sequence[SubmissionChange]) -> set[int]:
     if not rows:
         return set()
     with connection.cursor() as cursor:
-        # In one order, as whoever else writes several of them does.
+        # In one order, as every other writer of several rows does.
         cursor.execute(
             "SELECT FROM priority_submission WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
             [[row.id for row in rows]],

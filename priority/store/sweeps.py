@@ -12,5 +12,5 @@ def submitted(signatures: Iterable[Signature]) -> dict[Signature, Submission]:
     rows = Submission.objects.filter(signature__in=[bytes(each) for each in signatures])
     return {
         row.signature: row
-        for row in rows.only("signature", "state", "slot", "reason", "settled_at")
+        for row in rows.only("signature", "state", "slot", "reason", "err", "settled_at")
     }

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.db import connection
 
-# So many of the newest tips are looked at: they tell the same percentiles as a million, and are
-# read in the same time whatever landed.
+# So many of the newest tips are looked at: they give the same percentiles as a million, in
+# a constant time.
 MOST_TIPS = 20_000
 
 _NEWEST = """

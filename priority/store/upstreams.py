@@ -1,4 +1,4 @@
-"""The ways out: rows as a lander reads them again and again."""
+"""Queries on upstreams and their circuit breakers."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -46,6 +46,11 @@ def enabled_upstreams() -> list[UpstreamRow]:
         ]
 
 
+def kinds_by_name() -> dict[str, str]:
+    """The kind of every upstream."""
+    return dict(Upstream.objects.values_list("name", "kind"))
+
+
 def mark_broken(upstream_id: int, *, until: datetime | None, reason: str, now: datetime) -> None:
     """The circuit breaker's state, for people: open until then, or closed; and its history."""
     Upstream.objects.filter(pk=upstream_id).update(broken_until=until, broken_reason=reason[:300])
@@ -67,7 +72,7 @@ def mark_broken(upstream_id: int, *, until: datetime | None, reason: str, now: d
 
 
 def close_opening(upstream_ids: list[int], *, by: str, now: datetime) -> None:
-    """Whose breakers are open no more, and by what: a try that got through, or somebody."""
+    """Whose breakers are open no more, and by what: a successful attempt, or staff."""
     still = BreakerOpening.objects.filter(upstream__in=upstream_ids, closed_at__isnull=True)
     still.update(closed_at=now, closed_by=by[:20])
 

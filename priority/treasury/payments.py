@@ -1,4 +1,4 @@
-"""The treasury: what it holds, and moving its lamports elsewhere."""
+"""The treasury's balance, and payments from it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from chain.derived_keys import derived_keypair
 from chain.rent import rent_exempt
 from priority.acceptance.accepting import submit_own
 from priority.models import Submission
+from priority.store.sweeps import submitted
 from tipping.services import ledger
 from tipping.sweep_transactions import FEE_PER_SIGNATURE
 from upstream.balances import balances, latest_blockhash
@@ -26,7 +27,7 @@ class PaymentRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Treasury:
-    """Lamports as the ledger of tips has them, and as the node tells them at `slot`."""
+    """Lamports as the ledger of tips has them, and as the node reports them at `slot`."""
 
     address: Pubkey
     is_ours: bool
@@ -50,12 +51,14 @@ def treasury_of(address: Pubkey, *, seed: bytes, node: Node) -> Treasury:
 def pay(
     to: Pubkey, lamports: int, *, address: Pubkey, seed: bytes, node: Node, now: datetime
 ) -> Signature:
-    """The signature of a transaction that waits to be sent now. Raises PaymentRefused, NodeError,
+    """Queues a transfer and returns its signature. Raises PaymentRefused, NodeError,
     NotAccepted.
     """
     treasury = treasury_of(address, seed=seed, node=node)
     if not treasury.is_ours:
-        raise PaymentRefused("its key is not made from TIP_SECRET_SEED: whoever has it pays")
+        raise PaymentRefused(
+            "its key is not made from TIP_SECRET_SEED: pay with the wallet that holds it"
+        )
     if to == address:
         raise PaymentRefused("that is the treasury itself")
     left = treasury.by_node - lamports - FEE_PER_SIGNATURE
@@ -76,8 +79,8 @@ def pay(
 
 
 def fate_of(signature: Signature) -> Submission | None:
-    """What a lander has made of it; None until one took it up."""
-    return Submission.objects.filter(signature=signature).first()
+    """The sweep's row; None until a lander has claimed it."""
+    return submitted([signature]).get(signature)
 
 
 def _keypair(seed: bytes) -> Keypair:

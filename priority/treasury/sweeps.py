@@ -1,4 +1,4 @@
-"""Planned sweeps on their way through the same doors as everybody's transactions."""
+"""Submits planned sweeps through the same queue as customers' transactions."""
 
 import logging
 from datetime import datetime
@@ -15,13 +15,13 @@ _AT_ONCE = 1_000
 
 
 def carry_on(*, now: datetime) -> None:
-    """Every planned sweep is submitted, or settled where its fate is known by now. Those that
-    cannot be queued just now wait for the next call.
+    """Submits every planned sweep, or settles it if its fate is known. Those that cannot be queued
+    wait for the next call.
     """
     planned = list(sweeping.planned()[:_AT_ONCE])
     found = submitted([sweep.signature for sweep in planned])
     for submission in found.values():
-        # Whoever settled it told so in the same transaction, unless the process was killed.
+        # Settling it settles the sweep in the same transaction, unless the process was killed.
         if submission.settled_at is not None:
             sweeping.settle(
                 submission.signature,
@@ -35,4 +35,4 @@ def carry_on(*, now: datetime) -> None:
             if sweep.signature not in found:
                 submit_own(bytes(sweep.wire), kind=Submission.Kind.SWEEP, now=now)
     except NotAccepted as refusal:
-        log.warning("sweeps wait for their queue: %s", refusal)
+        log.warning("sweeps cannot be queued yet: %s", refusal)

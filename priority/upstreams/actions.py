@@ -1,4 +1,4 @@
-"""Orders to upstreams: enable, disable, drain, reset the breaker. Landers follow in two seconds."""
+"""Admin actions on upstreams: enable, disable, drain, reset the breaker. Landers follow in 2 s."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from django.db import transaction
 from priority.models import Upstream
 from priority.store import upstreams as store
 
-# More than so many under way are only called so.
+# Pending submissions are counted up to this number.
 MOST_COUNTED = 10_000
 
 

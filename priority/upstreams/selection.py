@@ -1,4 +1,4 @@
-"""Which upstreams a caller may choose, and which one has chosen."""
+"""The upstreams that a caller may choose, and those it has chosen."""
 
 import threading
 import time
@@ -50,7 +50,7 @@ def require_block_engine(tier: str) -> None:
 
 
 def forget() -> None:
-    """What is known of the upstreams is read anew."""
+    """Drops the cached upstreams."""
     global _rows
     _rows = None
 

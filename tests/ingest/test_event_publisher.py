@@ -18,18 +18,18 @@ from chain.transaction_errors import transaction_error_json
 from chain.units import Slot
 from ingest.branches import Branches
 from ingest.event_publisher import ChainEvents, EventPublisher, LiveUpdate
-from priority.happenings import (
+from priority.chain_events import (
     BLOCKHASHES,
+    CHAIN_EVENTS_STREAM,
     FIELD,
-    HAPPENINGS_STREAM,
     HEAD,
     BlockMade,
-    Happening,
+    ChainEvent,
     Seen,
     SlotMoved,
     unpack,
 )
-from priority.store.chain_events import tell
+from priority.store.chain_events import publish_events
 from tests.ingest.following import follower, wait
 from tests.ingest.test_node_follower import following as following_node
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
@@ -40,8 +40,8 @@ from upstream.protobuf.geyser_pb2 import SlotStatus
 NOW = 1_750_000_000.0
 
 
-def told() -> list[Happening]:
-    entries: list[tuple[bytes, dict[bytes, bytes]]] = client().xrange(HAPPENINGS_STREAM)  # type: ignore[assignment]
+def told() -> list[ChainEvent]:
+    entries: list[tuple[bytes, dict[bytes, bytes]]] = client().xrange(CHAIN_EVENTS_STREAM)  # type: ignore[assignment]
     return [each for _, fields in entries for each in unpack(fields[FIELD.encode()])]
 
 
@@ -166,21 +166,21 @@ def block(slot: int, height: int | None) -> BlockMade:
 
 
 def test_the_head_is_the_newest_block_whatever_is_replayed(empty_redis: None) -> None:
-    tell([block(10, 5), block(11, 6)], now=NOW)
-    tell([block(9, 4)], now=NOW + 9)
+    publish_events([block(10, 5), block(11, 6)], now=NOW)
+    publish_events([block(9, 4)], now=NOW + 9)
     assert head() == {
         b"slot": b"11",
         b"height": b"6",
         b"blockhash": b58encode((11).to_bytes(32, "big")).encode(),
         b"at": str(NOW).encode(),
     }
-    tell([block(12, None)], now=NOW + 1)
+    publish_events([block(12, None)], now=NOW + 1)
     assert (head()[b"slot"], head()[b"height"]) == (b"12", b"")
 
 
 def test_the_last_300_blockhashes_are_known_and_old_ones_are_not(empty_redis: None) -> None:
     for first in range(1, 1_001, 50):
-        tell([block(slot + 7, slot) for slot in range(first, first + 50)], now=NOW)
+        publish_events([block(slot + 7, slot) for slot in range(first, first + 50)], now=NOW)
     heights = sorted(map(int, blockhashes().values()))
     assert heights[-300:] == list(range(701, 1_001))
     assert len(heights) < 500

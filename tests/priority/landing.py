@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from ingest.event_publisher import EventPublisher
-from priority.happenings import HEAD
+from priority.chain_events import HEAD
 from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
 from priority.models import Submission, Upstream

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from access.models import ApiKey
-from priority.submissions import State, in_flight_key
+from priority.submissions import State, pending_key
 from tests.conftest import Rpc
 from tests.priority.submitted import NOW, bundled, signature
 
@@ -27,7 +27,7 @@ def landed_bundle(key: ApiKey | None, numbers: tuple[int, ...] = (1, 2)) -> Any:
 
 def test_a_landed_bundle_is_told_in_the_engines_shape(rpc: Rpc, key: ApiKey) -> None:
     from access.redis_client import client
-    from priority.happenings import HEAD
+    from priority.chain_events import HEAD
 
     made = landed_bundle(key)
     client().hset(HEAD, mapping={"slot": 120, "height": 100})
@@ -90,7 +90,7 @@ def test_a_bundle_that_was_accepted_a_moment_ago_is_pending(rpc: Rpc, key: ApiKe
     from access.redis_client import client
 
     bundle_id = "ab" * 32
-    client().set(in_flight_key(bytes.fromhex(bundle_id)), f"{NOW.timestamp()}|{key.pk}")
+    client().set(pending_key(bytes.fromhex(bundle_id)), f"{NOW.timestamp()}|{key.pk}")
     (status,) = rpc("/bundle", "getInflightBundleStatuses", [bundle_id])["result"]["value"]
     assert status == {"bundle_id": bundle_id, "status": "Pending", "landed_slot": None}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from priority.happenings import SlotMoved
+from priority.chain_events import SlotMoved
 from priority.lander.chain_view import Chain
 
 SLOT_SECONDS = 0.4

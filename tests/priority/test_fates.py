@@ -11,7 +11,7 @@ from solders.keypair import Keypair
 from access import store
 from access.services import keys
 from priority.models import Bundle, Submission
-from priority.submissions import State, in_flight_key
+from priority.submissions import State, pending_key
 from tests.conftest import Rpc
 from tests.priority.submitted import (
     NOW,
@@ -160,7 +160,7 @@ def test_a_submission_that_starts_anew_is_not_called_expired(rpc: Rpc, key: Any)
     from access.redis_client import client
 
     row = stored(key, state=State.EXPIRED, settled_at=NOW)
-    name = in_flight_key(bytes(signature()))
+    name = pending_key(bytes(signature()))
     # What it was accepted with at first, as Redis and the column round it.
     client().set(name, f"{row.accepted_at.timestamp() + 0.0004}|{key.pk}")
     assert rpc("/priority", "getTransactionFate", str(signature()))["result"]["state"] == "expired"
@@ -265,7 +265,7 @@ def test_a_transaction_that_came_alone_is_a_bundle_of_one(rpc: Rpc, key: Any) ->
 
     row = landed(key)
     # Redis remembers it for minutes.
-    client().set(in_flight_key(bytes(signature())), f"{row.accepted_at.timestamp()}|{key.pk}")
+    client().set(pending_key(bytes(signature())), f"{row.accepted_at.timestamp()}|{key.pk}")
     fate = rpc("/bundle", "getBundleFate", str(signature()))["result"]
     assert (fate["state"], fate["slot"], len(fate["transactions"])) == ("landed", 102, 1)
 

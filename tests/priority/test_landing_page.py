@@ -11,9 +11,9 @@ from solders.signature import Signature
 
 from access.models import ApiKey, UsageDay, UsageHour
 from access.redis_client import client as redis_client
-from priority.models import Bundle, LandingTally, Submission
+from priority.models import Bundle, LandingCount, Submission
 from priority.reports import counting
-from priority.submissions import in_flight_key
+from priority.submissions import pending_key
 from tests.priority.landed_samples import fill_landing
 from tests.priority.test_landing_tallies import mark_all
 from tests.rewind.test_audit_admin import text_of
@@ -80,7 +80,7 @@ def test_it_is_narrowed_to_a_key_a_customer_a_tier_and_an_upstream(
     assert f"{both} submissions" in text_of(admin_client, PAGE, customer=str(key.customer_id))
     assert f"{both} submissions" in text_of(admin_client, PAGE, tier="basic")
     assert "Nothing was accepted" in text_of(admin_client, PAGE, tier="ultra")
-    took = LandingTally.objects.filter(seconds=86_400, measure="took", upstream="node")
+    took = LandingCount.objects.filter(seconds=86_400, measure="took", upstream="node")
     number = sum(took.values_list("count", flat=True))
     text = text_of(admin_client, PAGE, upstream="node")
     assert f"{number} submissions" in text
@@ -149,7 +149,7 @@ def test_what_is_not_found_is_told_apart_from_what_waits(admin_client: Any) -> N
     signature = Signature(bytes(range(64)))
     assert "Not found." in text_of(admin_client, FATE, q=str(signature))
     assert "That is none of the four." in text_of(admin_client, FATE, q="two words")
-    redis_client().set(in_flight_key(bytes(signature)), f"{time.time() - 5}|")
+    redis_client().set(pending_key(bytes(signature)), f"{time.time() - 5}|")
     text = text_of(admin_client, FATE, q=str(signature))
     assert "Accepted <time" in text and "5 s ago" in text
 

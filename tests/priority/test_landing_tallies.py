@@ -11,10 +11,10 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from priority.fates import settling
-from priority.models import Attempt, LandingChange, LandingKeyTally, LandingTally, Submission
+from priority.models import Attempt, LandingChange, LandingCount, LandingKeyCount, Submission
 from priority.reports import counting
+from priority.store.counts import DAY, HOUR, STEP
 from priority.store.settling import FoundRow
-from priority.store.tallies import DAY, HOUR, STEP
 from tests.priority.landed_samples import fill_landing
 
 pytestmark = pytest.mark.django_db
@@ -41,12 +41,12 @@ def assert_the_sums_are_the_rows() -> None:
     by_key = Counter(rows.values_list("key", "state"))
     tips = rows.filter(state="landed").aggregate(sum=Sum("tip_lamports"))["sum"] or 0
     for seconds in (STEP, HOUR, DAY):
-        tallies = LandingTally.objects.filter(seconds=seconds).order_by()
+        tallies = LandingCount.objects.filter(seconds=seconds).order_by()
         counted = tallies.filter(measure="state").values_list("word").annotate(Sum("count"))
         assert dict(counted) == states, seconds
         assert sum(tallies.filter(measure="try").values_list("count", flat=True)) == tries
         assert sum(tallies.filter(measure="tip").values_list("amount", flat=True)) == tips
-        keys = LandingKeyTally.objects.filter(seconds=seconds).order_by()
+        keys = LandingKeyCount.objects.filter(seconds=seconds).order_by()
         found = keys.values_list("key", "state").annotate(Sum("count"))
         assert {(key, state): n for key, state, n in found} == by_key
 
@@ -79,7 +79,7 @@ def test_a_fate_that_settles_late_moves_the_counts(filled: datetime) -> None:
     settling.settle_lost({each.pk: "blockhash_expired" for each in others}, now=late)
     assert LandingChange.objects.count() >= 1
     counting.count(kept=KEPT, now=late + timedelta(seconds=60))
-    rows = LandingTally.objects.filter(seconds=DAY, measure="state").order_by()
+    rows = LandingCount.objects.filter(seconds=DAY, measure="state").order_by()
     states = Counter(Submission.objects.exclude(kind="sweep").values_list("state", flat=True))
     assert dict(rows.values_list("word").annotate(Sum("count"))) == states
     assert states["expired"] > len(others)
@@ -94,14 +94,14 @@ def test_what_is_forgotten_stays_counted(filled: datetime) -> None:
     mark_all()
     LandingChange.objects.create(start=filled - timedelta(minutes=5), noted_at=filled)
     counting.count(kept=KEPT, now=filled + timedelta(days=31))
-    days = LandingTally.objects.filter(seconds=DAY, measure="state")
+    days = LandingCount.objects.filter(seconds=DAY, measure="state")
     assert days.aggregate(sum=Sum("count"))["sum"] == before
 
 
 def test_slots_and_who_took_it_first(filled: datetime) -> None:
     mark_all()
     count(filled)
-    rows = LandingTally.objects.filter(seconds=DAY)
+    rows = LandingCount.objects.filter(seconds=DAY)
     landed = Submission.objects.filter(state__in=["landed", "failed"], slot__isnull=False)
     overall = rows.filter(measure="slots", upstream="").aggregate(sum=Sum("count"))["sum"]
     assert overall == landed.exclude(kind="sweep").count()

@@ -21,10 +21,10 @@ from solders.system_program import (
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode
-from priority.happenings import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
+from priority.chain_events import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
 from priority.lander.lander_names import landers
 from priority.models import Attempt, Submission, Upstream
-from priority.store.chain_events import tell
+from priority.store.chain_events import publish_events
 from tests.localnet.wallets import done, pay, signed
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
@@ -166,12 +166,12 @@ def test_a_fork_that_nobody_told_dead_is_left_with_the_next_finalized_slot() -> 
         signature = accept(transaction)
         reached(signature, "sent")
         seen = Seen(100, signature, [0], {})
-        tell([SlotMoved(98, "finalized"), seen, SlotMoved(100, "processed")], now=now)
+        publish_events([SlotMoved(98, "finalized"), seen, SlotMoved(100, "processed")], now=now)
         assert reached(signature, "landed").slot == 100
         asked = len(node.bodies)
         # The follower that comes next has never heard of the slot.
-        tell([SlotMoved(99, "finalized"), SlotMoved(101, "confirmed")], now=now)
-        tell([SlotMoved(101, "finalized")], now=now)
+        publish_events([SlotMoved(99, "finalized"), SlotMoved(101, "confirmed")], now=now)
+        publish_events([SlotMoved(101, "finalized")], now=now)
         assert reached(signature, "sent").slot is None
         wait(lambda: len(node.bodies) > asked, "it is sent again")
 

@@ -189,7 +189,7 @@ def test_a_node_that_hangs_keeps_a_few_threads_and_no_more(
     found: list[Any] = []
 
     def ask() -> None:
-        found.extend(forwarding.pass_on([("getSlot", b"[]")], node=passage_to(odd.url), seconds=20))
+        found.extend(forwarding.forward([("getSlot", b"[]")], node=passage_to(odd.url), seconds=20))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     try:

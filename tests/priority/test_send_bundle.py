@@ -14,7 +14,7 @@ from solders.transaction import VersionedTransaction
 from access.redis_client import client
 from chain.encodings import b58encode
 from priority.models import Upstream
-from priority.submissions import Tip, in_flight_key
+from priority.submissions import Tip, pending_key
 from tests.ingest.following import follower, wait
 from tests.localnet.wallets import SOL, latest_blockhash, wallet
 from tests.localnet.wallets import pay as pay_from
@@ -70,7 +70,7 @@ def test_a_bundle_waits_whole(door: Door, count: int, config: tuple[Any, ...], i
     assert entry.signatures == [bytes(each.signatures[0]) for each in bundle]
     assert entry.tip == Tip(bytes(static_address()), MINIMUM, count - 1, 0)
     for name in [bytes.fromhex(entry.bundle_id), *entry.signatures]:
-        assert client().exists(in_flight_key(name))
+        assert client().exists(pending_key(name))
 
 
 def test_base58_is_read_where_no_encoding_is_named(door: Door) -> None:

@@ -15,11 +15,11 @@ from solders.hash import Hash
 from access import script_socket
 from access.redis_client import client
 from chain.encodings import b58encode
-from priority import happenings
+from priority import chain_events
 from priority.acceptance.accepting import submit_own
 from priority.models import Upstream
 from priority.store.queueing import CLAIM, REPORT
-from priority.submissions import Tip, in_flight_key, pack, unpack
+from priority.submissions import Tip, pack, pending_key, unpack
 from tests.priority.sending import (
     MINIMUM,
     SENT,
@@ -66,7 +66,7 @@ def test_an_accepted_transaction_waits_with_all_that_a_lander_needs(
     assert entry.tip == Tip(bytes(static_address()), MINIMUM + 1, 0, 1)
     assert (entry.max_retries, entry.only, entry.bundle_id) == (3, [], "")
     assert unpack(pack(entry)) == entry
-    key = in_flight_key(entry.signatures[0])
+    key = pending_key(entry.signatures[0])
     assert client().get(key) == f"{entry.received_at}|{issued.key.pk}".encode()
     assert 0 < client().ttl(key) <= 300
 
@@ -121,8 +121,8 @@ def test_nothing_is_asked_of_the_database(door: Door) -> None:
 def test_a_blockhash_is_refused_only_when_it_is_known_to_be_dead(door: Door) -> None:
     old, young = Hash.new_unique(), Hash.new_unique()
     redis = client()
-    redis.hset(happenings.BLOCKHASHES, mapping={bytes(old): 1_000, bytes(young): 1_001})
-    redis.hset(happenings.HEAD, mapping={"slot": 1_300, "height": 1_151, "at": 1})
+    redis.hset(chain_events.BLOCKHASHES, mapping={bytes(old): 1_000, bytes(young): 1_001})
+    redis.hset(chain_events.HEAD, mapping={"slot": 1_300, "height": 1_151, "at": 1})
     refused = refusal(
         door("/priority", "sendTransaction", text(signed(tip(), blockhash=old)), SENT)
     )
@@ -253,7 +253,7 @@ def test_one_of_our_own_is_queued_once_and_tips_nobody() -> None:
     assert (entry.kind, entry.tip, entry.key_id) == ("sweep", None, None)
     assert entry.wires == [bytes(transaction)]
     assert entry.received_at == now.timestamp()
-    assert client().get(in_flight_key(entry.signatures[0])) == f"{now.timestamp()}|".encode()
+    assert client().get(pending_key(entry.signatures[0])) == f"{now.timestamp()}|".encode()
 
 
 def test_health_tells_of_a_stopped_lander(door: Door, chain: Any) -> None:

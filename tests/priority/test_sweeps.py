@@ -107,7 +107,7 @@ def test_while_redis_is_away_planned_sweeps_wait(
     there, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/valkey.sock"
     forget_redis()
     tasks.sweep_tips()
-    assert "sweeps wait for their queue" in caplog.text
+    assert "sweeps cannot be queued yet" in caplog.text
     settings.REDIS_URL = there
     forget_redis()
     assert queued() == []

@@ -62,7 +62,7 @@ def test_what_it_cannot_pay_is_refused_and_not_sent(chain: BalanceChain, setting
             call_command("treasury", send=list(arguments))
     settings.TIP_SECRET_SEED = b"t" * 32
     assert "not of TIP_SECRET_SEED" in treasury()
-    with pytest.raises(CommandError, match="whoever has it pays"):
+    with pytest.raises(CommandError, match="pay with the wallet that holds it"):
         call_command("treasury", send=[str(TO), "1000000"])
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         assert not client.exists(ACCEPTED_STREAM)
@@ -74,7 +74,7 @@ def test_without_a_node_it_says_so(settings: Any) -> None:
     with pytest.raises(CommandError, match=r"127\.0\.0\.1:1"):
         treasury()
     settings.UPSTREAM_RPC_URL = ""
-    with pytest.raises(CommandError, match="no node tells"):
+    with pytest.raises(CommandError, match="no node reports"):
         treasury()
 
 

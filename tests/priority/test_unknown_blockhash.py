@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from priority.happenings import BlockMade
+from priority.chain_events import BlockMade
 from priority.simulation.unknown_blockhash import is_of_no_block
-from priority.store.chain_events import tell
+from priority.store.chain_events import publish_events
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 NODE_AT = 100
@@ -22,7 +22,7 @@ def blockhash(height: int) -> bytes:
 def told(*heights: int) -> None:
     """The stream tells of blocks of these heights."""
     for height in heights:
-        tell([BlockMade(height + 7, height + 6, blockhash(height), height)], now=1.0)
+        publish_events([BlockMade(height + 7, height + 6, blockhash(height), height)], now=1.0)
 
 
 def found(known: Sequence[int], meanwhile: Sequence[int], of: int = 9_999) -> bool:

@@ -14,8 +14,8 @@ from chain.slot_ranges import SlotRange
 from historical.store import blocks as ledger
 from historical.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
+from priority.chain_events import BLOCKHASH_BLOCKS
 from priority.fates import settling
-from priority.happenings import BLOCKHASH_BLOCKS
 from priority.store import settling as store
 from priority.store.settling import FoundRow, UnsettledRow
 from tipping.services import ledger as tips

@@ -36,5 +36,5 @@ def _is_own(customer_id: int, key_id: int, signature: bytes) -> bool:
 
 def _waits(name: bytes, key_id: int) -> bool:
     """Accepted with a key of the customer's, and in no table yet."""
-    found = lookup.in_flight([name], key_id).get(name)
+    found = lookup.pending([name], key_id).get(name)
     return found is not None and found.key_id is not None

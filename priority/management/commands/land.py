@@ -56,7 +56,7 @@ class Command(BaseCommand):
         )
         heartbeats.start("lander", by_progress=True)
         # What is there now stays, and little of what comes refers to itself: at a thousand a second
-        # the collector would go through all that is in flight some ten times a second.
+        # the collector would go through all pending submissions some ten times a second.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_COLLECTED_AFTER)

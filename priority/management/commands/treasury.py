@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, send: list[str] | None, **_options: Any) -> None:
         if not settings.UPSTREAM_RPC_URL:
-            raise CommandError("UPSTREAM_RPC_URL is empty: no node tells what the treasury holds")
+            raise CommandError("UPSTREAM_RPC_URL is empty: no node reports what the treasury holds")
         node = Node(settings.UPSTREAM_RPC_URL)
         try:
             if send is None:

@@ -1,11 +1,11 @@
-"""What the followed chain just did, as the follower tells it through Redis to who lands."""
+"""Chain events that the follower publishes through Redis for landers and for acceptance."""
 
 import msgspec
 
 from access.redis_client import NAMESPACE
 
-# A stream of packed lists of happenings in its one field, trimmed to the newest ones.
-HAPPENINGS_STREAM = f"{NAMESPACE}chain:happenings"
+# A stream of packed lists of events in its one field, trimmed to the newest ones.
+CHAIN_EVENTS_STREAM = f"{NAMESPACE}chain:happenings"
 FIELD = "h"
 KEPT_ENTRIES = 20_000
 # {blockhash, 32 bytes: its block's height as text}, of at least the last 300 blocks.
@@ -45,15 +45,15 @@ class SlotMoved(msgspec.Struct, frozen=True, array_like=True, tag="slot"):
     status: str
 
 
-Happening = Seen | BlockMade | SlotMoved
+ChainEvent = Seen | BlockMade | SlotMoved
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Happening]).decode
+_decode = msgspec.msgpack.Decoder(list[ChainEvent]).decode
 
 
-def pack(happenings: list[Happening]) -> bytes:
-    return _encode(happenings)
+def pack(events: list[ChainEvent]) -> bytes:
+    return _encode(events)
 
 
-def unpack(packed: bytes) -> list[Happening]:
+def unpack(packed: bytes) -> list[ChainEvent]:
     return _decode(packed)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from priority.models import LandingClock, LandingKeyTally, LandingTally
+from priority.models import LandingClock, LandingCount, LandingKeyCount
 
 STEP, HOUR, DAY = 300, 3_600, 86_400
 _ORIGIN = "'2000-01-01+00'::timestamptz"
@@ -42,8 +42,8 @@ _ROW = (
     " THEN greatest(s.slot - s.accepted_slot, 0) END AS slots"
 )
 # Of `rows` (id, start and what _ROW has): everything that is counted. How many rows there are is
-# nothing that a planner guesses: OFFSET 0 makes it look tries and addresses up one by one, and not
-# read whole tables for a handful.
+# nothing that a planner guesses: OFFSET 0 makes it look up attempts and addresses one by one, and
+# not read whole tables for a handful.
 FACTS = f"""
 tries AS MATERIALIZED (
   SELECT r.id, r.start, r.tier, r.state, r.slots, r.accepted_at, a.upstream, a.outcome,
@@ -112,7 +112,7 @@ ROWS_OF_KEYS = (
 
 
 def alone() -> bool:
-    """Whether nobody else counts until this transaction ends; it may take its time."""
+    """Whether no other worker counts until this transaction ends; it may take ten minutes."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout TO '10min'")
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
@@ -120,8 +120,8 @@ def alone() -> bool:
 
 
 def take_changes(*, noted_before: datetime, most: int) -> list[datetime]:
-    """Steps that changed, the newest ones first, and the notes of them are gone. Whatever a note
-    tells of is seen by the statements after this one.
+    """Steps that changed, the newest ones first, and deletes their notes. The statements after this
+    one see every change that was noted.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -145,9 +145,9 @@ def unsettled_steps(*, since: datetime) -> list[datetime]:
 
 
 def count_steps(starts: Sequence[datetime]) -> None:
-    """Counts them anew, by the rows as they are."""
+    """Counts them again, from the rows as they are."""
     steps = list(starts)
-    for model in (LandingTally, LandingKeyTally):
+    for model in (LandingCount, LandingKeyCount):
         model.objects.filter(seconds=STEP, start__in=steps).delete()
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, [steps])
@@ -177,7 +177,7 @@ def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
 
 def forget_before(earliest: datetime, *, seconds: int) -> None:
     """Counts of that length which began before are gone."""
-    for model in (LandingTally, LandingKeyTally):
+    for model in (LandingCount, LandingKeyCount):
         rows = model.objects.filter(seconds=seconds, start__lt=earliest)
         rows.delete()
 
