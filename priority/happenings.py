@@ -2,7 +2,7 @@
 
 import msgspec
 
-from access.redis_client import NAMESPACE
+from shared_state.redis_client import NAMESPACE
 
 # A stream of packed lists of happenings in its one field, trimmed to the newest ones.
 HAPPENINGS_STREAM = f"{NAMESPACE}chain:happenings"

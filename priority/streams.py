@@ -21,7 +21,6 @@ from django.db import close_old_connections, connection
 from django.http.response import HttpResponseBase
 from solders.signature import Signature
 
-from access.outages import AWAY
 from gateway.declarations import Parameter
 from gateway.hosts import LANDING
 from gateway.terms import Face, Terms
@@ -34,6 +33,7 @@ from priority.services.fate_events import Place, Told, event_text, read_place, s
 from priority.services.fate_feed import FateFeed, Subscription, redis_of
 from priority.services.stream_listeners import Listener
 from priority.store.fates import customers_of, keys_of_the_customer
+from shared_state.outages import AWAY
 from webserver.requests import WORKER
 from webserver.streams import Stream
 from webserver.worker import Worker

@@ -8,8 +8,8 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from access.outages import until_next_call
 from priority.services import retention, sweeps, tallying
+from shared_state.outages import until_next_call
 from tipping.services import sweeping
 from upstream.node import Node, NodeError
 

@@ -11,7 +11,7 @@ from django.db.models.signals import post_delete, post_save
 from access import key_cache
 from access.buckets import GENERATION_KEY
 from access.models import ApiKey, Customer, Tier
-from access.redis_client import client
+from shared_state.redis_client import client
 
 log = logging.getLogger(__name__)
 

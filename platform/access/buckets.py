@@ -10,10 +10,11 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 
-from access import local_buckets, script_socket
+from access import local_buckets
 from access.callers import Caller
 from access.leases import Lease, most_of
-from access.redis_client import NAMESPACE
+from shared_state import script_socket
+from shared_state.redis_client import NAMESPACE
 
 GENERATION_KEY = f"{NAMESPACE}generation"
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from access import local_buckets, script_socket
+from access import local_buckets
 from access.buckets import GENERATION_KEY, Taken
 from access.callers import Caller
-from access.redis_client import NAMESPACE
+from shared_state import script_socket
+from shared_state.redis_client import NAMESPACE
 
 _DAY_SECONDS = 86_400
 # A day's count is kept somewhat longer than the day, for processes whose clocks go after.

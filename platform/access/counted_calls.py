@@ -1,6 +1,6 @@
 """Which calls count against a month's limit: those that were let in and answered."""
 
-from access.outages import NAMES
+from shared_state.outages import NAMES
 
 # Calls that we failed to answer.
 OUR_FAILURES = frozenset({"internal_error"}) | NAMES

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from access import script_socket
 from access.buckets import GENERATION_KEY
 from access.callers import Caller
 from access.errors import KeyRefused
+from shared_state import script_socket
 
 FRESH_SECONDS = 1.5
 # However often confirmed, an entry is read anew after this: changes made by hand in SQL arrive.

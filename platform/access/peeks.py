@@ -8,7 +8,7 @@ from typing import Any, cast
 import redis
 
 from access.callers import Caller
-from access.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client
 
 _DAY_SECONDS = 86_400
 # From which access.buckets counts its microseconds.

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import redis
 
-from access.redis_client import NAMESPACE, client
-from access.tallies import CALL_MICROSECONDS, CALLS, field_of
-from access.tallies import KEY as TALLIES_KEY
+from shared_state.counters import CALL_MICROSECONDS, CALLS, field_of
+from shared_state.counters import KEY as COUNTERS_KEY
+from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +28,9 @@ _SCRIPT = """
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[1]) then return 0 end
 local calls = tonumber(ARGV[2])
 for i = 3, 2 + 2 * calls, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
-local tallies = 4 + 2 * calls + 2 * tonumber(ARGV[3 + 2 * calls])
-for i = 4 + 2 * calls, tallies - 2, 2 do redis.call('HINCRBY', KEYS[3], ARGV[i], ARGV[i + 1]) end
-for i = tallies, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local totals = 4 + 2 * calls + 2 * tonumber(ARGV[3 + 2 * calls])
+for i = 4 + 2 * calls, totals - 2, 2 do redis.call('HINCRBY', KEYS[3], ARGV[i], ARGV[i + 1]) end
+for i = totals, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 return 1
 """
 
@@ -69,7 +69,7 @@ def flush() -> bool:
         try:
             while _unsent:
                 name, words = _unsent[0]
-                keys = (LIVE_KEY, f"{NAMESPACE}usage:sent:{name}", TALLIES_KEY)
+                keys = (LIVE_KEY, f"{NAMESPACE}usage:sent:{name}", COUNTERS_KEY)
                 client().eval(_SCRIPT, len(keys), *keys, *words)
                 del _unsent[0]
         except redis.RedisError:
@@ -88,15 +88,15 @@ def _gather() -> None:
         counts, used = _counts, _used
         _counts, _used = {}, {}
     words: list[str | int] = [_REMEMBER_SECONDS, 2 * len(counts)]
-    tallies: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for (key_id, method, status, minute), (calls, microseconds) in counts.items():
         field = f"{minute}|{'' if key_id is None else key_id}|{method}|{status}"
         words += [f"calls|{field}", calls, f"spent|{field}", microseconds]
-        for tally, number in ((CALLS, calls), (CALL_MICROSECONDS, microseconds)):
-            name = field_of(tally, method, status)
-            tallies[name] = tallies.get(name, 0) + number
-    words.append(len(tallies))
-    for name, number in tallies.items():
+        for total, number in ((CALLS, calls), (CALL_MICROSECONDS, microseconds)):
+            name = field_of(total, method, status)
+            totals[name] = totals.get(name, 0) + number
+    words.append(len(totals))
+    for name, number in totals.items():
         words += [name, number]
     for key_id, (seconds, address) in used.items():
         words += [f"used|{key_id}", f"{seconds}|{address}"]

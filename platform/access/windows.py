@@ -11,8 +11,8 @@ from django_redis.exceptions import ConnectionInterrupted
 from access import local_buckets
 from access.buckets import Taken
 from access.callers import Quota
-from access.script_socket import AWAY_SECONDS
 from eventloop.calls import current_call
+from shared_state.script_socket import AWAY_SECONDS
 from webserver.holders import holder_of
 
 _away_until = 0.0

@@ -17,8 +17,6 @@ from django.core.cache import caches
 from django.db import connections
 from django.utils import timezone
 
-from access import script_socket
-from access.redis_client import client
 from access.services import tiers
 from config.questions import QUESTIONS
 from config.wsgi import application
@@ -26,6 +24,8 @@ from gateway.endpoint import Call
 from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
 from jsonrpc import dispatch
+from shared_state import script_socket
+from shared_state.redis_client import client
 
 log = logging.getLogger(__name__)
 

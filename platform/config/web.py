@@ -7,13 +7,13 @@ from socket import socket
 
 from django.conf import settings
 
-from access import heartbeats
 from access.networks import contains
 from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
 from gateway import edge, known_heads
 from operations.services.watching import stand_in
+from shared_state import heartbeats
 from webserver.limits import Limits
 from webserver.load import Load
 from webserver.master import Place, Serve

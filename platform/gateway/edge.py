@@ -12,9 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import close_old_connections, connections
 
-from access import script_socket
 from access.errors import KeyRefused
-from access.loop_scripts import LoopScripts
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import close_lost_connection
@@ -45,6 +43,8 @@ from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
 from gateway.terms import Face
 from jsonrpc.methods import Method
+from shared_state import script_socket
+from shared_state.loop_scripts import LoopScripts
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.requests import Request

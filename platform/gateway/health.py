@@ -12,10 +12,10 @@ import msgspec
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from access.outages import outage_of
-from access.redis_client import NAMESPACE, client
 from embedded.run_state import read_run_state
 from jsonrpc.wire import As
+from shared_state.outages import outage_of
+from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
 

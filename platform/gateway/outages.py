@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from access import outages
 from jsonrpc.errors import RpcError
+from shared_state import outages
 
 _RETRY_SECONDS = 2
 # What is full stays so until somebody frees it.

@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from access.outages import AWAY
 from chain.blocks import SlotRecord
 from chain.encodings import b58decode
 from chain.transaction_errors import transaction_error_bytes
@@ -14,6 +13,7 @@ from chain.transactions import decode_wire
 from ingest.branches import Branches
 from priority.happenings import BlockMade, Happening, Seen, SlotMoved
 from priority.services.telling import tell
+from shared_state.outages import AWAY
 from upstream.geyser.schema import SlotStatus
 from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
 

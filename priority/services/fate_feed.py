@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from redis.asyncio import Redis
 
-from access.outages import AWAY
 from priority.services.announcing import FIELD, LIVE_STREAM, NUMBER_FIELD, SINCE, unpack
 from priority.services.fate_events import Place, Told, read_place, told
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ import msgspec
 import redis
 from solders.signature import Signature
 
-from access.redis_client import client
 from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
 from priority.models import Bundle, Submission
 from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
@@ -19,6 +18,7 @@ from priority.services.announcing import FateChange
 from priority.store import cosubmitters
 from priority.store import fates as store
 from priority.submissions import State, in_flight_key, queue_milliseconds
+from shared_state.redis_client import client
 
 MOST_TRANSACTIONS = 4
 _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch

@@ -16,7 +16,6 @@ from access import buckets, key_cache
 from access.callers import Caller
 from access.errors import KeyUnknown
 from access.key_text import digest_of
-from access.redis_client import NAMESPACE, client
 from access.services.keys import identify_by_digest
 from gateway.authentication import key_of
 from gateway.hosts import Host
@@ -27,6 +26,7 @@ from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
 from priority.errors import TooManyStreams
 from priority.store.fates import customers_of
+from shared_state.redis_client import NAMESPACE, client
 
 # Under which listening is counted, and stands in a key's list of methods.
 USAGE_NAME = "fatesStream"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import redis
 
-from access.redis_client import client
 from chain.encodings import b58encode
 from priority.happenings import (
     BLOCKHASHES,
@@ -16,6 +15,7 @@ from priority.happenings import (
     Happening,
     pack,
 )
+from shared_state.redis_client import client
 
 # Of more blocks than are promised, for they are looked through only now and then.
 _KEPT_BLOCKHASHES = 400

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from access import buckets, local_buckets, script_socket
+from access import buckets, local_buckets
 from access.callers import Caller, Quota
-from access.redis_client import client
+from shared_state import script_socket
+from shared_state.redis_client import client
 
 _numbers = iter(range(1, 1_000_000))
 

@@ -24,8 +24,8 @@ from access.errors import (
     UnknownScope,
 )
 from access.models import ApiKey, Customer, Tier
-from access.redis_client import client
 from access.services import keys, tiers
+from shared_state.redis_client import client
 
 Issue = Callable[..., keys.IssuedKey]
 

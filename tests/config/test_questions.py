@@ -11,12 +11,12 @@ from celery import Celery
 from django.db import connection
 from django.utils import timezone
 
-from access.redis_client import client
 from alerts.models import Event
 from alerts.tasks import deliver_events
 from config.celery_app import app
 from config.clock import Clock
 from config.questions import QUESTIONS, Questioner
+from shared_state.redis_client import client
 from tests.databases import end_session
 from tests.patience import PATIENCE_SECONDS
 from tipping.models import TtlClass

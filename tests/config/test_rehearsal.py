@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from access import usage
-from access.redis_client import client
+from shared_state.redis_client import client
 from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from access.redis_client import client
 from ingest import handover, listening
 from ingest.handover import Packed
+from shared_state.redis_client import client
 
 SLOT = Packed(7, "7:a", has_writes=False, data=b"x", has_transactions=False)
 

@@ -15,13 +15,13 @@ from django.utils import timezone
 
 from access import store
 from access.models import ApiKey, Customer, Tier
-from access.redis_client import client
 from access.services import keys
 from priority import streams
 from priority.models import Submission
 from priority.services import announcing, fate_feed
 from priority.services.announcing import FateChange, announce
 from priority.submissions import State
+from shared_state.redis_client import client
 from tests.priority.fate_streams import FateServer, FateStream, serving
 from tests.priority.submitted import landed, signature, stored
 

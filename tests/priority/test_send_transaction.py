@@ -12,14 +12,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from solders.hash import Hash
 
-from access import script_socket
-from access.redis_client import client
 from chain.encodings import b58encode
 from priority import happenings
 from priority.models import Upstream
 from priority.services.accepting import submit_own
 from priority.store.queueing import CLAIM, REPORT
 from priority.submissions import Tip, in_flight_key, pack, unpack
+from shared_state import script_socket
+from shared_state.redis_client import client
 from tests.priority.sending import (
     MINIMUM,
     SENT,

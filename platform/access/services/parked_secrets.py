@@ -12,8 +12,8 @@ from typing import cast
 import redis
 
 from access.errors import OrderRefused
-from access.redis_client import NAMESPACE, client
 from access.services.keys import IssuedKey
+from shared_state.redis_client import NAMESPACE, client
 
 KEEP_SECONDS = 120
 

@@ -8,8 +8,8 @@ from typing import cast
 from django.db import transaction
 
 from access import store, usage_sums
-from access.redis_client import NAMESPACE, client
 from access.usage import LIVE_KEY
+from shared_state.redis_client import NAMESPACE, client
 
 CLAIMS_KEY = f"{NAMESPACE}usage:claims"
 # A claim's name is kept as long as its counters might come back, say from a restored Redis.

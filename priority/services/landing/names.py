@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
-from access.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client
 
 # A lander that says nothing for so long is taken for dead.
 ALIVE_SECONDS = 3.0

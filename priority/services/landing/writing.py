@@ -12,8 +12,6 @@ from typing import NamedTuple
 import psycopg
 from django.db import DataError, IntegrityError, connection, transaction
 
-from access import tallies
-from access.outages import AWAY
 from chain.transaction_errors import transaction_error_bytes
 from priority.services.announcing import FateChange, announce
 from priority.services.landing.chain_view import Sighting
@@ -34,6 +32,8 @@ from priority.store.submissions import (
     SubmissionRow,
 )
 from priority.submissions import State, queue_milliseconds
+from shared_state import counters
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 
@@ -279,9 +279,9 @@ def _store(batch: _Batch) -> _Written:
     for each in others:
         told.pop(each.signature, None)
     announce(list(told.values()))
-    counts: Counter[tallies.Tally] = Counter(
-        (tallies.ATTEMPTS, row.upstream, row.outcome) for row in attempts
+    counts: Counter[counters.CounterName] = Counter(
+        (counters.ATTEMPTS, row.upstream, row.outcome) for row in attempts
     )
-    counts[(tallies.SUBMISSIONS, State.RECEIVED.value)] = len(ids)
-    tallies.add(counts)
+    counts[(counters.SUBMISSIONS, State.RECEIVED.value)] = len(ids)
+    counters.add(counts)
     return _Written(ids, others, settled)
