@@ -72,10 +72,8 @@ def _take(
     return Taken(True, group, limit, limit - counted, left, 0, None)
 
 
-def peek(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
-    """What is left of the address' window, and the seconds until it ends; None where that cannot be
-    told.
-    """
+def remaining(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
+    """The calls left in the address' window and the seconds until it ends; None if unknown."""
     period = max(1, round(quota.burst / quota.rate))
     try:
         usage = get_usage(

@@ -20,7 +20,7 @@ from django.utils import timezone
 from access.services import tiers
 from config.questions import QUESTIONS
 from config.wsgi import application
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
 from jsonrpc import dispatch

@@ -10,7 +10,7 @@ from access.callers import Caller
 from jsonrpc.errors import RpcError
 
 # What a dear call of a batch takes from the limit of requests.
-DEAR_PRICE = 5
+EXPENSIVE_PRICE = 5
 # Answers below this are not counted while they are sent.
 _SMALL = 65_536
 

@@ -13,10 +13,10 @@ from gateway import call_log
 from gateway.answers import Answered
 from gateway.budgets import Budget
 from gateway.compression import MINIMUM, compress
+from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import Host
 from gateway.outages import ServiceOutage, outage_of
 from gateway.refusals import RPC_CONTENT_TYPE, Refusal, body_of, headers_of, status_of
-from gateway.terms import Face, Terms
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
@@ -107,7 +107,7 @@ def answer_calls(
     methods: MethodTable,
     call: Call,
     observe: Observer,
-    terms: Terms,
+    policy: EndpointPolicy,
     accepted: str,
 ) -> Answered:
     """Runs the methods. `accepted` is the request's Accept-Encoding."""
@@ -124,8 +124,8 @@ def answer_calls(
                 if found is not None:
                     if isinstance(found, ServiceOutage):
                         headers = {**headers, **found.headers()}
-                    if _has_a_status(found, terms.face):
-                        return _refused(found, chunks, terms.face)
+                    if _has_a_status(found, policy.error_format):
+                        return _refused(found, chunks, policy.error_format)
         encoding = None
         if accepted and sum(map(len, chunks)) > MINIMUM:
             chunks, encoding = compress(chunks, accepted)
@@ -135,15 +135,15 @@ def answer_calls(
     return Answered(chunks, encoding=encoding, headers=headers, sent=sent)
 
 
-def _has_a_status(error: RpcError, face: Face) -> bool:
+def _has_a_status(error: RpcError, error_format: ErrorFormat) -> bool:
     """Whether a method's refusal is more than an error object in an answer of HTTP 200."""
     return isinstance(error, Refusal) or (
-        face is Face.PLAIN_TEXT and isinstance(error, InternalError)
+        error_format is ErrorFormat.PLAIN_TEXT and isinstance(error, InternalError)
     )
 
 
-def _refused(error: RpcError, chunks: list[bytes], face: Face) -> Answered:
-    content_type, text = body_of(error, face)
+def _refused(error: RpcError, chunks: list[bytes], error_format: ErrorFormat) -> Answered:
+    content_type, text = body_of(error, error_format)
     return Answered(
         # The error object that was written already has the call's id.
         chunks if content_type == RPC_CONTENT_TYPE else [text],

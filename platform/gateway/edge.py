@@ -21,6 +21,7 @@ from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
 from gateway.bodies import larger_of, may_send_large
+from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
 from gateway.permissions import require_standing, right_missing
@@ -41,7 +42,6 @@ from gateway.refusals import (
 )
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
-from gateway.terms import Face
 from jsonrpc.methods import Method
 from shared_state import script_socket
 from shared_state.loop_scripts import LoopScripts
@@ -81,7 +81,7 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
     else:
         error = _REFUSALS[why]()
     is_post = request is not None and request.method == "POST"
-    content_type, body = body_of(error, Face.JSON_RPC if is_post else Face.WORD)
+    content_type, body = body_of(error, ErrorFormat.JSON_RPC if is_post else ErrorFormat.WORD)
     told = None if request is None else request.header(b"x-request-id")
     answer = Answer(
         [body],
@@ -95,7 +95,7 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
 
 def _too_large(request: Request | None) -> BodyTooLarge:
     view = None if request is None else _view_of(request)
-    larger = None if view is None else larger_of(view.terms)
+    larger = None if view is None else larger_of(view.policy)
     found = None if request is None or request.length < 0 else request.length
     return BodyTooLarge(settings.MAX_BODY, found, larger)
 
@@ -238,7 +238,7 @@ def large_bodies(lanes: Lanes) -> LargeBodies:
 
 def _takes_large(request: Request) -> bool:
     view = _view_of(request)
-    return request.method == "POST" and view is not None and bool(view.terms.large_scope)
+    return request.method == "POST" and view is not None and bool(view.policy.large_scope)
 
 
 def _sender_of_large(request: Request, address: str) -> bytes | None:
@@ -248,14 +248,14 @@ def _sender_of_large(request: Request, address: str) -> bytes | None:
         meta = request.environ((address, 0), _ADDRESS)
         caller = caller_of(meta, now=datetime.now(UTC))
         view = _view_of(request)
-        require_standing(ALL_IN_ONE, caller, view.terms, client_address(meta))
+        require_standing(ALL_IN_ONE, caller, view.policy, client_address(meta))
         methods = [method.name for method in view.methods if method.takes_large]
-        refusals = [right_missing(caller, view.terms, name) for name in methods]
+        refusals = [right_missing(caller, view.policy, name) for name in methods]
     except (KeyRefused, Refusal):
         return None
     finally:
         close_old_connections()
-    may = may_send_large(caller, view.terms) and None in refusals
+    may = may_send_large(caller, view.policy) and None in refusals
     return b"%d" % caller.key_id if may and caller.key_id is not None else None
 
 

@@ -26,7 +26,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     )
     view.refusal = error
     own_body: dict[str, Any] | None = getattr(error, "response_body", None)
-    content_type, body = body_of(error, view.terms.face)
+    content_type, body = body_of(error, view.policy.error_format)
     return Response(
         body if own_body is None else encode(own_body),
         status=status_of(error),

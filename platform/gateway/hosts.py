@@ -32,7 +32,7 @@ RANKS = {"public": 0, "lite": 0, "basic": 10, "ultra": 20, "elite": 30, "epic": 
 RPC_TIERS = ("basic", "ultra", "elite", "epic")
 QOS_TIERS = ("basic", "ultra", "elite")
 
-# The sets an endpoint's terms name; the all-in-one host serves everything and stands in none.
+# The sets an endpoint's policy name; the all-in-one host serves everything and stands in none.
 PUBLIC = frozenset({"public.rpc"})
 ARCHIVE = frozenset(f"{tier}.rpc" for tier in RPC_TIERS)
 LEDGER = PUBLIC | ARCHIVE

@@ -17,12 +17,12 @@ from gateway.bodies import is_plain_json
 from gateway.budgets import Budget
 from gateway.calls import Call, Observer, answer_calls
 from gateway.endpoint import RpcEndpoint
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.handing_on import Handing
 from gateway.hosts import Host, host_of
 from gateway.permissions import is_narrow, require_served, require_standing, right_missing
 from gateway.request_ids import new_request_id, sane_request_id
 from gateway.routes import endpoint_at
-from gateway.terms import Terms
 from gateway.throttles import still_known
 from jsonrpc import dispatch as rpc
 from jsonrpc.methods import MethodTable
@@ -60,12 +60,12 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
     if not secret or host is None or not is_plain_json(meta):
         return None
     try:
-        require_served(host, view.terms, meta["PATH_INFO"])
+        require_served(host, view.policy, meta["PATH_INFO"])
     except Exception:
         return None
     return KnownHead(
         host,
-        view.terms,
+        view.policy,
         view.methods,
         secret,
         key_text.digest_of(secret),
@@ -81,7 +81,7 @@ class KnownHead:
     """The endpoint that a head leads to, and who calls it from where."""
 
     host: Host
-    terms: Terms
+    policy: EndpointPolicy
     methods: MethodTable
     secret: str = field(repr=False)
     digest: bytes
@@ -109,9 +109,9 @@ class KnownHead:
         method = methods.get(name)
         if not (methods.falls_back(name) if method is None else method.is_quick):
             return None
-        if self._is_narrow and right_missing(caller, self.terms, name) is not None:
+        if self._is_narrow and right_missing(caller, self.policy, name) is not None:
             return None
-        taken, plan = None, buckets.plan_of(caller, self.terms.quotas.get(name, self.terms.quota))
+        taken, plan = None, buckets.plan_of(caller, self.policy.quotas.get(name, self.policy.quota))
         if plan is not None:
             taken = buckets.take(plan)
             running = current_call()
@@ -129,12 +129,12 @@ class KnownHead:
             assert methods.fallback is not None
             handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)
             return Response(200, (), later=handing.response)
-        answered = answer_calls(calls, methods, call, observe, self.terms, self.accepted)
+        answered = answer_calls(calls, methods, call, observe, self.policy, self.accepted)
         lines = answered.lines(identity, taken)
         return Response(answered.status, (), answered.chunks, sent=answered.sent, lines=lines)
 
     def _admit(self, caller: Caller) -> None:
         """Raises a Refusal."""
-        require_standing(self.host, caller, self.terms, self.address)
-        self._is_narrow = is_narrow(caller, self.terms)
+        require_standing(self.host, caller, self.policy, self.address)
+        self._is_narrow = is_narrow(caller, self.policy)
         self._admitted = caller

@@ -1,4 +1,4 @@
-"""Refusals of a request's way in, and the one place that gives any refusal its face."""
+"""Refusals of a request's way in, and the one place that gives any refusal its error_format."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from access.buckets import Taken
 from access.callers import MonthSpent
 from gateway.authentication import CHALLENGE
-from gateway.terms import Face
+from gateway.endpoint_policy import ErrorFormat
 from jsonrpc.dispatch import failure
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
@@ -326,7 +326,7 @@ class MonthlyQuotaReached(Refusal):
         return {"Retry-After": str(self.retry_seconds)}
 
 
-# What Face.PLAIN_TEXT tells in a line of text.
+# What ErrorFormat.PLAIN_TEXT tells in a line of text.
 _PLAIN = {401, 403, 429, 500}
 # Letter for letter what the standard node sends: there are clients that compare it.
 RPC_CONTENT_TYPE = "application/json; charset=utf-8"
@@ -345,11 +345,11 @@ def headers_of(error: RpcError) -> dict[str, str]:
     return headers
 
 
-def body_of(error: RpcError, face: Face) -> tuple[str, bytes]:
-    """Content type and body of the refusal, as the endpoint's terms want it."""
-    if face is Face.PLAIN_TEXT and status_of(error) in _PLAIN:
+def body_of(error: RpcError, error_format: ErrorFormat) -> tuple[str, bytes]:
+    """Content type and body of the refusal, as the endpoint's policy want it."""
+    if error_format is ErrorFormat.PLAIN_TEXT and status_of(error) in _PLAIN:
         return "text/plain; charset=utf-8", f"{error.message}\n".encode()
-    if face is Face.WORD:
+    if error_format is ErrorFormat.WORD:
         details: dict[str, Any] = {k: v for k, v in error.data.items() if k != "reason"}
         return "application/json", encode(
             {"error": error.reason, "message": error.message, **details}

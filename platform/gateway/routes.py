@@ -48,7 +48,7 @@ def _routes(
                 if pattern.namespace is None and "<" not in route:
                     walk(pattern.url_patterns, route)
             elif isinstance(pattern, URLPattern) and isinstance(pattern.pattern, RoutePattern):
-                if not hasattr(pattern.callback, "terms"):
+                if not hasattr(pattern.callback, "policy"):
                     continue
                 if "<" not in route:
                     exact.setdefault(route, ResolverMatch(pattern.callback, (), {}, route=route))

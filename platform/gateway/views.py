@@ -21,11 +21,11 @@ from gateway.authentication import ApiKeyAuthentication
 from gateway.calls import count_call
 from gateway.compression import MINIMUM, compress
 from gateway.declarations import TypedGet
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
 from gateway.permissions import KeyHasRights, KeyInGoodStanding, ServedByHost, right_missing
 from gateway.refusals import NotAllowed, TooManyRequests
 from gateway.renderers import JsonRenderer
-from gateway.terms import Terms
 from gateway.throttles import CallerQuota, still_known, take
 from jsonrpc.errors import RpcError
 
@@ -50,13 +50,13 @@ class EndpointRequest(Request):
 
 
 class Endpoint(APIView):
-    """An operation that customers call. `terms` say what it asks of hosts, keys and quotas.
+    """An operation that customers call. `policy` say what it asks of hosts, keys and quotas.
 
     The classes below are DRF's own lists; every endpoint walks them in this order: `host_classes`
     before a caller is known at all, then authentication, permissions and throttles.
     """
 
-    terms: Terms = Terms(scope="")
+    policy: EndpointPolicy = EndpointPolicy(scope="")
     verb: ClassVar[str] = "GET"
     # Under which calls are counted.
     name: str = ""
@@ -74,8 +74,8 @@ class Endpoint(APIView):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
-        # gateway.middleware knows an endpoint by its terms.
-        view.terms = initkwargs.get("terms", cls.terms)
+        # gateway.middleware knows an endpoint by its policy.
+        view.policy = initkwargs.get("policy", cls.policy)
         view.verb = cls.verb
         return view
 
@@ -112,14 +112,14 @@ class Endpoint(APIView):
 
     def check_rights(self, caller: Caller) -> None:
         """Raises where the caller's key may not do this."""
-        if self.terms.scope:
-            refusal = right_missing(caller, self.terms, self.name)
+        if self.policy.scope:
+            refusal = right_missing(caller, self.policy, self.name)
             if refusal is not None:
                 raise refusal
 
     def take_quota(self, request: Any) -> Taken | None:
         """Takes what the request costs from the caller's limits."""
-        return take(request, request.user, self.terms.quota, request.client_address)
+        return take(request, request.user, self.policy.quota, request.client_address)
 
     def throttled(self, request: Any, wait: float | None) -> NoReturn:
         assert self.taken is not None

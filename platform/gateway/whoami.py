@@ -6,13 +6,13 @@ from datetime import datetime
 from django.conf import settings
 from rest_framework.response import Response
 
-from access import peeks, usage_queries, windows
+from access import remaining_quota, usage_queries, windows
 from access.callers import Caller
 from access.models import ApiKey
 from access.months import month_of
 from access.services.keys import monthly_limit
-from gateway.endpoint import Call
-from gateway.everywhere import everywhere
+from gateway.calls import Call
+from gateway.common_methods import common_methods
 from gateway.hosts import ALL_IN_ONE, EVERY, RANKS, Host
 from gateway.throttles import WINDOW
 from gateway.views import EndpointRequest, ReadView
@@ -181,7 +181,7 @@ class _Month:
     resets_at: datetime
 
 
-@everywhere.add("whoami")
+@common_methods.add("whoami")
 def whoami(call: Call) -> WhoAmI:
     """Who calls, with which rights and limits, and what is left of them. It asks for no scope, and
     costs one request. It is served at every path.
@@ -241,13 +241,15 @@ def _used(month: _Month) -> MonthOfCalls:
 def _limits(
     caller: Caller, key: ApiKey | None, month: _Month | None, address: str, now: datetime
 ) -> Limits:
-    peek = peeks.peek(caller, now=now)
+    remaining = remaining_quota.read(caller, now=now)
     cap = caller.tip_fetch_daily_cap
-    fetches = _bucket(caller, "tip_fetches", peek)
-    today = None if cap is None or peek is None else max(0, cap - peek.fetched_today)
+    fetches = _bucket(caller, "tip_fetches", remaining)
+    today = None if cap is None or remaining is None else max(0, cap - remaining.fetched_today)
     return Limits(
-        requests=_bucket(caller, "requests", peek) if key is not None else _window(caller, address),
-        bundles=_bucket(caller, "bundles", peek),
+        requests=_bucket(caller, "requests", remaining)
+        if key is not None
+        else _window(caller, address),
+        bundles=_bucket(caller, "bundles", remaining),
         tip_fetches=TipFetches(
             per_second=fetches.per_second,
             burst=fetches.burst,
@@ -263,11 +265,11 @@ def _limits(
     )
 
 
-def _bucket(caller: Caller, name: str, peek: peeks.Peek | None) -> Bucket:
+def _bucket(caller: Caller, name: str, remaining: remaining_quota.RemainingQuota | None) -> Bucket:
     quota = caller.quotas.get(name)
     if quota is None:
         return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
-    left = None if peek is None else peek.left[name]
+    left = None if remaining is None else remaining.by_name[name]
     return Bucket(
         per_second=quota.rate,
         burst=quota.burst,
@@ -281,7 +283,7 @@ def _window(caller: Caller, address: str) -> Bucket:
     quota = caller.quotas.get("requests")
     if quota is None:
         return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
-    found = windows.peek(WINDOW, address, quota)
+    found = windows.remaining(WINDOW, address, quota)
     remaining, reset = (None, None) if found is None else found
     return Bucket(
         per_second=quota.rate, burst=quota.burst, remaining=remaining, reset_seconds=reset

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from django.conf import settings
 
-from gateway.endpoint import Call
+from gateway.calls import Call
 from jsonrpc.wire import As
 from priority.errors import NodeBehind
 from priority.methods.table import NODE_ERRORS, landing_methods, methods, upstream_node

@@ -6,7 +6,7 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 
 from chain.rent import rent_exempt
-from gateway.endpoint import Call
+from gateway.calls import Call
 from priority.services.accepting import Bounds, Origin, Receipt
 from priority.services.tips import TipRules
 from priority.services.waiting import limits

@@ -18,10 +18,10 @@ from access.errors import KeyUnknown
 from access.key_text import digest_of
 from access.services.keys import identify_by_digest
 from gateway.authentication import key_of
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
 from gateway.permissions import require
 from gateway.refusals import KeyRequired
-from gateway.terms import Terms
 from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
 from priority.errors import TooManyStreams
@@ -85,7 +85,7 @@ def leave(listener: Listener) -> None:
 
 
 def turned_away(
-    listeners: Iterable[Listener], *, terms: Terms, now: datetime
+    listeners: Iterable[Listener], *, policy: EndpointPolicy, now: datetime
 ) -> list[tuple[Listener, RpcError]]:
     """The listeners that may not listen any more, and why; the others are named again. Raises
     redis.RedisError and what the database raises.
@@ -98,7 +98,7 @@ def turned_away(
         for each in listeners:
             try:
                 caller = identify_by_digest(each.digest, now=now)
-                require(each.host, caller, terms, each.address, USAGE_NAME)
+                require(each.host, caller, policy, each.address, USAGE_NAME)
             except RpcError as refusal:
                 found.append((each, refusal))
             else:

@@ -20,8 +20,8 @@ from config.backups import (
     restore_localnet,
     restore_secrets,
 )
+from config.command_postgres import command_postgres
 from config.engine import UnfitDatabase, migrating, require_fit, server_version
-from config.lone_servers import lone_postgres
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
             manifest = check_backup(folder, key=_key(folder, options))
-            with lone_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
+            with command_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
                 if require_fit():
                     raise BadBackup(BY_ITSELF)
                 if _has_tables():
