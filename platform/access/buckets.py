@@ -1,8 +1,8 @@
-"""A caller's token buckets: one script, one round trip for all of a request, exact over processes.
+"""A caller's token buckets, exact over processes: one script and one round trip for each request.
 
-A bucket is one number in Redis: the moment (microseconds of Redis' clock) at which it is full
-again. A call of more than the burst passes when the bucket is full and puts it into debt, so that
-a batch can always be served and the long-term rate still holds.
+A bucket is one number in Redis: the time (microseconds of Redis' clock) at which it is full. A call
+that costs more than the burst passes when the bucket is full and puts it into debt, so that a batch
+can always be served and the long-term rate still holds.
 """
 
 import math
@@ -72,7 +72,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The buckets of one kind of request of one caller, with the command up to its cost."""
+    """The buckets for one kind of request of one caller, with the command up to its cost."""
 
     names: list[str]
     buckets: list[tuple[str, float, int]]
@@ -83,9 +83,8 @@ class Plan:
 
 @lru_cache(maxsize=8192)
 def plan_of(caller: Caller, quota: str) -> Plan | None:
-    """What a request takes from: the caller's `requests` bucket and the one of the quota; None
-    when neither has a limit. Keyless callers share the quota's; their requests are counted per
-    address (access.windows).
+    """The caller's buckets `requests` and `quota`; None when neither has a limit. Callers without a
+    key share the quota's bucket; their requests are counted per address (access.windows).
     """
     asked = (quota,) if caller.key_id is None else dict.fromkeys(("requests", quota))
     names = [name for name in asked if name in caller.quotas]

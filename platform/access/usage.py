@@ -1,4 +1,4 @@
-"""Counting calls in this process and handing the counts to Redis about once a second."""
+"""Counts calls in this process and flushes the counts to Redis about once a second."""
 
 import atexit
 import logging
@@ -19,11 +19,11 @@ log = logging.getLogger(__name__)
 
 LIVE_KEY = f"{NAMESPACE}usage:live"
 FLUSH_SECONDS = 1.0
-# Distinct counters held while Redis is away; beyond that new ones are dropped and told of.
+# Distinct counters kept during an outage of Redis; above it new ones are dropped with an error.
 MAX_COUNTERS = 50_000
 _REMEMBER_SECONDS = 3600
 
-# A batch whose answer got lost is sent again under the same name and then changes nothing.
+# A batch whose reply was lost is sent again under the same name and changes nothing then.
 _SCRIPT = """
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[1]) then return 0 end
 local calls = tonumber(ARGV[2])
@@ -47,7 +47,7 @@ _thread: threading.Thread | None = None
 def count(
     key_id: int | None, method: str, status: str, *, seconds: float, microseconds: int, address: str
 ) -> None:
-    """Counts one call: `seconds` is the Unix time, `microseconds` what the call took."""
+    """Counts one call: `seconds` is the Unix time, `microseconds` the call's duration."""
     counter = (key_id, method, status, int(seconds) // 60)
     with _lock:
         cell = _counts.get(counter)
@@ -63,7 +63,7 @@ def count(
 
 
 def flush() -> bool:
-    """Sends what was counted; False when Redis was away and the counts wait for the next time."""
+    """Sends the counts; False while Redis is unavailable: they wait for the next flush."""
     with _flushing:
         _gather()
         try:
@@ -78,7 +78,7 @@ def flush() -> bool:
 
 
 def _gather() -> None:
-    """What was counted since, as the next batch to send."""
+    """Appends the counts since the last time as the next batch to send."""
     global _counts, _used
     with _lock:
         if not _counts or sum(len(words) for _, words in _unsent) > 4 * MAX_COUNTERS:
@@ -125,7 +125,7 @@ def _run(sleep: Callable[[float], None] = time.sleep) -> None:
 
 
 def _after_fork() -> None:
-    # What the parent counted is the parent's to send; its thread and its locks are not here.
+    # The parent sends its own counts; its thread and its locks do not exist here.
     global _lock, _flushing, _counts, _used, _unsent, _thread
     _lock, _flushing = threading.Lock(), threading.Lock()
     _counts, _used, _unsent, _thread = {}, {}, [], None

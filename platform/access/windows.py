@@ -1,4 +1,4 @@
-"""Fixed windows per client address: keyless callers and sign-in, counted by django-ratelimit."""
+"""Fixed windows by client address, for callers without a key and sign-in (django-ratelimit)."""
 
 import math
 import time
@@ -19,9 +19,9 @@ _away_until = 0.0
 
 
 def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int = 1) -> Taken:
-    """Counts `cost` calls of the address in the group's window, or none of them when they do not
-    fit: `burst` calls in the whole seconds, at least one, that the rate needs for about as many.
-    While Redis is away this process counts alone.
+    """Counts `cost` calls of the address in the group's window, or none if they do not fit. A
+    window has `burst` calls and lasts burst / rate seconds, rounded, at least one. While Redis is
+    unavailable this process counts alone.
     """
     call = current_call()
     if call is not None:
@@ -56,11 +56,11 @@ def _take(
         if usage is None:  # RATELIMIT_ENABLE is off
             return 0, period
         if not usage["limit"]:
-            raise OSError("the window could not be counted")  # how django-ratelimit says so
+            raise OSError("the window could not be counted")  # django-ratelimit reports it so
         return int(usage["count"]), max(1, int(usage["time_left"]))
 
-    # django-ratelimit counts by one and never back: a batch looks first, so that one that does not
-    # fit leaves the window as it was.
+    # django-ratelimit cannot take a count back: a batch is checked first, so that one that does not
+    # fit leaves the window unchanged.
     if cost > 1:
         counted, left = count(False)
         if counted + cost > limit:

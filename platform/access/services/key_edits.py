@@ -16,7 +16,7 @@ from access.networks import read_network
 
 
 class KeyChanges(TypedDict, total=False):
-    """What may be changed of a key; what is absent stays as it is."""
+    """The editable fields of a key; absent ones stay unchanged."""
 
     name: str
     environment: str
@@ -31,8 +31,8 @@ class KeyChanges(TypedDict, total=False):
 
 @transaction.atomic
 def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> ApiKey:
-    """The key with the changes. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and
-    OrderRefused for an expiry that is past.
+    """The changed key. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and OrderRefused
+    for a past expiry.
     """
     key = store.lock_key(key_id)
     if key.revoked_at is not None:
@@ -54,5 +54,5 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
         setattr(key, name, value)
     if changes:
         key.save(update_fields=list(changes))
-        key_changes.tell(key, KeyChange.EDITED, now=now)
+        key_changes.publish(key, KeyChange.EDITED, now=now)
     return key
