@@ -1,4 +1,4 @@
-"""A request's body: of the right type, of the right size, read once."""
+"""Reads a request's body and checks its type and size."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ def may_send_large(caller: Caller, policy: EndpointPolicy) -> bool:
 
 
 def larger_of(policy: EndpointPolicy) -> tuple[str, int] | None:
-    """The scope that a body above MAX_BODY takes, and how large it may be; None where none may."""
+    """The scope for a body above MAX_BODY and its maximum size; None if the endpoint takes none."""
     return (policy.large_scope, settings.MAX_LARGE_BODY) if policy.large_scope else None
 
 
 def read_body(request: HttpRequest, caller: Caller, policy: EndpointPolicy) -> bytes:
-    """The bytes. Raises ContentTypeUnsupported, BodyTooLarge (before reading, where the length is
+    """The bytes. Raises ContentTypeUnsupported, BodyTooLarge (before reading, if the length is
     announced) and BodyUnreadable.
     """
     meta = request.META

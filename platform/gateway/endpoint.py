@@ -1,4 +1,4 @@
-"""The endpoints: a request's way in, from the HTTP request to the method's answer."""
+"""RpcEndpoint: from the HTTP request to the response of its calls."""
 
 import logging
 import time
@@ -43,7 +43,7 @@ from webserver.requests import WORKER
 
 log = logging.getLogger(__name__)
 
-# What an endpoint's path shows to who looks at it with a browser.
+# The page at an endpoint's path for browsers.
 Page = Callable[[HttpRequest], HttpResponseBase]
 
 
@@ -51,7 +51,7 @@ class RpcEndpoint(Endpoint):
     """`RpcEndpoint.as_view(methods=…, policy=EndpointPolicy(scope=…))` in an area's urls; `page`
     answers a GET on the all-in-one host.
 
-    It walks the same classes as every Endpoint, by a dispatch of its own: DRF's (its Request,
+    It runs the same classes as every Endpoint with a dispatch of its own: DRF's (its Request,
     negotiation, a Response and its rendering) costs more than all of them (docs/benchmarks.md).
     """
 
@@ -88,7 +88,7 @@ class RpcEndpoint(Endpoint):
             return self._answer(request, started)
         except Exception as error:
             self.refusal = refusal = self._error_of(error, request)
-        # A revoked or expired key is no caller's any more, but its refusals are still its usage.
+        # A revoked or expired key has no caller, but its refusals still count as its usage.
         spent = time.perf_counter() - started
         self._observer(self.key_id, started).count(self._method, refusal.reason, spent)
         content_type, text = body_of(refusal, self.policy.error_format)
@@ -102,8 +102,8 @@ class RpcEndpoint(Endpoint):
         )
 
     def check_rights(self, caller: Caller) -> None:
-        """Reads the body, and refuses what the key may not call: alone by raising, in a batch call
-        by call.
+        """Reads the body and refuses calls without the right: a single call by raising, those of a
+        batch one by one.
         """
         self._caller = caller
         if self._calls is None:
@@ -188,7 +188,7 @@ class RpcEndpoint(Endpoint):
         return Answer.of(answered, identity, self.taken)
 
     def _is_handed_on(self, calls: rpc.Requests) -> bool:
-        """Whether our web server waits for the answer, and not this thread."""
+        """Whether the web server's loop waits for the response instead of this thread."""
         one = calls.items[0]
         return (
             not calls.batch
@@ -217,8 +217,8 @@ class RpcEndpoint(Endpoint):
 def _with_rights(
     calls: rpc.Requests | RpcError, caller: Caller, policy: EndpointPolicy
 ) -> rpc.Requests | RpcError:
-    """The calls, those of a batch that the key may not make with their refusal; raises it for a
-    call that came alone, and where none of them may be made.
+    """The calls, with a refusal on those of a batch that the key may not make. Raises it for a
+    single call, and if the key may make none of them.
     """
     shut = shut_out(caller, policy) if caller.key_id is not None else None
     if isinstance(calls, RpcError):

@@ -1,5 +1,5 @@
-"""Quick calls without Django's request, handler, view and response: what a request's head leads to
-is found out once for all that a connection sends with the same head.
+"""Quick calls without Django's request, handler, view and response: a request's head is resolved
+once for all requests of a connection with the same head.
 """
 
 import time
@@ -31,9 +31,9 @@ from webserver.responses import Response
 
 
 def answer(request: Request, address: tuple[str, int]) -> Response | None:
-    """In a LoopCall: the response to a call of a quick method by a key in good standing, or to one
-    that is handed on. None of anything else: the application answers it, or refuses it, and takes
-    no second token where one was taken.
+    """In a LoopCall: the response to a call of a quick method by a valid key, or to one that is
+    forwarded. None for others: the application answers or refuses them, and takes no second token
+    if one was taken.
     """
     shared = request.shared
     if shared is None:
@@ -48,7 +48,7 @@ _UNKNOWN = object()
 
 
 def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
-    """What the head leads to; None where it has anything unusual."""
+    """The resolved head; None if it has anything unusual."""
     if request.method != "POST" or request.length < 0:
         return None
     match = endpoint_at(request.decoded_path)
@@ -78,7 +78,7 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
 
 @dataclass(slots=True)
 class KnownHead:
-    """The endpoint that a head leads to, and who calls it from where."""
+    """The endpoint of a head, with its caller's key and address."""
 
     host: Host
     policy: EndpointPolicy
@@ -89,7 +89,7 @@ class KnownHead:
     query: str
     accepted: str
     request_id: str | None
-    # Who was found to be in good standing: callers are compared by identity.
+    # The caller that passed the checks last: callers are compared by identity.
     _admitted: Caller | None = None
     _is_narrow: bool = True
 

@@ -1,4 +1,4 @@
-"""HostMiddleware: the Host and an id for every request, and the short way to endpoints."""
+"""HostMiddleware: the Host and an id for every request, and the direct call of endpoints."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,9 +25,9 @@ _MAX_HOSTS = 1000
 
 
 class HostMiddleware:
-    """Names the Host or answers 404. An endpoint is called straight from here: the middleware
-    behind this one (sessions, sign-in, static files) is the admin's and costs more than a call.
-    On a tier host nothing but endpoints is served.
+    """Finds the Host or answers 404. An endpoint is called directly from here: the middleware after
+    this one (sessions, sign-in, static files) is the admin's and costs more than a call. A tier
+    host serves only endpoints.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

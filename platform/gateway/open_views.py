@@ -1,4 +1,4 @@
-"""OpenView, a plain GET for whoever runs the service: no key, no quota, no tier host."""
+"""OpenView, a plain GET for operators: no key, no quota, no tier host."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn

@@ -1,4 +1,4 @@
-"""What an endpoint's policy ask of the host and the caller, as DRF's permission classes."""
+"""An endpoint's policy checked against the host and the caller, as DRF's permission classes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +24,7 @@ from gateway.refusals import (
 
 
 class ServedByHost(BasePermission):
-    """The host that was called serves the endpoint. Raises PathNotServed."""
+    """The request's host serves the endpoint. Raises PathNotServed."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
         require_served(request.host, view.policy, request.path_info)
@@ -32,9 +32,7 @@ class ServedByHost(BasePermission):
 
 
 class KeyInGoodStanding(BasePermission):
-    """The caller may use this host from this address, whatever is asked for. Raises KeyRequired or
-    a Forbidden.
-    """
+    """The caller may use this host from this address. Raises KeyRequired or a Forbidden."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
         require_standing(request.host, request.user, view.policy, request.client_address)
@@ -42,9 +40,8 @@ class KeyInGoodStanding(BasePermission):
 
 
 class KeyHasRights(BasePermission):
-    """The caller's key has the scopes and methods that the request asks for, and calls left in its
-    month. The view knows what is asked for: `check_rights(caller)`. Raises a Forbidden or
-    MonthlyQuotaReached.
+    """The caller's key has the request's scopes and methods, and calls left in its month, as the
+    view's `check_rights(caller)` finds. Raises a Forbidden or MonthlyQuotaReached.
     """
 
     def has_permission(self, request: Any, view: Any) -> bool:
@@ -59,8 +56,8 @@ def require_served(host: Host, policy: EndpointPolicy, path: str) -> None:
 
 
 def require(host: Host, caller: Caller, policy: EndpointPolicy, address: str, name: str) -> None:
-    """The caller may use the plain endpoint, by the name under which its calls are counted. Raises
-    KeyRequired, a Forbidden or MonthlyQuotaReached.
+    """The caller may use the plain endpoint; `name` is the one under which its calls are counted.
+    Raises KeyRequired, a Forbidden or MonthlyQuotaReached.
     """
     require_standing(host, caller, policy, address)
     if policy.scope:
@@ -70,9 +67,7 @@ def require(host: Host, caller: Caller, policy: EndpointPolicy, address: str, na
 
 
 def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address: str) -> None:
-    """The caller may come in on this host from this address, whatever is asked for. Raises
-    KeyRequired or a Forbidden.
-    """
+    """The caller may use this host from this address. Raises KeyRequired or a Forbidden."""
     if caller.key_id is None:
         if policy.key_required:
             raise KeyRequired
@@ -86,12 +81,12 @@ def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address
 
 
 def is_narrow(caller: Caller, policy: EndpointPolicy) -> bool:
-    """Whether each method is to be looked at: some may be asked for, or none."""
+    """Whether each method must be checked, since the caller may not call all of them."""
     return bool(policy.scopes) or caller.narrowed or policy.scope not in caller.scopes
 
 
 def shut_out(caller: Caller, policy: EndpointPolicy) -> Refusal | None:
-    """The refusal of every method that asks for a right at all."""
+    """The refusal of every method that needs a right; None if the caller may call some."""
     spent = caller.month_spent
     if spent is not None and spent.resets_at > (now := datetime.now(UTC)):
         return MonthlyQuotaReached(spent, now)
@@ -101,9 +96,7 @@ def shut_out(caller: Caller, policy: EndpointPolicy) -> Refusal | None:
 
 
 def right_missing(caller: Caller, policy: EndpointPolicy, method: str) -> Refusal | None:
-    """The refusal of a method that the caller's key may not call; what is served everywhere asks
-    for no right.
-    """
+    """The refusal of a method that the caller's key may not call. Common methods need no right."""
     if caller.key_id is None or common_methods.knows(method):
         return None
     refusal = shut_out(caller, policy)

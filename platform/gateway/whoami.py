@@ -47,8 +47,8 @@ class Bucket(Result, frozen=True, kw_only=True):
 
     per_second: how many tokens come into it a second
     burst: how many it holds
-    remaining: how many are in it, or somewhat fewer, since processes take a few ahead; null also
-        while that cannot be told
+    remaining: how many are in it, or somewhat fewer, since processes prefetch some; null also
+        while that is unknown
     reset_seconds: until it is full again
     """
 
@@ -121,7 +121,7 @@ class Costs(Result, frozen=True, kw_only=True):
     bundles_per_bundle: from `bundles` by every sendBundle
     tip_fetches_per_fetch: from `tipFetches` by every fetch, whatever its count
     monthly_per_answered_call: from the month by a call that was answered
-    monthly_per_refused_call: from the month by a call that was refused on its way in
+    monthly_per_refused_call: from the month by a call that was refused before its method
     """
 
     requests_per_call: int = 1
@@ -154,8 +154,8 @@ class WhoAmI(Result, frozen=True, kw_only=True):
     limits: what may be asked for, and what is left
     costs: what is taken from the limits
     usage: calls of this month; null without a key
-    host: which door this came through
-    hosts: the tier hosts that the key opens
+    host: the host of the request
+    hosts: the tier hosts that the key may use
     address: where the call came from, as the service sees it
     server_time: the service's clock, in Unix seconds
     """
@@ -183,10 +183,10 @@ class _Month:
 
 @common_methods.add("whoami")
 def whoami(call: Call) -> WhoAmI:
-    """Who calls, with which rights and limits, and what is left of them. It asks for no scope, and
-    costs one request. It is served at every path.
+    """The caller with its rights, limits and remaining quota. It needs no scope and costs one
+    request. It is served at every path.
     """
-    return _told(call.caller, call.host, call.address, call.now)
+    return _described(call.caller, call.host, call.address, call.now)
 
 
 class WhoAmIView(ReadView):
@@ -194,11 +194,11 @@ class WhoAmIView(ReadView):
     result = WhoAmI
 
     def get(self, request: EndpointRequest) -> Response:
-        """Who calls, with which rights and limits, and what is left of them: whoami by GET."""
-        return Response(_told(request.user, request.host, request.client_address, self.now))
+        """The caller with its rights, limits and remaining quota: whoami by GET."""
+        return Response(_described(request.user, request.host, request.client_address, self.now))
 
 
-def _told(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:
+def _described(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:
     key, month = None, None
     if caller.key_id is not None:
         key = ApiKey.objects.select_related("customer", "tier").get(pk=caller.key_id)
@@ -301,7 +301,7 @@ def _monthly(key: ApiKey, month: _Month) -> Monthly:
 
 
 def _hosts_of(caller: Caller) -> list[str]:
-    """Who has no key may ask on each for what needs none."""
+    """The hosts that the caller may use; without a key all, for what needs none."""
     ranks = {label: RANKS[label.partition(".")[0]] for label in EVERY}
     opened = [
         label for label, rank in ranks.items() if caller.key_id is None or rank <= caller.rank
