@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connections
+from django.db import DatabaseError, OperationalError, connection, connections
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config import env
@@ -47,7 +49,7 @@ from tipping.services import batches
 
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-# A localnet that does not come up must not keep the service's own addresses from being told.
+# A localnet that does not start must not delay the output of the service's addresses.
 _LOCALNET_PATIENCE_SECONDS = 20.0
 # What of our Procfile reports progress from its start on.
 _REPORTING = frozenset(
@@ -113,8 +115,13 @@ class Command(BaseCommand):
             preparing.go()
             if problem := loading.problem():
                 raise CommandError(problem)
+            # Beside the preparation, which writes little then; migrations lock tables.
+            is_migrated = _is_migrated()
+            if is_migrated:
+                rehearse()
             prepared = preparing.result()
-            rehearse()
+            if not is_migrated:
+                rehearse()
             image = preload(environment=_environment_of_image(run_dir))
             if settings.LOCALNET and prepared.is_imported:
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
@@ -197,7 +204,7 @@ def _prepared(run_dir: Path, base_url: str) -> _Prepared:
         _prepare_database()
         is_imported = _ledger_is_imported()
         credentials = ensure_credentials(run_dir, base_url)
-        # Whoever calls first finds tip addresses, and not classes that are about to open.
+        # The first caller already finds tip addresses.
         batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
         batches.rotate_due(now=timezone.now())
     except OperationalError as failure:
@@ -215,6 +222,21 @@ def _prepare_database() -> None:
     if pooled:
         forget_sessions()
         keep_timeouts()
+
+
+def _is_migrated() -> bool:
+    """Whether the database has every migration of the installed apps; False without a database."""
+    try:
+        applied = MigrationRecorder(connection).applied_migrations()
+    except DatabaseError:
+        return False
+    finally:
+        connections.close_all()
+    return all(
+        (app.label, file.stem) in applied
+        for app in apps.get_app_configs()
+        for file in Path(app.path, "migrations").glob("[0-9]*.py")
+    )
 
 
 def _ledger_is_imported() -> bool:
