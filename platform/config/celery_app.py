@@ -37,7 +37,7 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
-    "tell-people": {
+    "send-notifications": {
         "task": "alerts.tasks.tell_people",
         "schedule": 2.0,
         "options": {"expires": 2.0},

@@ -23,12 +23,12 @@ _TRIES = 50
 
 
 class UnfitDatabase(Exception):
-    """The text says what the database lacks, and what to do."""
+    """The database is unsuitable; the text says why, and what to do."""
 
 
 def require_fit() -> bool:
-    """Whether a pooler stands before the database. Raises UnfitDatabase, and OperationalError where
-    nobody answers.
+    """Whether the connection goes through a pooler. Raises UnfitDatabase, or OperationalError
+    without a database.
     """
     try:
         raw = raw_connection()

@@ -66,13 +66,13 @@ def serving(workers: int) -> Serve:
             heartbeats.beat_quietly("web", at=place.master_turned(), pid=master)
             stand_in()
 
-        def tell() -> None:
+        def report_progress() -> None:
             place.progress()
             notify.progress()
 
         # One that hangs before its first turn is to be known as well.
         heartbeats.beat_quietly("web")
         heartbeats.start("web", also=every_second, by_progress=True)
-        run_worker(worker(workers, tell, place.load), sockets)
+        run_worker(worker(workers, report_progress, place.load), sockets)
 
     return serve

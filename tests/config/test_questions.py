@@ -41,9 +41,9 @@ def test_every_question_is_of_an_entry_and_can_be_answered(questioner: Questione
 
 def test_a_task_is_not_sent_until_it_has_something_to_do(questioner: Questioner) -> None:
     Event.objects.all().delete()
-    assert questioner.has_nothing("tell-people")
+    assert questioner.has_nothing("send-notifications")
     Event.objects.create(kind="key.created", at=timezone.now(), about="x", text="x", data={})
-    assert not questioner.has_nothing("tell-people")
+    assert not questioner.has_nothing("send-notifications")
 
 
 def test_a_rotation_is_due_when_a_window_ends(questioner: Questioner) -> None:

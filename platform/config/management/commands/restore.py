@@ -48,8 +48,8 @@ class Command(BaseCommand):
         proof.add_argument(
             "--unsigned",
             action="store_true",
-            help="trust the folder whoever wrote it, for backups from before they were signed: it"
-            " decides which accounts and API keys there are, and what SQL is run",
+            help="trust a folder without a signature, as of old backups: it decides which accounts"
+            " and API keys there are, and which SQL is run",
         )
         parser.add_argument("--jobs", type=int, default=2, help="tables filled at once; default 2")
 
