@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, OperationalError, connection, connections
-from django.db.migrations.recorder import MigrationRecorder
+from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config import env
@@ -23,6 +21,7 @@ from config.aside import AsideFailed, aside
 from config.engine import (
     UnfitDatabase,
     forget_sessions,
+    is_migrated,
     keep_timeouts,
     migrating,
     require_fit,
@@ -115,12 +114,13 @@ class Command(BaseCommand):
             preparing.go()
             if problem := loading.problem():
                 raise CommandError(problem)
-            # Beside the preparation, which writes little then; migrations lock tables.
-            is_migrated = _is_migrated()
-            if is_migrated:
+            # Beside the preparation, unless that locks tables for migrations or, behind a pooler,
+            # ends sessions.
+            at_once = "DATABASE_URL" not in os.environ and is_migrated()
+            if at_once:
                 rehearse()
             prepared = preparing.result()
-            if not is_migrated:
+            if not at_once:
                 rehearse()
             image = preload(environment=_environment_of_image(run_dir))
             if settings.LOCALNET and prepared.is_imported:
@@ -222,21 +222,6 @@ def _prepare_database() -> None:
     if pooled:
         forget_sessions()
         keep_timeouts()
-
-
-def _is_migrated() -> bool:
-    """Whether the database has every migration of the installed apps; False without a database."""
-    try:
-        applied = MigrationRecorder(connection).applied_migrations()
-    except DatabaseError:
-        return False
-    finally:
-        connections.close_all()
-    return all(
-        (app.label, file.stem) in applied
-        for app in apps.get_app_configs()
-        for file in Path(app.path, "migrations").glob("[0-9]*.py")
-    )
 
 
 def _ledger_is_imported() -> bool:
