@@ -141,9 +141,7 @@ def issue_key(
     rotated_from: ApiKey | None = None,
 ) -> IssuedKey:
     """A new key. Raises UnknownScope, BadNetwork and BadMethod."""
-    for scope in scopes:
-        if scope not in SCOPES:
-            raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
+    require_scopes(scopes)
     new = key_text.new_key()
     key = store.create_key(
         customer=customer,
@@ -152,7 +150,7 @@ def issue_key(
         environment=environment,
         notes=notes,
         scopes=list(scopes),
-        networks=_networks(networks),
+        networks=listed_networks(networks),
         methods=listed_methods(methods),
         calls_per_month=calls_per_month,
         expires_at=expires_at,
@@ -165,7 +163,15 @@ def issue_key(
     return IssuedKey(key, new.secret)
 
 
-def _networks(texts: Sequence[str]) -> list[str]:
+def require_scopes(scopes: Sequence[str]) -> None:
+    """Raises UnknownScope for a scope that is none of SCOPES."""
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
+
+
+def listed_networks(texts: Sequence[str]) -> list[str]:
+    """The networks as CIDR texts. Raises BadNetwork."""
     try:
         return [str(read_network(text)) for text in texts]
     except ValueError as error:
