@@ -71,8 +71,8 @@ def _take(
     address: tuple[str, int], made: Iterator[str], key: str, rate: int, count: int
 ) -> Latencies:
     """Of an emptied queue, so that it takes as many as come."""
-    from access.redis_client import client
     from priority.submissions import ACCEPTED_STREAM
+    from shared_state.redis_client import client
 
     # The queue's index is of what was in the stream.
     client().delete(ACCEPTED_STREAM, *client().scan_iter("tidemark:landing:[cwql]*"))

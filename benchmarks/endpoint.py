@@ -44,7 +44,9 @@ def _measure() -> None:
     from access.services import keys
     from gateway import hosts
     from gateway.answers import Answer
-    from gateway.endpoint import Call, RpcEndpoint, Terms
+    from gateway.calls import Call
+    from gateway.endpoint import RpcEndpoint
+    from gateway.endpoint_policy import EndpointPolicy
     from gateway.permissions import require_standing
     from gateway.wsgi import EndpointsFirst
     from jsonrpc import dispatch
@@ -56,10 +58,10 @@ def _measure() -> None:
     def get_slot(call: Call) -> int:
         return 301_999_999
 
-    terms = Terms(scope="historical", hosts=hosts.LEDGER)
+    policy = EndpointPolicy(scope="historical", hosts=hosts.LEDGER)
 
     class Paths:
-        urlpatterns = [path("historical", RpcEndpoint.as_view(methods=table, terms=terms))]
+        urlpatterns = [path("historical", RpcEndpoint.as_view(methods=table, policy=policy))]
 
     settings.ROOT_URLCONF = Paths
     set_urlconf(None)
@@ -119,7 +121,7 @@ def _measure() -> None:
         "the same by Django's handler": lambda: ask(issued.secret, plain),
         "  build the environ": lambda: environ(issued.secret),
         "  identify": lambda: keys.identify(issued.secret, now=now),
-        "  require": lambda: require_standing(host, caller, terms, "127.0.0.1"),
+        "  require": lambda: require_standing(host, caller, policy, "127.0.0.1"),
         "  read the body's calls": lambda: dispatch.read(BODY, max_batch=100),
         "  take tokens": lambda: buckets.take(buckets_plan),
         "  answer": lambda: dispatch.answer(requests, table, call, lambda *_: None),

@@ -179,7 +179,7 @@ def _empty() -> None:
     """As if nothing had been stored: tables of earlier runs, and what waits in Redis."""
     from django.core.management import call_command
 
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     client().flushdb()
     call_command("flush", interactive=False, verbosity=0)

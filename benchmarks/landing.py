@@ -175,8 +175,8 @@ def _percentiles(seconds: list[float]) -> str:
 
 
 def _accept(wire: bytes, *, max_retries: int | None) -> float:
-    from access.redis_client import client
     from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, pack
+    from shared_state.redis_client import client
 
     at = time.time()
     accepted = Accepted(
@@ -272,7 +272,7 @@ class Chain:
 
 @contextmanager
 def _chain() -> Iterator[Chain]:
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     client().flushall()
     chain = Chain()

@@ -94,8 +94,8 @@ class _Accepting:
         self._following = 0
 
     def __call__(self) -> Sequence[bytes]:
-        from access.redis_client import client
         from priority.submissions import ACCEPTED_STREAM
+        from shared_state.redis_client import client
 
         client().delete(ACCEPTED_STREAM, *client().scan_iter("tidemark:landing:[cwql]*"))
         first = self._following

@@ -9,7 +9,7 @@ from solders.signature import Signature
 from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot, UnixTimestamp
 from eventloop.calls import require_thread
-from gateway.endpoint import Call
+from gateway.calls import Call
 from historical.errors import (
     BadPaginationToken,
     BlockCleanedUp,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from access.redis_client import NAMESPACE
+from shared_state.redis_client import NAMESPACE
 
 # A stream of packed lists of events in its one field, trimmed to the newest ones.
 CHAIN_EVENTS_STREAM = f"{NAMESPACE}chain:happenings"

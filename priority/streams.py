@@ -21,10 +21,9 @@ from django.db import close_old_connections, connection
 from django.http.response import HttpResponseBase
 from solders.signature import Signature
 
-from access.outages import AWAY
 from gateway.declarations import Parameter
+from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import LANDING
-from gateway.terms import Face, Terms
 from gateway.views import EndpointRequest, EventStream, ReadView
 from jsonrpc.wire import encode
 from priority.errors import BadQuery, StreamUnavailable, TooManyStreams
@@ -34,6 +33,7 @@ from priority.fates.feed import FateFeed, Subscription, redis_of
 from priority.fates.subscribers import Listener
 from priority.results import FateEvent
 from priority.store.fates import customers_of, keys_of_the_customer
+from shared_state.outages import AWAY
 from webserver.requests import WORKER
 from webserver.streams import Stream
 from webserver.worker import Worker
@@ -41,7 +41,7 @@ from webserver.worker import Worker
 log = logging.getLogger(__name__)
 
 PATH = "/priority/fates/stream"
-TERMS = Terms("priority", LANDING, key_required=True, face=Face.WORD)
+POLICY = EndpointPolicy("priority", LANDING, key_required=True, error_format=ErrorFormat.WORD)
 # Open at once: in one process, and of one key in all of them.
 MOST_STREAMS = 2_000
 MOST_OF_A_KEY = 20
@@ -210,7 +210,7 @@ class Streams:
                 refused = await self.in_thread(
                     subscribers.turned_away,
                     [*self.listeners],
-                    terms=TERMS,
+                    policy=POLICY,
                     now=datetime.now(UTC),
                 )
                 looked_at = time.monotonic()

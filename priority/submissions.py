@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from access.redis_client import NAMESPACE
+from shared_state.redis_client import NAMESPACE
 
 # A stream; its consumer group, and its fields: a packed Accepted, and what decides its turn.
 ACCEPTED_STREAM = f"{NAMESPACE}landing:accepted"

@@ -8,10 +8,10 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from access.outages import until_next_call
 from priority.fates import retention
 from priority.reports import counting
 from priority.treasury import sweeps
+from shared_state.outages import until_next_call
 from tipping.services import sweeping
 from upstream.node import Node, NodeError
 

@@ -1,14 +1,14 @@
-"""Path → endpoint and its terms."""
+"""Path → endpoint and its policy."""
 
 from dataclasses import replace
 from typing import Any
 
 from django.urls import path
 
-from gateway.endpoint import Page, RpcEndpoint, Terms
+from gateway.endpoint import Page, RpcEndpoint
+from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import EVERY, LANDING
 from gateway.ping import Ping
-from gateway.terms import Face
 from priority import views
 from priority.methods import (
     bundle_statuses,
@@ -42,31 +42,36 @@ __all__ = [
 
 def root_endpoint(page: Page) -> Any:
     """`/`: RPC calls on every host, and the page for browsers."""
-    terms = Terms("proxy", EVERY, scopes={"simulateBundle": "simulate"})
-    return RpcEndpoint.as_view(methods=methods, terms=terms, page=page)
+    policy = EndpointPolicy("proxy", EVERY, scopes={"simulateBundle": "simulate"})
+    return RpcEndpoint.as_view(methods=methods, policy=policy, page=page)
 
 
 block_engine_methods.include(bundle_methods)
 
-_LANDING = Terms("priority", LANDING, key_required=True)
-_BUNDLES = Terms("bundle", LANDING, face=Face.PLAIN_TEXT, quotas={"sendBundle": "bundles"})
+_LANDING = EndpointPolicy("priority", LANDING, key_required=True)
+_BUNDLES = EndpointPolicy(
+    "bundle", LANDING, error_format=ErrorFormat.PLAIN_TEXT, quotas={"sendBundle": "bundles"}
+)
 
-_FATES = Terms("priority", LANDING, key_required=True, face=Face.WORD)
-_TIP_FLOOR = Terms("priority", LANDING, face=Face.WORD)
-_BUNDLE_FATES = Terms("bundle", LANDING, face=Face.WORD)
+_FATES = EndpointPolicy("priority", LANDING, key_required=True, error_format=ErrorFormat.WORD)
+_TIP_FLOOR = EndpointPolicy("priority", LANDING, error_format=ErrorFormat.WORD)
+_BUNDLE_FATES = EndpointPolicy("bundle", LANDING, error_format=ErrorFormat.WORD)
 
-_block_engine = RpcEndpoint.as_view(methods=block_engine_methods, terms=_BUNDLES)
-_block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, terms=_LANDING)
+_block_engine = RpcEndpoint.as_view(methods=block_engine_methods, policy=_BUNDLES)
+_block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, policy=_LANDING)
 
 urlpatterns = [
-    path("priority", RpcEndpoint.as_view(methods=landing_methods, terms=_LANDING)),
-    path("bundle", RpcEndpoint.as_view(methods=bundle_methods, terms=_BUNDLES)),
-    path("priority/ping", Ping.as_view(terms=replace(_LANDING, scope="", face=Face.WORD))),
-    path("priority/fate/<str:signature>", views.TransactionFate.as_view(terms=_FATES)),
-    path("priority/fates", views.NewestFates.as_view(terms=_FATES)),
-    path("priority/fates/stream", FateStream.as_view(terms=_FATES)),
-    path("priority/tipfloor", views.LandedTips.as_view(terms=_TIP_FLOOR)),
-    path("bundle/fate/<str:bundle_id>", views.BundleFateView.as_view(terms=_BUNDLE_FATES)),
+    path("priority", RpcEndpoint.as_view(methods=landing_methods, policy=_LANDING)),
+    path("bundle", RpcEndpoint.as_view(methods=bundle_methods, policy=_BUNDLES)),
+    path(
+        "priority/ping",
+        Ping.as_view(policy=replace(_LANDING, scope="", error_format=ErrorFormat.WORD)),
+    ),
+    path("priority/fate/<str:signature>", views.TransactionFate.as_view(policy=_FATES)),
+    path("priority/fates", views.NewestFates.as_view(policy=_FATES)),
+    path("priority/fates/stream", FateStream.as_view(policy=_FATES)),
+    path("priority/tipfloor", views.LandedTips.as_view(policy=_TIP_FLOOR)),
+    path("bundle/fate/<str:bundle_id>", views.BundleFateView.as_view(policy=_BUNDLE_FATES)),
     # The paths that clients of a block engine call, with the base /bundle or /api/v1.
     path("bundle/bundles", _block_engine),
     path("bundle/transactions", _block_engine_transactions),

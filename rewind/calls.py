@@ -5,7 +5,7 @@ from uuid import UUID
 
 from celery import Celery
 
-from access.redis_client import client
+from shared_state.redis_client import client
 
 QUEUE = "simulations"
 _MOST_WAITING = 1_000

@@ -8,11 +8,11 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from access.outages import until_next_call
 from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
 from rewind.services import audit, segments
 from rewind.services.jobs import care, running
+from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
 

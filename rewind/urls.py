@@ -1,8 +1,9 @@
-"""Path → endpoint and its terms."""
+"""Path → endpoint and its policy."""
 
 from django.urls import path
 
-from gateway.endpoint import RpcEndpoint, Terms
+from gateway.endpoint import RpcEndpoint
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import ARCHIVE
 from rewind.methods import accounts, changes, coverage, jobs, simulation
 from rewind.methods.table import methods
@@ -14,7 +15,7 @@ urlpatterns = [
     path(
         "rewind",
         RpcEndpoint.as_view(
-            methods=methods, terms=Terms("rewind", ARCHIVE, large_scope="simulate")
+            methods=methods, policy=EndpointPolicy("rewind", ARCHIVE, large_scope="simulate")
         ),
     ),
 ]

@@ -210,8 +210,8 @@ def empty_redis() -> Iterator[None]:
 @pytest.fixture
 def own_redis(tmp_path_factory: pytest.TempPathFactory, settings: Any) -> Iterator[None]:
     """A Valkey of the test's own, whose settings it may change: the other one is all workers'."""
-    from access import script_socket
-    from access.redis_client import client
+    from shared_state import script_socket
+    from shared_state.redis_client import client
 
     run_dir = tmp_path_factory.mktemp("redis")
     servers = start_servers(run_dir, postgres=False, durable=False)
@@ -275,7 +275,8 @@ def rpc(client: Any, api_key: str) -> Rpc:
 @pytest.fixture
 def nothing_remembered(empty_redis: None) -> Iterator[None]:
     """This process knows no key and no outage, and Redis is empty."""
-    from access import key_cache, local_buckets, script_socket, usage, windows
+    from access import key_cache, local_buckets, usage, windows
+    from shared_state import script_socket
 
     for module in (key_cache, local_buckets, script_socket, windows):
         module.forget()

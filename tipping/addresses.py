@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from access.redis_client import NAMESPACE
+from shared_state.redis_client import NAMESPACE
 
 # Kept this long after expiry, so that a late tip is refused as expired without a database query.
 KEPT_SECONDS = 86_400

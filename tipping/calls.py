@@ -6,7 +6,7 @@ from functools import cache
 
 from celery import Celery
 
-from access.outages import AWAY
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 

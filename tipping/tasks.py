@@ -7,7 +7,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from access.outages import until_next_call
+from shared_state.outages import until_next_call
 from tipping import calls
 from tipping.services import batches, treasury_reading
 from tipping.store import tip_days

@@ -2,14 +2,14 @@
 
 from django.urls import path
 
+from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import LANDING
-from gateway.terms import Face, Terms
 from tipping import views
 
-_TERMS = Terms("priority", LANDING, face=Face.WORD)
+_POLICY = EndpointPolicy("priority", LANDING, error_format=ErrorFormat.WORD)
 
 urlpatterns = [
-    path("priority/tipinfo", views.TipInfoView.as_view(terms=_TERMS)),
-    path("priority/fetchtipaddress", views.FetchTipAddress.as_view(terms=_TERMS)),
-    path("priority/tipaddress/<str:pubkey>", views.TipAddress.as_view(terms=_TERMS)),
+    path("priority/tipinfo", views.TipInfoView.as_view(policy=_POLICY)),
+    path("priority/fetchtipaddress", views.FetchTipAddress.as_view(policy=_POLICY)),
+    path("priority/tipaddress/<str:pubkey>", views.TipAddress.as_view(policy=_POLICY)),
 ]

@@ -10,11 +10,11 @@ from solders.pubkey import Pubkey
 from access import capped_buckets
 from access.buckets import Taken
 from access.callers import Caller
-from access.outages import AWAY
 from gateway.refusals import TooManyRequests
 from gateway.throttles import CallerQuota
 from gateway.views import EndpointRequest, ReadView
 from jsonrpc.wire import As
+from shared_state.outages import AWAY
 from tipping import calls
 from tipping.errors import (
     BadTipQuery,

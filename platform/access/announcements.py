@@ -1,4 +1,4 @@
-"""Telling every process that customers, tiers or keys changed: a number in Redis that moves."""
+"""Announces changes of customers, tiers and keys to every process by a number in Redis."""
 
 import logging
 import secrets
@@ -11,7 +11,7 @@ from django.db.models.signals import post_delete, post_save
 from access import key_cache
 from access.buckets import GENERATION_KEY
 from access.models import ApiKey, Customer, Tier
-from access.redis_client import client
+from shared_state.redis_client import client
 
 log = logging.getLogger(__name__)
 
@@ -19,8 +19,8 @@ _TRIES = 3
 
 
 def announce() -> None:
-    """To be called after any change of a key, tier or customer that no save or delete made
-    (a queryset's update). Processes hear of it once the transaction is there to be read.
+    """Call it after a change of keys, tiers or customers without a signal (a queryset's update).
+    It is announced when the transaction commits.
     """
     transaction.on_commit(_move)
 
@@ -29,12 +29,12 @@ def _move() -> None:
     key_cache.forget()
     for _ in range(_TRIES):
         try:
-            # Random, not counted up: a Redis that lost its data must not repeat a number.
+            # Random, not incremented: a Redis that lost its data must not repeat a number.
             client().set(GENERATION_KEY, secrets.randbits(52) + 1)
             return
         except redis.RedisError as error:
             problem = error
-    log.error("keys changed, but Redis could not be told: other processes may take %s s: %s",
+    log.error("keys changed, but Redis is unavailable: other processes may take %s s: %s",
               key_cache.LONGEST_SECONDS, problem)  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""A caller's token buckets: one script, one round trip for all of a request, exact over processes.
+"""A caller's token buckets, exact over processes: one script and one round trip for each request.
 
-A bucket is one number in Redis: the moment (microseconds of Redis' clock) at which it is full
-again. A call of more than the burst passes when the bucket is full and puts it into debt, so that
-a batch can always be served and the long-term rate still holds.
+A bucket is one number in Redis: the time (microseconds of Redis' clock) at which it is full. A call
+that costs more than the burst passes when the bucket is full and puts it into debt, so that a batch
+can always be served and the long-term rate still holds.
 """
 
 import math
@@ -10,10 +10,11 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 
-from access import local_buckets, script_socket
+from access import local_buckets
 from access.callers import Caller
-from access.leases import Lease, most_of
-from access.redis_client import NAMESPACE
+from access.prefetched_tokens import PrefetchedTokens, most_of
+from shared_state import script_socket
+from shared_state.redis_client import NAMESPACE
 
 GENERATION_KEY = f"{NAMESPACE}generation"
 
@@ -54,10 +55,10 @@ return answer
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of a request's tokens, told for the bucket that matters most.
+    """Whether a request got its tokens, with the figures of its nearest limit.
 
-    `reset_seconds` is when that bucket is full again, `retry_seconds` (0 when taken) when it is
-    worth trying again, `generation` the key tables' (None: Redis was not asked, or away).
+    `reset_seconds` is the time until that bucket is full, `retry_seconds` (0 when allowed) the time
+    to wait before a retry, `generation` that of the key tables (None: not read from Redis).
     """
 
     allowed: bool
@@ -71,20 +72,19 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The buckets of one kind of request of one caller, with the command up to its cost."""
+    """The buckets for one kind of request of one caller, with the command up to its cost."""
 
     names: list[str]
     buckets: list[tuple[str, float, int]]
     by_digest: bytes
     by_text: bytes
-    lease: Lease
+    prefetched: PrefetchedTokens
 
 
 @lru_cache(maxsize=8192)
 def plan_of(caller: Caller, quota: str) -> Plan | None:
-    """What a request takes from: the caller's `requests` bucket and the one of the quota; None
-    when neither has a limit. Keyless callers share the quota's; their requests are counted per
-    address (access.windows).
+    """The caller's buckets `requests` and `quota`; None when neither has a limit. Callers without a
+    key share the quota's bucket; their requests are counted per address (access.windows).
     """
     asked = (quota,) if caller.key_id is None else dict.fromkeys(("requests", quota))
     names = [name for name in asked if name in caller.quotas]
@@ -103,22 +103,22 @@ def plan_of(caller: Caller, quota: str) -> Plan | None:
         buckets,
         _SCRIPT.by_digest(*words, 0, 0)[:-_LAST_WORDS],
         _SCRIPT.by_text(*words, 0, 0)[:-_LAST_WORDS],
-        Lease(most_of([burst for _, _, burst in buckets])),
+        PrefetchedTokens(most_of([burst for _, _, burst in buckets])),
     )
 
 
-# A child must not spend what its parent leased.
+# A child must not spend the tokens that its parent prefetched.
 os.register_at_fork(after_in_child=plan_of.cache_clear)
 
 
 def take(plan: Plan, cost: int = 1) -> Taken:
     """Takes `cost` tokens from every bucket of the plan, or from none. Never raises for Redis."""
-    lease = plan.lease
-    held = lease.spend(cost)
+    prefetched = plan.prefetched
+    held = prefetched.spend(cost)
     if held is not None:
         return _taken(plan, 0, 0.0, [held] * len(plan.buckets), None)
-    ahead = lease.wanted()
-    paid = lease.drain()
+    ahead = prefetched.wanted()
+    paid = prefetched.drain()
     try:
         try:
             answer = script_socket.ask(_with(plan.by_digest, cost - paid, ahead))
@@ -129,13 +129,13 @@ def take(plan: Plan, cost: int = 1) -> Taken:
         refused, wait, remaining = local_buckets.take(plan.buckets, cost)
         return _taken(plan, refused, wait, remaining, None)
     if refused and paid:
-        lease.put_back(paid)
+        prefetched.put_back(paid)
         remaining = [left + paid for left in remaining]
-    lease.grant(0 if refused else granted, min(remaining))
+    prefetched.grant(0 if refused else granted, min(remaining))
     return _taken(plan, refused, retry_ms / 1000, remaining, generation)
 
 
-# The cost and the lease are the last two words of a command; the rest of it is made once.
+# The cost and the tokens to prefetch are the last two words of a command; the rest is made once.
 _LAST_WORDS = 2 * len(b"$1\r\n0\r\n")
 
 

@@ -1,7 +1,7 @@
-"""Caller: who calls and what they may do, as plain values made once and kept in the key cache."""
+"""Caller: the identity and rights of a request's caller, as values kept in the key cache."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
 
@@ -14,7 +14,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A token bucket's terms: it fills at `rate` per second and holds at most `burst`."""
+    """The parameters of a token bucket: it fills at `rate` per second and holds at most `burst`."""
 
     rate: float
     burst: int
@@ -22,7 +22,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class MonthSpent:
-    """A month whose calls are all used: `used` of `limit`, until `resets_at`."""
+    """A month whose quota is reached: `used` of `limit`, until `resets_at`."""
 
     limit: int
     used: int
@@ -31,11 +31,11 @@ class MonthSpent:
 
 @dataclass(frozen=True, slots=True, eq=False)  # one object per load: compared by identity
 class Caller:
-    """One key's holder, or (key_id None) someone without a key.
+    """The holder of a key, or (key_id None) a caller without a key.
 
-    `quotas` has a Quota per name of QUOTAS; a name that is absent is unlimited. `methods` has the
-    only methods that the key may call; None is all. `narrowed`: it has such a list, or its month is
-    spent. Times are aware datetimes.
+    `quotas` has a Quota for each name of QUOTAS; an absent name is unlimited. `methods` are the
+    methods that the key may call; None is all. `narrowed`: it has such a list, or its month's quota
+    is reached. Times are aware datetimes.
     """
 
     key_id: int | None
@@ -51,4 +51,8 @@ class Caller:
     simulations_per_job: int = 0
     methods: frozenset[str] | None = None
     month_spent: MonthSpent | None = None
-    narrowed: bool = False
+    narrowed: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        narrowed = self.methods is not None or self.month_spent is not None
+        object.__setattr__(self, "narrowed", narrowed)

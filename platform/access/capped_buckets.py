@@ -1,7 +1,7 @@
-"""A token bucket under a cap of a UTC day: both are taken from, or neither, in one round trip.
+"""A token bucket with a daily cap (UTC): takes from both or from neither, in one round trip.
 
-Kept apart from access.buckets, whose callers lease tokens ahead: a token that is leased and not
-spent comes back to a bucket, but would be lost to a day's cap.
+Separate from access.buckets, whose callers prefetch tokens: a bucket refills after unspent tokens,
+but a day's cap would lose them.
 """
 
 import math
@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from access import local_buckets, script_socket
+from access import local_buckets
 from access.buckets import GENERATION_KEY, Taken
 from access.callers import Caller
-from access.redis_client import NAMESPACE
+from shared_state import script_socket
+from shared_state.redis_client import NAMESPACE
 
 _DAY_SECONDS = 86_400
-# A day's count is kept somewhat longer than the day, for processes whose clocks go after.
+# A day's count is kept longer than the day, for processes whose clocks are late.
 _KEPT_SECONDS = 2 * _DAY_SECONDS
 
-# The bucket is, as in access.buckets, the moment at which it is full again. The cap comes first:
-# who has spent the day's must wait for the next day, however full the bucket is.
+# The bucket is, as in access.buckets, the time at which it is full. The cap comes first: a caller
+# who reached it must wait for the next day, however full the bucket is.
 _SCRIPT = script_socket.Script("""
 local clock = redis.call('TIME')
 local now = (clock[1] - 1700000000) * 1000000 + clock[2]
@@ -57,7 +58,7 @@ DAILY_CAP = "daily_cap"
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What one caller's takes of one day ask of Redis; a rate of 0 is no bucket."""
+    """The prepared command of one caller for one day; a rate of 0 is no bucket."""
 
     bucket_key: str
     cap_key: str
@@ -69,13 +70,13 @@ class _Plan:
 
 @lru_cache(maxsize=4096)
 def _plan(caller: Caller, quota: str, cap: int | None, day: int) -> _Plan | None:
-    terms = caller.quotas.get(quota)
-    if terms is None and cap is None:
+    limit = caller.quotas.get(quota)
+    if limit is None and cap is None:
         return None
     holder = "anonymous" if caller.key_id is None else str(caller.key_id)
     bucket_key = f"{NAMESPACE}bucket:{holder}:{quota}"
     cap_key = f"{NAMESPACE}cap:{holder}:{quota}:{day}"
-    rate, burst = (terms.rate, terms.burst) if terms is not None else (0.0, 0)
+    rate, burst = (limit.rate, limit.burst) if limit is not None else (0.0, 0)
     limits = (rate, burst, -1 if cap is None else cap, _KEPT_SECONDS)
     words = (3, bucket_key, cap_key, GENERATION_KEY, *limits)
     by_digest = _SCRIPT.by_digest(*words)
@@ -83,9 +84,9 @@ def _plan(caller: Caller, quota: str, cap: int | None, day: int) -> _Plan | None
 
 
 def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken | None:
-    """Takes one token of the caller's bucket and one of the day's cap, or none of either; None when
-    neither limits. Where the cap refused, the Taken's `quota` is DAILY_CAP. Keyless callers share
-    one bucket and one cap. Never raises for Redis: while it is away this process counts alone.
+    """Takes one token from the caller's bucket and one from the day's cap, or none from either;
+    None without both limits. If the cap refused, the Taken's `quota` is DAILY_CAP. Callers without
+    a key share one bucket and one cap. While Redis is unavailable this process counts alone.
     """
     day, second = divmod(int(now.timestamp()), _DAY_SECONDS)
     plan = _plan(caller, quota, cap, day)
@@ -102,7 +103,7 @@ def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken
     if refused == 2 and cap is not None:
         return Taken(False, DAILY_CAP, cap, 0, until_midnight, until_midnight, generation)
     if cap is not None and not refused and (not plan.rate or cap - spent < left):
-        # The nearer limit is the one to tell.
+        # The response reports the nearer limit.
         return Taken(True, DAILY_CAP, cap, max(0, cap - spent), until_midnight, 0, generation)
     return Taken(
         not refused,
@@ -116,14 +117,14 @@ def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken
 
 
 def _take_alone(plan: _Plan, cap: int | None) -> tuple[int, float, int, int]:
-    """Refused (1 the bucket, 2 the cap), the wait, what is left in the bucket, what is spent of the
-    day. What was spent before Redis went is not known here.
+    """Refused (0 no, 1 by the bucket, 2 by the cap), seconds to wait, tokens left in the bucket,
+    tokens spent of the day. Takes before the outage are unknown here.
     """
     if cap == 0:
         return 2, 0.0, plan.burst, 0
     buckets = [(plan.bucket_key, plan.rate, plan.burst)] if plan.rate else []
     if cap is not None:
-        # A bucket that hardly fills within a day: the cap of what passes through this process.
+        # A bucket that takes a day to fill: the cap for the calls of this process.
         buckets.append((plan.cap_key, cap / _DAY_SECONDS, cap))
     refused, wait, remaining = local_buckets.take(buckets, 1)
     spent = 0 if cap is None else cap - max(0, remaining[-1])

@@ -1,10 +1,10 @@
-"""Which calls count against a month's limit: those that were let in and answered."""
+"""Which calls count against a monthly limit: those that were admitted and answered."""
 
-from access.outages import NAMES
+from shared_state.outages import NAMES
 
-# Calls that we failed to answer.
+# Failures of the service.
 OUR_FAILURES = frozenset({"internal_error"}) | NAMES
-# What was refused at the door costs nothing, and neither does what we failed to answer.
+# Calls refused before their method and failures of the service are free.
 FREE = frozenset(
     {
         *("key_required", "key_malformed", "key_unknown", "key_revoked", "key_expired"),

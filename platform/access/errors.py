@@ -1,4 +1,4 @@
-"""What access refuses: a caller's key, or an administrator's order."""
+"""Refusals of access: of a caller's key, or of an administrator's action."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -62,7 +62,7 @@ class KeyExpired(KeyRefused):
 
 
 class OrderRefused(errors.OrderRefused):
-    """An administrator's order that makes no sense; the text says why."""
+    """An invalid action of an administrator; the text says why."""
 
 
 class KeyIsRevoked(OrderRefused):

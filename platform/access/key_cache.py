@@ -1,9 +1,9 @@
-"""What this process knows of keys: digest → Caller or refusal, and for how long it may believe it.
+"""This process's cache of keys: digest → Caller or refusal.
 
-Every limited request learns from Redis whether keys changed since (the generation); what was read
-under another generation is dropped. Where Redis was not asked, an entry is believed for
-FRESH_SECONDS only; then it is asked, or the tables while it is away. So a change is noticed within
-two seconds everywhere.
+Each limited request reads from Redis whether keys changed (the generation); entries of another
+generation are dropped. Without such a confirmation an entry is valid for FRESH_SECONDS; then Redis
+is asked, or the tables while it is unavailable. So every process notices a change within two
+seconds.
 """
 
 import os
@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from access import script_socket
 from access.buckets import GENERATION_KEY
 from access.callers import Caller
 from access.errors import KeyRefused
+from shared_state import script_socket
 
 FRESH_SECONDS = 1.5
-# However often confirmed, an entry is read anew after this: changes made by hand in SQL arrive.
+# Even a confirmed entry is read again after this, so that changes made in SQL arrive.
 LONGEST_SECONDS = 30.0
 MAX_CALLERS = 10_000
 
@@ -27,16 +27,16 @@ _GENERATION = script_socket.command(
     "EVAL", "return {tonumber(redis.call('GET', KEYS[1]) or 0)}", 1, GENERATION_KEY
 )
 
-# Kept apart from callers, so that guessing keys cannot push out those who have one.
+# Separate from callers, so that guessed keys cannot evict valid ones.
 MAX_REFUSALS = 2_000
 
-# What the tables say of a key: its Caller, or what makes the refusal.
+# A key's Caller, or a function that makes its refusal.
 Found = Caller | Callable[[], KeyRefused]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the tables said of one key, and when (monotonic seconds)."""
+    """The result for one key, and when it was read (monotonic seconds)."""
 
     found: Found
     read_at: float
@@ -47,13 +47,11 @@ _callers: dict[bytes, Entry] = {}
 _refusals: dict[bytes, Entry] = {}
 _generation: int | None = None
 _confirmed_at = 0.0
-_epoch = 0  # moves whenever the entries are dropped, so that a slow read cannot slip in behind
+_epoch = 0  # changes whenever entries are dropped, so that a slow read cannot store an old one
 
 
 def find(digest: bytes, read: Callable[[], Found]) -> Found:
-    """The entry of the digest, read now unless it may still be believed; what `read` raises is
-    not kept.
-    """
+    """The cached result of the digest, or that of `read`, whose exceptions are not cached."""
     entry = _callers.get(digest) or _refusals.get(digest)
     now = time.monotonic()
     if entry is not None and now - entry.read_at < LONGEST_SECONDS:
@@ -74,8 +72,8 @@ def find(digest: bytes, read: Callable[[], Found]) -> Found:
 
 
 def _is_confirmed() -> bool:
-    """Asks Redis whether keys changed, which takes less than reading one, and tells it while the
-    database is away.
+    """Asks Redis whether keys changed: cheaper than reading a key, and possible during an outage of
+    the database.
     """
     if _generation is None:
         return False
@@ -87,8 +85,8 @@ def _is_confirmed() -> bool:
 
 
 def confirm(generation: int) -> bool:
-    """Tells what Redis says now. False: the entries were of another generation and are dropped;
-    whoever was identified by them must be identified again.
+    """Records the generation read from Redis. False: the entries were of another generation and are
+    dropped; callers identified by them must be identified again.
     """
     global _generation, _confirmed_at
     if generation == _generation:

@@ -1,4 +1,4 @@
-"""What happens to keys, told within the transaction in which it does."""
+"""Changes of keys, published as a signal within their transactions."""
 
 import enum
 from datetime import datetime
@@ -9,7 +9,7 @@ from access.models import ApiKey
 
 
 class KeyChange(enum.StrEnum):
-    """ROTATED tells of the old key; `successor` is the new one, which is told ISSUED before."""
+    """ROTATED is published for the old key, after ISSUED for its `successor`."""
 
     ISSUED = "issued"
     EDITED = "edited"
@@ -19,11 +19,13 @@ class KeyChange(enum.StrEnum):
     REVOKED = "revoked"
 
 
-# A receiver gets `key` (as it is now), `change` (a KeyChange), `now` and `successor` (an ApiKey
-# where the change is ROTATED, else None). What it raises undoes the change.
+# A receiver gets `key` (after the change), `change` (a KeyChange), `now` and `successor` (an ApiKey
+# for ROTATED, else None). An exception that it raises undoes the change.
 key_changed = Signal()
 
 
-def tell(key: ApiKey, change: KeyChange, *, now: datetime, successor: ApiKey | None = None) -> None:
-    """Tells every receiver. To be called in the transaction of the change, after it."""
+def publish(
+    key: ApiKey, change: KeyChange, *, now: datetime, successor: ApiKey | None = None
+) -> None:
+    """Calls every receiver. Call it after the change, in the same transaction."""
     key_changed.send(sender=ApiKey, key=key, change=change, now=now, successor=successor)

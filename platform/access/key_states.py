@@ -1,4 +1,4 @@
-"""The state of a key, one word for each: what it is now, and the condition that finds the like."""
+"""The state of a key, and the condition that finds keys in a state."""
 
 import enum
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ EXPIRES_SOON = timedelta(days=7)
 
 
 class KeyState(enum.StrEnum):
-    """EXPIRING works still, and ends within EXPIRES_SOON."""
+    """EXPIRING: active, and expires within EXPIRES_SOON."""
 
     ACTIVE = "active"
     EXPIRING = "expiring"
@@ -21,7 +21,7 @@ class KeyState(enum.StrEnum):
 
 
 def state_of(key: ApiKey, *, now: datetime) -> KeyState:
-    """What lasts longest comes first: a revoked key stays revoked whatever else it is."""
+    """The most lasting state comes first: a revoked key counts as revoked whatever else it is."""
     if key.revoked_at is not None:
         return KeyState.REVOKED
     if key.expires_at is not None and key.expires_at <= now:
@@ -34,7 +34,7 @@ def state_of(key: ApiKey, *, now: datetime) -> KeyState:
 
 
 def condition(state: KeyState, *, now: datetime) -> Q:
-    """Keys for which `state_of` says the same."""
+    """Selects the keys whose `state_of` is the state."""
     if state is KeyState.REVOKED:
         return Q(revoked_at__isnull=False)
     standing = Q(revoked_at__isnull=True)

@@ -34,7 +34,7 @@ def digest_of(secret: str) -> bytes:
 
 
 def is_well_formed(text: str) -> bool:
-    """Could this be a key of ours? Tells a typo or foreign text without a look-up."""
+    """Whether the text may be a key of this service, without a query: finds typos."""
     if len(text) != LENGTH or not text.startswith(PREFIX) or not text.isascii():
         return False
     random = text[len(PREFIX) : -_CHECKSUM_LENGTH]

@@ -1,4 +1,4 @@
-"""Token buckets of this process alone: the guard that holds while Redis is away."""
+"""Token buckets of this process alone, used while Redis is unavailable."""
 
 import os
 import threading
@@ -13,8 +13,8 @@ _full_at: dict[str, float] = {}
 
 
 def take(buckets: "list[tuple[str, float, int]]", cost: int) -> tuple[int, float, list[int]]:
-    """All or nothing from (name, rate, burst) buckets. Gives the refusing bucket's number from 1
-    (0: taken), the seconds to wait, and what remains in each.
+    """Takes `cost` from all (name, rate, burst) buckets or from none. Returns the number of the
+    refusing bucket from 1 (0: taken), the seconds to wait, and the tokens left in each.
     """
     now = time.monotonic()
     refused, wait = 0, 0.0

@@ -27,10 +27,10 @@ def validate_network(text: str) -> None:
 
 
 class Customer(models.Model):
-    """Who holds keys: a person, a team or an installation."""
+    """A holder of keys: a person, a team or an installation."""
 
     name = models.CharField(max_length=100, unique=True)
-    email = models.EmailField(blank=True, help_text="who is told of this customer's keys")
+    email = models.EmailField(blank=True, help_text="gets the mails about this customer's keys")
     alert_mails = models.BooleanField(
         "mail alerts",
         default=True,
@@ -137,7 +137,7 @@ class Tier(models.Model):
 
 
 class ApiKey(models.Model):
-    """One key. Its secret was shown when it was issued; only the digest is here."""
+    """One key. Its secret was shown once, when it was issued; only the digest is stored."""
 
     customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="keys")
     tier = models.ForeignKey(Tier, on_delete=models.PROTECT, related_name="keys")
@@ -284,7 +284,7 @@ class UsageDay(models.Model):
 
 class UsageHour(models.Model):
     """The sum of an hour's UsageMinute rows over all callers, kept for good: few rows, so that a
-    report on everybody costs nothing.
+    report on all callers is cheap.
     """
 
     method = models.CharField(max_length=60)
@@ -307,7 +307,7 @@ class UsageHour(models.Model):
 
 
 class KeyHour(models.Model):
-    """The sum of one key's hour, kept for the shortest report on who calls most."""
+    """The sum of one key's hour, kept for the shortest report on the busiest keys."""
 
     key = _of_key()
     hour = models.DateTimeField()
@@ -353,7 +353,7 @@ class KeyDay(models.Model):
 
 
 class UsageClaim(models.Model):
-    """A batch of counters that is in UsageMinute already: what makes the roll-up happen once."""
+    """A batch of counters that was added to UsageMinute: makes the roll-up idempotent."""
 
     name = models.CharField(max_length=64, primary_key=True)
     claimed_at = models.DateTimeField(db_index=True)

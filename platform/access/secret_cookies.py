@@ -1,5 +1,5 @@
-"""New secrets on their way to the page that shows them, once: their token travels in a cookie of
-that page alone, as an address would stand in logs and in the browser's history.
+"""Passes new secrets to the page that shows them once: their token is in a cookie for that page,
+because a URL would appear in logs and in the browser's history.
 """
 
 from django.conf import settings
@@ -27,7 +27,7 @@ def lead_to(page: str, token: str) -> HttpResponse:
 
 
 def taken(request: HttpRequest) -> list[ShownSecret]:
-    """The secrets that the cookie opens; a second visit finds none."""
+    """The secrets of the cookie's token; a second visit finds none."""
     token = request.COOKIES.get(_COOKIE, "")
     return parked_secrets.take(token, owner=str(request.user.pk)) if token else []
 

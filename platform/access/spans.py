@@ -1,4 +1,4 @@
-"""Spans of time that a report may cover."""
+"""The time spans of reports."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -10,8 +10,8 @@ _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How far back a report goes: about `steps` times `step`, the last step still running. A span
-    of days has whole days of UTC, so that it adds up to the days that are kept for good.
+    """A report's time span: about `steps` times `step`, the last step still running. A span of days
+    has whole UTC days, so that it matches the sums of days.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Span:
         return self.step * self.steps > _DAY or self.name == MONTH
 
     def bounds(self, now: datetime) -> tuple[datetime, datetime]:
-        """From the first moment to before the last one."""
+        """Start (inclusive) and end (exclusive)."""
         if not self.is_of_days:
             origin = datetime(2000, 1, 1, tzinfo=UTC)
             end = origin + (((now - origin) // self.step) + 1) * self.step
@@ -38,14 +38,14 @@ class Span:
         )
 
     def begins(self, now: datetime) -> list[datetime]:
-        """The first moment of every step that began; a month has all of its days."""
+        """The start of every step that began; a month has all of its days."""
         start, end = self.bounds(now)
         count = (end - start) // self.step
         every = (start + self.step * number for number in range(count))
         return [begin for begin in every if begin <= now or self.name == MONTH]
 
     def by_days(self) -> "Span":
-        """The same span in steps of a day: for a customer of many keys, whose minutes are many."""
+        """The same span in steps of a day, for customers whose keys have many minutes."""
         if not self.is_of_days:
             return self
         length = self.step * self.steps
@@ -65,5 +65,5 @@ SPANS = (
 
 
 def span_named(name: str | None) -> Span:
-    """The span of that name, the usual one where there is none."""
+    """The span of that name; the default one if there is none."""
     return next((span for span in SPANS if span.name == name), DEFAULT_SPAN)

@@ -1,10 +1,12 @@
-"""The queries over customers, tiers and keys, and what was claimed of usage."""
+"""Queries on customers, tiers, keys and the claims of usage."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer, Tier, UsageClaim
 
@@ -16,6 +18,78 @@ def key_by_digest(digest: bytes) -> ApiKey | None:
 def lock_key(key_id: int) -> ApiKey:
     """The key, locked until the transaction ends; raises ApiKey.DoesNotExist."""
     return ApiKey.objects.select_for_update(of=("self",)).select_related("tier").get(pk=key_id)
+
+
+def create_key(**values: Any) -> ApiKey:
+    return ApiKey.objects.create(**values)
+
+
+def has_successor(key: ApiKey) -> bool:
+    return ApiKey.objects.filter(rotated_from=key).exists()
+
+
+def keys_by_id(key_ids: Collection[int]) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(pk__in=key_ids)
+
+
+def keys_of_customer(customer_id: int) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(customer_id=customer_id)
+
+
+def count_keys_of_tier(tier: Tier) -> int:
+    return ApiKey.objects.filter(tier=tier).count()
+
+
+def keys_with_customers(key_ids: Collection[int]) -> dict[int, ApiKey]:
+    return ApiKey.objects.select_related("customer").in_bulk(key_ids)
+
+
+def keys_with_monthly_limit(now: datetime) -> QuerySet[ApiKey]:
+    """Keys with a limit of their own or of their tier, neither revoked nor expired."""
+    return ApiKey.objects.filter(
+        Q(calls_per_month__isnull=False) | Q(tier__calls_per_month__isnull=False),
+        Q(expires_at__isnull=True) | Q(expires_at__gt=now),
+        revoked_at__isnull=True,
+    )
+
+
+def monthly_limits(keys: QuerySet[ApiKey]) -> list[tuple[int, int, int | None]]:
+    """(key_id, customer_id, calls per month: the key's, else its tier's) by key."""
+    limited = keys.annotate(limit=Coalesce(F("calls_per_month"), F("tier__calls_per_month")))
+    return list(limited.order_by("pk").values_list("pk", "customer_id", "limit"))
+
+
+def keys_over_quota(until: datetime) -> dict[int, int | None]:
+    """The recorded calls of each key whose quota is reached until then."""
+    return dict(ApiKey.objects.filter(quota_reached_until=until).values_list("pk", "quota_used"))
+
+
+def set_quota_reached(
+    key_ids: Collection[int], *, until: datetime | None, used: int | None
+) -> None:
+    """Sends no signal: announce the change (access.announcements)."""
+    keys_by_id(key_ids).update(quota_reached_until=until, quota_used=used)
+
+
+def predecessors(customer_ids: Collection[int]) -> dict[int, int]:
+    """The key that each rotated key of the customers replaced."""
+    rotated = ApiKey.objects.filter(customer__in=customer_ids, rotated_from__isnull=False)
+    pairs = rotated.values_list("pk", "rotated_from")
+    return {pk: before for pk, before in pairs if before is not None}
+
+
+def lock_customer(customer: Customer) -> None:
+    """Locked until the transaction ends; raises Customer.DoesNotExist."""
+    Customer.objects.select_for_update().get(pk=customer.pk)
+
+
+def lock_tier(tier: Tier) -> None:
+    """Locked until the transaction ends; raises Tier.DoesNotExist."""
+    Tier.objects.select_for_update().get(pk=tier.pk)
+
+
+def tier_name(tier_id: int) -> str | None:
+    return Tier.objects.filter(pk=tier_id).values_list("name", flat=True).first()
 
 
 def tier_by_name(name: str) -> Tier | None:
@@ -31,7 +105,7 @@ def customer_by_name(name: str) -> Customer:
 
 
 def claim(name: str, now: datetime) -> bool:
-    """True for the first that claims the name; others wait for its transaction, then get False."""
+    """True for the first claim of the name; others wait for its transaction, then get False."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO access_usageclaim (name, claimed_at) VALUES (%s, %s)"

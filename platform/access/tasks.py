@@ -1,4 +1,4 @@
-"""Celery's doors to access: the usage roll-up with the months it fills, and what is forgotten."""
+"""Celery tasks of access: roll up usage, enforce monthly quotas, delete old usage."""
 
 import logging
 
@@ -18,7 +18,7 @@ def roll_up_usage() -> None:
     log.log(logging.INFO if rows else logging.DEBUG, "rolled up %d rows of usage", rows)
     shut, opened = monthly_quotas.enforce(now)
     if shut or opened:
-        log.info("monthly limits: %d keys reached theirs, %d are let in again", shut, opened)
+        log.info("monthly limits: %d keys reached theirs, %d are unblocked", shut, opened)
 
 
 @shared_task

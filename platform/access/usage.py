@@ -1,4 +1,4 @@
-"""Counting calls in this process and handing the counts to Redis about once a second."""
+"""Counts calls in this process and flushes the counts to Redis about once a second."""
 
 import atexit
 import logging
@@ -11,26 +11,26 @@ from collections.abc import Callable
 
 import redis
 
-from access.redis_client import NAMESPACE, client
-from access.tallies import CALL_MICROSECONDS, CALLS, field_of
-from access.tallies import KEY as TALLIES_KEY
+from shared_state.counters import CALL_MICROSECONDS, CALLS, field_of
+from shared_state.counters import KEY as COUNTERS_KEY
+from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
 
 LIVE_KEY = f"{NAMESPACE}usage:live"
 FLUSH_SECONDS = 1.0
-# Distinct counters held while Redis is away; beyond that new ones are dropped and told of.
+# Distinct counters kept during an outage of Redis; above it new ones are dropped with an error.
 MAX_COUNTERS = 50_000
 _REMEMBER_SECONDS = 3600
 
-# A batch whose answer got lost is sent again under the same name and then changes nothing.
+# A batch whose reply was lost is sent again under the same name and changes nothing then.
 _SCRIPT = """
 if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[1]) then return 0 end
 local calls = tonumber(ARGV[2])
 for i = 3, 2 + 2 * calls, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
-local tallies = 4 + 2 * calls + 2 * tonumber(ARGV[3 + 2 * calls])
-for i = 4 + 2 * calls, tallies - 2, 2 do redis.call('HINCRBY', KEYS[3], ARGV[i], ARGV[i + 1]) end
-for i = tallies, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local totals = 4 + 2 * calls + 2 * tonumber(ARGV[3 + 2 * calls])
+for i = 4 + 2 * calls, totals - 2, 2 do redis.call('HINCRBY', KEYS[3], ARGV[i], ARGV[i + 1]) end
+for i = totals, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 return 1
 """
 
@@ -47,7 +47,7 @@ _thread: threading.Thread | None = None
 def count(
     key_id: int | None, method: str, status: str, *, seconds: float, microseconds: int, address: str
 ) -> None:
-    """Counts one call: `seconds` is the Unix time, `microseconds` what the call took."""
+    """Counts one call: `seconds` is the Unix time, `microseconds` the call's duration."""
     counter = (key_id, method, status, int(seconds) // 60)
     with _lock:
         cell = _counts.get(counter)
@@ -63,13 +63,13 @@ def count(
 
 
 def flush() -> bool:
-    """Sends what was counted; False when Redis was away and the counts wait for the next time."""
+    """Sends the counts; False while Redis is unavailable: they wait for the next flush."""
     with _flushing:
         _gather()
         try:
             while _unsent:
                 name, words = _unsent[0]
-                keys = (LIVE_KEY, f"{NAMESPACE}usage:sent:{name}", TALLIES_KEY)
+                keys = (LIVE_KEY, f"{NAMESPACE}usage:sent:{name}", COUNTERS_KEY)
                 client().eval(_SCRIPT, len(keys), *keys, *words)
                 del _unsent[0]
         except redis.RedisError:
@@ -78,7 +78,7 @@ def flush() -> bool:
 
 
 def _gather() -> None:
-    """What was counted since, as the next batch to send."""
+    """Appends the counts since the last time as the next batch to send."""
     global _counts, _used
     with _lock:
         if not _counts or sum(len(words) for _, words in _unsent) > 4 * MAX_COUNTERS:
@@ -88,15 +88,15 @@ def _gather() -> None:
         counts, used = _counts, _used
         _counts, _used = {}, {}
     words: list[str | int] = [_REMEMBER_SECONDS, 2 * len(counts)]
-    tallies: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for (key_id, method, status, minute), (calls, microseconds) in counts.items():
         field = f"{minute}|{'' if key_id is None else key_id}|{method}|{status}"
         words += [f"calls|{field}", calls, f"spent|{field}", microseconds]
-        for tally, number in ((CALLS, calls), (CALL_MICROSECONDS, microseconds)):
-            name = field_of(tally, method, status)
-            tallies[name] = tallies.get(name, 0) + number
-    words.append(len(tallies))
-    for name, number in tallies.items():
+        for total, number in ((CALLS, calls), (CALL_MICROSECONDS, microseconds)):
+            name = field_of(total, method, status)
+            totals[name] = totals.get(name, 0) + number
+    words.append(len(totals))
+    for name, number in totals.items():
         words += [name, number]
     for key_id, (seconds, address) in used.items():
         words += [f"used|{key_id}", f"{seconds}|{address}"]
@@ -125,7 +125,7 @@ def _run(sleep: Callable[[float], None] = time.sleep) -> None:
 
 
 def _after_fork() -> None:
-    # What the parent counted is the parent's to send; its thread and its locks are not here.
+    # The parent sends its own counts; its thread and its locks do not exist here.
     global _lock, _flushing, _counts, _used, _unsent, _thread
     _lock, _flushing = threading.Lock(), threading.Lock()
     _counts, _used, _unsent, _thread = {}, {}, [], None

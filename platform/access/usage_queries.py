@@ -1,7 +1,7 @@
-"""The queries over usage: summed in SQL, bounded by a time span, each on the table that suits it.
+"""Queries on usage, summed in SQL over a time span, each on the smallest table that suffices.
 
-Minutes tell everything and are many; so what is asked of all callers is read from UsageHour, what
-is asked of days from UsageDay, and who calls most from KeyHour and KeyDay.
+UsageMinute has all details and many rows; reports on all callers read UsageHour, reports on days
+UsageDay, and the busiest keys KeyHour and KeyDay.
 """
 
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whose calls, and which: a key's, a customer's keys', those without a key, or all; of one
-    method or all, with one outcome or all.
+    """A filter: the calls of a key, of a customer's keys, without a key, or all; of one method or
+    all, with one outcome or all.
     """
 
     key_id: int | None = None
@@ -89,7 +89,7 @@ def _rows(sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
 def calls_by_step(
     asked: Asked, span: Span, now: datetime
 ) -> list[tuple[datetime, str, str, int, int]]:
-    """(begin of the step, method, status, calls, microseconds), what is nothing left out."""
+    """(begin of the step, method, status, calls, microseconds), without rows of no calls."""
     source = _source(asked, span)
     where, values = _condition(asked, source, span, now)
     if source.is_of_days:
@@ -113,9 +113,7 @@ def _begin(moment: date) -> datetime:
 def calls_by_key(
     asked: Asked, span: Span, now: datetime, limit: int
 ) -> list[tuple[int | None, int, int]]:
-    """(key_id or None for callers without a key, calls that went well, the others), the busiest
-    first.
-    """
+    """(key_id or None for callers without a key, successful calls, other calls), busiest first."""
     if asked.is_narrow or span.step < _HOUR:
         source = _DAYS if span.is_of_days else _MINUTES
         ok = "CASE WHEN status = 'ok' THEN calls ELSE 0 END"
@@ -138,8 +136,8 @@ _ROWS_AT_ONCE = 5_000
 
 
 def single_rows(asked: Asked, span: Span, now: datetime) -> Iterator[tuple[Any, ...]]:
-    """(key_id, minute or day, method, status, calls, microseconds), oldest first, read bit by bit:
-    of days where the span has whole days, else of minutes.
+    """(key_id, minute or day, method, status, calls, microseconds), oldest first, streamed: by day
+    if the span has whole days, else by minute.
     """
     source = _DAYS if span.is_of_days else _MINUTES
     where, values = _condition(asked, source, span, now)
@@ -156,7 +154,7 @@ def single_rows(asked: Asked, span: Span, now: datetime) -> Iterator[tuple[Any, 
 
 
 def calls_by_status(start: datetime, end: datetime) -> list[tuple[str, int]]:
-    """(status, calls) of every status there is, most calls first."""
+    """(status, calls), most calls first."""
     return _rows(
         """
         SELECT status, sum(calls)::bigint FROM access_usageminute
@@ -179,7 +177,7 @@ def counted_by_key(key_ids: list[int], start: date, end: date) -> dict[int, int]
 
 
 def counted_of_family(key_id: int, start: date, end: date) -> int:
-    """The same of one key, with those that it was rotated from and into."""
+    """The same for one key, with those that it was rotated from and into."""
     [row] = _rows(
         """
         WITH RECURSIVE before(id, rotated_from_id) AS (
@@ -203,7 +201,7 @@ def counted_of_family(key_id: int, start: date, end: date) -> int:
 
 
 def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int]:
-    """(calls, those that went well) of a key's days from start to before end."""
+    """(calls, successful calls) of a key's days from start to before end."""
     [row] = _rows(
         """
         SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(ok), 0)::bigint

@@ -1,4 +1,4 @@
-"""Writing usage: the minutes and every sum of them, together or not at all."""
+"""Writes usage: the minutes and all their sums, in one transaction."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ _Sums = dict[tuple[Any, ...], list[int]]
 
 @transaction.atomic
 def add_usage(rows: Sequence[UsageRow]) -> None:
-    """Adds (key_id, method, status, minute, calls, microseconds) rows to what is there; rows of
-    keys that were deleted meanwhile are dropped.
+    """Adds (key_id, method, status, minute, calls, microseconds) rows; those of deleted keys are
+    dropped.
     """
     rows = _of_keys_that_are(rows)
     if not rows:
@@ -57,7 +57,7 @@ _TYPES = {
 
 
 def _of_keys_that_are(rows: Sequence[UsageRow]) -> list[UsageRow]:
-    """The rows whose keys stay until the transaction ends."""
+    """The rows whose keys exist; locks these keys until the transaction ends."""
     named = {row[0] for row in rows if row[0] is not None}
     kept = set(
         ApiKey.objects.select_for_update(of=("self",), no_key=True)
@@ -74,13 +74,13 @@ def _add(sums: list[int], *parts: int) -> None:
 
 
 def _upsert(model: Any, names: Sequence[str], summed: Sequence[str], sums: _Sums) -> None:
-    """Adds the sums to the rows that the names tell apart, which are made where there are none."""
+    """Adds the sums to the rows identified by the columns `names`, or inserts them."""
     table = model._meta.db_table
     columns = [*names, *summed]
     arrays = ", ".join(f"%s::{_TYPES.get(name, 'bigint')}[]" for name in columns)
     additions = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in summed)
     listed, place = ", ".join(columns), ", ".join(names)
-    # In one order for all: two batches that meet wait for one another and never both ways.
+    # All writers use one order, so that two batches cannot deadlock.
     rows = [(*row, *sums[row]) for row in sorted(sums, key=_order)]
     with connection.cursor() as cursor:
         for start in range(0, len(rows), _ROWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""Fixed windows per client address: keyless callers and sign-in, counted by django-ratelimit."""
+"""Fixed windows by client address, for callers without a key and sign-in (django-ratelimit)."""
 
 import math
 import time
@@ -11,17 +11,17 @@ from django_redis.exceptions import ConnectionInterrupted
 from access import local_buckets
 from access.buckets import Taken
 from access.callers import Quota
-from access.script_socket import AWAY_SECONDS
 from eventloop.calls import current_call
+from shared_state.script_socket import AWAY_SECONDS
 from webserver.holders import holder_of
 
 _away_until = 0.0
 
 
 def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int = 1) -> Taken:
-    """Counts `cost` calls of the address in the group's window, or none of them when they do not
-    fit: `burst` calls in the whole seconds, at least one, that the rate needs for about as many.
-    While Redis is away this process counts alone.
+    """Counts `cost` calls of the address in the group's window, or none if they do not fit. A
+    window has `burst` calls and lasts burst / rate seconds, rounded, at least one. While Redis is
+    unavailable this process counts alone.
     """
     call = current_call()
     if call is not None:
@@ -56,11 +56,11 @@ def _take(
         if usage is None:  # RATELIMIT_ENABLE is off
             return 0, period
         if not usage["limit"]:
-            raise OSError("the window could not be counted")  # how django-ratelimit says so
+            raise OSError("the window could not be counted")  # django-ratelimit reports it so
         return int(usage["count"]), max(1, int(usage["time_left"]))
 
-    # django-ratelimit counts by one and never back: a batch looks first, so that one that does not
-    # fit leaves the window as it was.
+    # django-ratelimit cannot take a count back: a batch is checked first, so that one that does not
+    # fit leaves the window unchanged.
     if cost > 1:
         counted, left = count(False)
         if counted + cost > limit:
@@ -72,10 +72,8 @@ def _take(
     return Taken(True, group, limit, limit - counted, left, 0, None)
 
 
-def peek(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
-    """What is left of the address' window, and the seconds until it ends; None where that cannot be
-    told.
-    """
+def remaining(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
+    """The calls left in the address' window and the seconds until it ends; None if unknown."""
     period = max(1, round(quota.burst / quota.rate))
     try:
         usage = get_usage(

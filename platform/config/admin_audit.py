@@ -28,7 +28,7 @@ _HUES = (("failed", "bad"), ("deleted", "bad"), ("revoked", "bad"), ("signed", "
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(LongListAdmin):
-    list_display = ("when", "person", "what", "subject_link", "told", "place")
+    list_display = ("when", "person", "what", "subject_link", "changed", "place")
     list_filter = (TimeFilter, PersonFilter, VerbFilter, SubjectFilter)
     list_before_template = "admin/staff/log.html"
     list_fullwidth = True
@@ -78,7 +78,7 @@ class AuditEntryAdmin(LongListAdmin):
         )
 
     @admin.display(description="change")
-    def told(self, entry: AuditEntry) -> SafeString | str:
+    def changed(self, entry: AuditEntry) -> SafeString | str:
         pairs = list(entry.changes.items())
         parts = [f"{name}: {_said(pair)}" for name, pair in pairs[:3]]
         if len(pairs) > 3:

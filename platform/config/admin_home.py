@@ -19,8 +19,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 @require_GET
 def live(request: HttpRequest) -> HttpResponse:
-    """The cards as they are now. Who is not signed in any more is told so, and not led away: it is
-    a script that asks.
+    """The cards with current values. Without a session the answer is an error and no redirect: the
+    client is a script.
     """
     if not admin.site.has_permission(request):
         return JsonResponse({"error": "signed_out"}, status=401)

@@ -1,4 +1,4 @@
-"""The people who sign in: their roles, their second factors, and their way in."""
+"""Users of the admin: their roles, second factors and invitations."""
 
 from typing import Any, ClassVar
 
@@ -29,8 +29,8 @@ from staff.inviting import InvitingAdmin, sign_in_badge
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
 _NEXT = (
-    "Nobody types a password for somebody else: the next page shows a link, once, by which this"
-    " person chooses one. It is mailed as well when there is an address."
+    "The next page shows a link once, with which this person chooses a password. It is also mailed"
+    " if there is an address."
 )
 _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True))
 _HUES = {Role.ADMINISTRATOR: "warning", Role.OPERATOR: "good", Role.VIEWER: "quiet"}
@@ -72,7 +72,7 @@ class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
         name: str = self.cleaned_data["username"]
         same = User.objects.filter(username__iexact=name).exclude(pk=self.instance.pk)
         if same.exists():
-            raise forms.ValidationError("Somebody has this name already")
+            raise forms.ValidationError("This name is already in use")
         return name
 
 
@@ -123,7 +123,7 @@ SecondFactorFilter = choice_filter(
 
 @admin.register(User)
 class UserAdmin(InvitingAdmin):
-    invite_title = "Invite somebody"
+    invite_title = "Invite a user"
     admin_actions = ACTIONS
     form = PersonForm
     list_display = ("username", "name", "email", "role", "second_factor", "signed_in", "state")
@@ -200,7 +200,7 @@ class UserAdmin(InvitingAdmin):
     def belongs_to(self, user: User) -> SafeString | str:
         member = Member.objects.filter(user=user).select_related("customer").first()
         if member is None:
-            return "nobody"
+            return "no customer"
         link = reverse("admin:access_customer_change", args=[member.customer_id])
         return format_html(
             '<a class="text-link" href="{}">{}</a>, on the portal', link, member.customer

@@ -1,4 +1,4 @@
-"""Work in a process of its own beside this one, forked before anything has a thread."""
+"""Work in a forked process beside this one, forked before any thread starts."""
 
 import logging
 import os
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class AsideFailed(Exception):
-    """The text is that of what was raised."""
+    """The work raised an expected exception; the text is that exception's."""
 
 
 @dataclass(slots=True)
 class Aside(Generic[T]):
-    """The work of a forked process, which begins when `go` is called."""
+    """A forked process whose work begins when `go` is called."""
 
     _pid: int
     _go: int
@@ -32,23 +32,23 @@ class Aside(Generic[T]):
         os.write(self._go, b"\0")
 
     def result(self) -> T:
-        """Waits for it. Raises AsideFailed for what the work expects may fail; RuntimeError for
-        anything else, which is logged.
+        """Waits for the result. Raises AsideFailed for an expected exception of the work, and
+        RuntimeError for any other, which is logged.
         """
-        told = self._results.read()
+        received = self._results.read()
         self._results.close()
         os.close(self._go)
         os.waitpid(self._pid, 0)
-        if not told:
-            raise RuntimeError("the process beside this one fell: its log says why")
-        is_well, found = pickle.loads(told)
-        if not is_well:
+        if not received:
+            raise RuntimeError("the process beside this one failed: see its log")
+        succeeded, found = pickle.loads(received)
+        if not succeeded:
             raise AsideFailed(found)
         result: T = found
         return result
 
     def give_up(self) -> None:
-        """Ends it, where its result is not wanted any more."""
+        """Kills the process if its result was not read."""
         if not self._results.closed:
             os.kill(self._pid, signal.SIGKILL)
             self._results.close()
@@ -57,7 +57,7 @@ class Aside(Generic[T]):
 
 
 def aside(work: Callable[[], T], *, expected: tuple[type[Exception], ...]) -> Aside[T]:
-    """A process that will do the work; it ends with this one."""
+    """Forks a process for the work; it ends with this one."""
     go_reads, go_writes = os.pipe()
     reads, writes = os.pipe()
     parent = os.getpid()
@@ -75,16 +75,18 @@ def aside(work: Callable[[], T], *, expected: tuple[type[Exception], ...]) -> As
         set_death_signal(signal.SIGKILL, parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
         if os.read(go_reads, 1):
-            _tell(writes, work, expected)
+            _send_result(writes, work, expected)
         status = 0
     except BaseException:
-        log.exception("the process beside this one fell")
+        log.exception("the process beside this one failed")
     finally:
         sys.stdout.flush()
         os._exit(status)
 
 
-def _tell(writes: int, work: Callable[[], Any], expected: tuple[type[Exception], ...]) -> None:
+def _send_result(
+    writes: int, work: Callable[[], Any], expected: tuple[type[Exception], ...]
+) -> None:
     with os.fdopen(writes, "wb") as results:
         try:
             results.write(pickle.dumps((True, work())))

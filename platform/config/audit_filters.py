@@ -23,7 +23,11 @@ _SPANS = {
     "week": ("last 7 days", timedelta(days=7)),
     "month": ("last 30 days", timedelta(days=30)),
 }
-_NOBODY = {"nobody": "not signed in", "command": "command line", "customers": "customers' users"}
+_WITHOUT_USER = {
+    "nobody": "not signed in",
+    "command": "command line",
+    "customers": "customers' users",
+}
 
 
 class TimeFilter(admin.SimpleListFilter):
@@ -88,7 +92,7 @@ class PersonFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         staff = User.objects.filter(is_staff=True).order_by("username")
         people = [(str(pk), name) for pk, name in staff.values_list("pk", "username")[:_MOST]]
-        return [*people, *_NOBODY.items()]
+        return [*people, *_WITHOUT_USER.items()]
 
     def queryset(self, request: HttpRequest, queryset: Entries) -> Entries:
         chosen = self.value() or ""

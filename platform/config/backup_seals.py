@@ -47,8 +47,8 @@ def seal(folder: Path, about: dict[str, Any], key: bytes) -> dict[str, Any]:
 
 
 def check_seal(folder: Path, key: bytes | None) -> dict[str, Any]:
-    """The manifest, once it is signed with the key (None: whoever signed it) and every file is as
-    it says. Raises BadBackup.
+    """The manifest, after checking its signature (key None: without this check) and every file
+    against it. Raises BadBackup.
     """
     try:
         there = set(files_below(folder)) - {SIGNATURE, MANIFEST}
@@ -121,7 +121,7 @@ def _check_signature(folder: Path, manifest: bytes, key: bytes) -> None:
 
 
 def _name_of(key: bytes) -> str:
-    """Tells one key from another, and nothing about it."""
+    """A name that identifies the key and reveals nothing about it."""
     return hmac.digest(key, b"name", "sha256").hex()[:16]
 
 

@@ -27,8 +27,8 @@ BY_ITSELF = (
 )
 _DATABASE = "database"
 _LOCALNET = "localnet.sqlite3"
-# What cannot be had anew, by the name in the run directory: the keys of all tip addresses, what
-# signs sessions, and the secrets of the demo keys, of which the database has digests alone.
+# Secrets that cannot be generated again, by their names in the run directory: the seed of all tip
+# addresses, the key that signs sessions, and the demo keys, whose digests alone are stored.
 _SECRETS = ("tip_seed", "secret_key", "credentials.json")
 
 
@@ -71,8 +71,8 @@ def make_backup(
 
 
 def check_backup(folder: Path, *, key: bytes | None) -> dict[str, Any]:
-    """The manifest, once it is signed with the key (None: whoever signed it) and every file is as
-    it was written. Raises BadBackup.
+    """The manifest, after checking its signature (key None: without this check) and every file.
+    Raises BadBackup.
     """
     manifest = check_seal(folder, key)
     if not isinstance(manifest.get("made_at"), str):

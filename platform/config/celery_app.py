@@ -6,8 +6,8 @@ import warnings
 from celery import Celery
 from celery.signals import beat_init, setup_logging
 
-from access import heartbeats
 from config.celery_worker import Progress
+from shared_state import heartbeats
 
 # Celery warns of root because of pickle, which settings.CELERY_ACCEPT_CONTENT does not accept; in a
 # container root is who we are.
@@ -37,7 +37,7 @@ app.conf.beat_schedule = {
         "schedule": 60.0,
         "options": {"expires": 60.0},
     },
-    "tell-people": {
+    "send-notifications": {
         "task": "alerts.tasks.tell_people",
         "schedule": 2.0,
         "options": {"expires": 2.0},

@@ -9,9 +9,9 @@ from typing import Any
 from celery import bootsteps
 from celery.worker.consumer import Consumer
 
-from access import heartbeats
 from embedded.notify import allowed, progress
 from embedded.proc import is_stopped
+from shared_state import heartbeats
 
 log = logging.getLogger(__name__)
 

@@ -1,5 +1,5 @@
-"""What a new installation needs to be tried: an admin, a key per tier, somebody who signs in to the
-portal with them, and their file.
+"""The demo accounts of a new installation: an admin, a key for each tier, a user of the portal, and
+the file with their secrets.
 """
 
 import json
@@ -84,7 +84,7 @@ def _ensure_admin(url: str, password: str) -> AdminLogin:
     users = get_user_model().objects
     user = users.filter(username=_ADMIN).first()
     if user is not None and password:
-        # Where someone chose another password since, it stays; the file keeps the first one.
+        # A password that was changed since stays; the file keeps the first one.
         return AdminLogin(url, _ADMIN, password)
     password = password or secrets.token_urlsafe(12)
     if user is None:
@@ -96,8 +96,8 @@ def _ensure_admin(url: str, password: str) -> AdminLogin:
 
 
 def _ensure_member(url: str, password: str) -> PortalLogin:
-    """As the admin is ensured. Somebody else's user of that name is left alone, and a customer who
-    has as many people as may be gets no other one: then there is no password.
+    """As for the admin. A user of that name who is not a member of the portal stays unchanged, and
+    a customer with the maximum of members gets no further one: then there is no password.
     """
     customer = store.customer_by_name(_CUSTOMER)
     user = get_user_model().objects.filter(username=_MEMBER).first()
@@ -128,7 +128,7 @@ def _ensure_key(tier_name: str, secret: str) -> str:
         return ""  # someone removed the tier
     customer, name, now = store.customer_by_name(_CUSTOMER), f"demo {tier_name}", timezone.now()
     with transaction.atomic():
-        # The demo keys of a lost file are known to nobody now, or to whoever found it.
+        # The secrets of a lost file may be known to others: revoke its keys.
         for lost in customer.keys.filter(name=name, revoked_at__isnull=True):
             keys.revoke_key(lost.pk, now=now)
         return keys.issue_key(customer, tier=tier, name=name).secret

@@ -8,11 +8,11 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
-from access.outages import AWAY
 from config.content_policy import ContentPolicyMiddleware
 from gateway.health import failed_checks, readiness
 from historical.services.bounds import newest_slot_or_none
 from reference.views import base_of, start_snippets
+from shared_state.outages import AWAY
 
 
 @dataclass(frozen=True, slots=True)

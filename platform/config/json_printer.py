@@ -27,14 +27,14 @@ class JsonPrinter:
 
 def line(text: str, *, process: str | None, level: str = "INFO") -> str:
     """A text as an object of the same members."""
-    told = {
+    members = {
         "time": time_of(datetime.now(UTC)),
         "level": level,
         "logger": "",
         "process": process or "run",
         "message": text,
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(members, ensure_ascii=False)
 
 
 def _is_object(text: str) -> bool:

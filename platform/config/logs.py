@@ -13,7 +13,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("line", "json")
 
 _STDERR = "stderr"
-# Whoever has such an address can choose somebody's password.
+# Anyone with such an address can choose that user's password.
 _LINKS = re.compile(r"(/portal/(?:invitation|password)/|/admin/password/[^/\s]+/)[^/\s]+")
 
 
@@ -54,8 +54,8 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            # No time: whoever collects standard error (our supervisor, systemd, a container) adds
-            # it.
+            # Without a time: the reader of standard error (our supervisor, systemd, a container)
+            # adds it.
             "line": {"format": "%(levelname)s %(name)s: %(message)s"},
             "json": {"()": "config.json_lines.JsonLines"},
         },

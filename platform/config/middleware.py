@@ -35,7 +35,9 @@ class AdminMiddleware:
                 self._view_hooks.insert(0, layer.process_view)
             for unsupported in ("process_exception", "process_template_response"):
                 if hasattr(layer, unsupported):
-                    raise TypeError(f"{name} needs {unsupported}, which AdminMiddleware lacks")
+                    raise TypeError(
+                        f"{name} needs {unsupported}, which AdminMiddleware does not have"
+                    )
             chain = cast(GetResponse, convert_exception_to_response(layer))
         self._dressed = chain
 

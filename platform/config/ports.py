@@ -34,7 +34,7 @@ class Port:
 
 def require_free(ports: Sequence[Port]) -> None:
     """Raises PortUnusable for the first that another process has, or another of them."""
-    with ExitStack() as doors:
+    with ExitStack() as opened:
         for at, port in enumerate(ports):
             for other in ports[:at]:
                 if (port.port, port.udp) == (other.port, other.udp):
@@ -42,26 +42,26 @@ def require_free(ports: Sequence[Port]) -> None:
                         f"{other.name} and {port.name} are both port {port.port}:"
                         f" choose another, {port.settings[1]}={_another(port)} make run"
                     )
-            _listen(port, doors)
+            _listen(port, opened)
 
 
-def _listen(port: Port, doors: ExitStack) -> None:
-    # An address, not a name: the servers resolve none.
+def _listen(port: Port, opened: ExitStack) -> None:
+    # An address, not a name: the servers do not resolve names.
     try:
         ip_address(port.host)
     except ValueError:
         raise PortUnusable(f"{port.settings[0]}={port.host!r}: expected {HOSTS}") from None
     family = socket.AF_INET6 if ":" in port.host else socket.AF_INET
     kind = socket.SOCK_DGRAM if port.udp else socket.SOCK_STREAM
-    door = doors.enter_context(socket.socket(family, kind))
+    probe = opened.enter_context(socket.socket(family, kind))
     try:
         if port.udp:
-            door.bind((port.host, port.port))
+            probe.bind((port.host, port.port))
             return
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        door.bind((port.host, port.port))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((port.host, port.port))
         # A server that shares its port lets others bind it, but not listen on it.
-        door.listen(1)
+        probe.listen(1)
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
             raise PortUnusable(f"{port.settings[0]}={port.host!r}: expected {HOSTS}") from None

@@ -53,7 +53,7 @@ class Forked:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
             except ChildProcessError:
-                self.returncode = 1  # somebody else has waited for it
+                self.returncode = 1  # other code has waited for it
             else:
                 if pid:
                     self.returncode = os.waitstatus_to_exitcode(status)
@@ -93,16 +93,16 @@ class Image:
         output = os.fdopen(reads, "rb", buffering=0)
         try:
             socket.send_fds(self._control, [message], [writes])
-            told = self._receive(_FORK_SECONDS)
+            reply = self._receive(_FORK_SECONDS)
         except OSError:
-            told = None
+            reply = None
         finally:
             os.close(writes)
-        if told is None:
+        if reply is None:
             output.close()
             self.close()
             return None
-        return Forked(told["pid"], output)
+        return Forked(reply["pid"], output)
 
     def close(self) -> None:
         """Ends the image; what it forked goes on."""
@@ -130,9 +130,9 @@ class Image:
 
 
 def preload(*, environment: Mapping[str, str]) -> Image | None:
-    """Forks the image of this process, which has loaded what is to be shared, and has one thread
-    and no connection. None where a program could not be told from this process in ps, or the
-    system knows no adoption of orphans: there every program is executed.
+    """Forks the image of this process, which has loaded the shared code, one thread and no
+    connection. None if ps could not distinguish programs from this process, or the system does not
+    support subreapers: then every program is executed.
     """
     if not adopt_orphans() or not _has_one_thread():
         return None

@@ -26,7 +26,7 @@ Question = Callable[[datetime], bool]
 
 # By the names of `beat_schedule`.
 QUESTIONS: dict[str, Question] = {
-    "tell-people": lambda now: waiting.is_due(now=now),
+    "send-notifications": lambda now: waiting.is_due(now=now),
     "classify-slots": lambda now: classification.is_due(now=now),
     "settle-fates": lambda now: fates.is_due(now=now),
     "fill-gaps": lambda now: filling.is_due(now=now),

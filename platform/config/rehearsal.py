@@ -1,7 +1,7 @@
-"""Calls, pages and the clocks' questions, run before the application is forked.
+"""Runs calls, pages and the schedule's checks before the application is forked.
 
-The interpreter adapts code as it runs, and keeps what it found in caches: done here, all of that
-lies on pages that every fork shares, and no first request pays for it.
+The interpreter specializes code as it runs and fills caches: done here, the result is in memory
+pages that all forks share, and no first request pays for it.
 """
 
 import io
@@ -17,19 +17,19 @@ from django.core.cache import caches
 from django.db import connections
 from django.utils import timezone
 
-from access import script_socket
-from access.redis_client import client
-from access.services import tiers
+from access.services import keys
 from config.questions import QUESTIONS
 from config.wsgi import application
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
 from jsonrpc import dispatch
+from shared_state import script_socket
+from shared_state.redis_client import client
 
 log = logging.getLogger(__name__)
 
-# Code is adapted when it has been called so often.
+# After so many calls code is specialized.
 _TIMES = 8
 _PAGES = ("/readyz", "/", "/admin/login/", "/docs/", "/portal/")
 _ACCOUNT = "So11111111111111111111111111111111111111112"
@@ -45,8 +45,8 @@ _CALLS: tuple[tuple[str, str, list[Any]], ...] = (
 
 
 def rehearse() -> None:
-    """Reads alone; leaves no connection and no thread. What fails is left out: it fails again, and
-    is reported, where a caller needs it.
+    """Reads only; leaves no connection and no thread. Failures are ignored here: they are reported
+    when a caller meets them.
     """
     views = dict(endpoints())
     try:
@@ -73,9 +73,9 @@ def _try(work: Callable[..., object], *args: Any) -> None:
 
 
 def _call(view: Any, method: str, params: list[Any]) -> None:
-    """The method, without the endpoint that would count it as usage."""
+    """Runs the method without its endpoint, which would count it as usage."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    call = Call(tiers.anonymous(), ALL_IN_ONE, datetime.now(UTC), "rehearsal", "127.0.0.1")
+    call = Call(keys.anonymous(), ALL_IN_ONE, datetime.now(UTC), "rehearsal", "127.0.0.1")
     calls = dispatch.read(body, max_batch=settings.MAX_BATCH)
     dispatch.answer(calls, view.methods, call, lambda _method, _error: None)
 

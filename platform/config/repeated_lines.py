@@ -102,8 +102,8 @@ class RepeatedLines(logging.Filter):
             k: each for k, each in self._windows.items() if not self._is_over(each, now)
         }
 
-    def begin_anew(self) -> None:
-        """In a forked process, which has no timer and may have got a lock that is held."""
+    def reset(self) -> None:
+        """For a forked process, which has no timer and may have a copy of a held lock."""
         self._lock = threading.Lock()
         self._windows, self._timer = {}, None
 
@@ -111,13 +111,13 @@ class RepeatedLines(logging.Filter):
 _all: "weakref.WeakSet[RepeatedLines]" = weakref.WeakSet()
 
 
-def _begin_anew() -> None:
+def _reset() -> None:
     for each in list(_all):
-        each.begin_anew()
+        each.reset()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset)
 
 
 def _kind_of(record: logging.LogRecord) -> _Kind:

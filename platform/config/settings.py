@@ -12,10 +12,10 @@ from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.databases import database_of, shared_memory
 from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
+from config.kept_secrets import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.logs import FORMATS, LEVELS, logging_of
 from config.logs import configure as configure_logs
 from config.mail import mail_settings
-from config.secrets_kept import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.standard_methods import STANDARD_METHODS
 from config.web_limits import *  # noqa: F403  (every one of them is a setting)
 
@@ -33,7 +33,7 @@ DOMAIN = env.host_name("DOMAIN", "localhost")
 # that 256 KiB hold a hundred of them; both bound the work one request can ask for.
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
-# Whose X-Forwarded-For is believed: addresses or networks of proxies, and of nobody else.
+# Addresses or networks of the proxies whose X-Forwarded-For is trusted.
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
 # The node version whose words the ledger's answers speak (`context.apiVersion`).
@@ -267,7 +267,7 @@ CACHES = {
     }
 }
 
-# --- telling people ------------------------------------------------------------------------------
+# --- notifications -------------------------------------------------------------------------------
 
 # The address that people reach this installation by, for links in mails and webhooks.
 _port = env.integer("PORT", 8_000, minimum=1, maximum=65_535)
@@ -289,7 +289,7 @@ WEBHOOKS_PRIVATE = env.boolean("WEBHOOKS_PRIVATE", LOCALNET)
 # Days for which usage is kept by the minute; by the day it is kept for good.
 USAGE_DAYS = env.integer("USAGE_DAYS", 92, minimum=1)
 
-# --- the doors ------------------------------------------------------------------------------------
+# --- HTTP -----------------------------------------------------------------------------------------
 
 # Django's own limit guards request.body; ours answers first, in the caller's own form. No page
 # takes files: without a handler nothing is ever spooled to the disk.
@@ -325,7 +325,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_throttle": 1,
     # How long a worker waits in one command for a task: less than `socket_timeout`.
     "polling_interval": 4,
-    # Without it whoever waits for a broker that hangs would hang as well.
+    # Without it processes that wait for a hung broker would hang as well.
     "socket_timeout": 5.0,
     "socket_connect_timeout": 5.0,
 }
@@ -381,7 +381,7 @@ X_FRAME_OPTIONS = "DENY"
 # --- logs and checks ------------------------------------------------------------------------------
 
 LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", LEVELS)
-# One line of text, or one JSON object a line for whoever collects and searches logs.
+# One line of text, or one JSON object for each line, for log collectors.
 LOG_FORMAT = env.choice("LOG_FORMAT", "line", FORMATS)
 LOGGING = logging_of(LOG_LEVEL, LOG_FORMAT)
 LOGGING_CONFIG = None  # Django would do it again at each django.setup(), as Celery calls it

@@ -1,4 +1,4 @@
-"""What each role of the staff may do, set anew after every migration."""
+"""The permissions of each staff role, set again after every migration."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ _RESERVED = "administer_"
 
 
 def keep_roles() -> None:
-    """From now on the groups of the roles have their permissions after each migration."""
-    # Django tells each app that has models that a migration is done, one after the other: with the
-    # last one every permission is there.
+    """Sets the permissions of the roles' groups after each migration."""
+    # Django sends post_migrate to each app with models in turn: with the last one every permission
+    # exists.
     last = [config for config in apps.get_app_configs() if config.models_module is not None][-1]
     post_migrate.connect(_set_permissions, sender=last, dispatch_uid="roles of the staff")
 

@@ -29,8 +29,8 @@ from embedded.processes import dies_with_parent, end, reap_others
 from embedded.run_state import ProgramState, RunStateFile
 from embedded.servers import FAILURES, Server, Servers, keep_short_name
 
-# Every process we start carries this with the run directory, and so do its children: it tells the
-# next run what a killed one left behind, where a recorded number may be someone else's by now.
+# Every process that we start has this variable with the run directory, as do its children. With it
+# the next run finds processes that a killed one left behind; a recorded pid may be reused by then.
 MARK = "TIDEMARK_SUPERVISED"
 
 # A look at everything; what ends or writes is noticed at once. While something starts, more often.
@@ -154,7 +154,7 @@ def supervise(
             _publish(supervisor)
         _say(supervisor, "stopping")
     except BrokenPipeError:
-        # Whoever read our output is gone (make run | head); stop in order, without words.
+        # The reader of our output is gone (make run | head): stop in order, without output.
         supervisor.printer.output = silence = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         sys.stdout = silence
     finally:
@@ -286,7 +286,7 @@ def _server_state(prober: Prober, server: Server) -> ProgramState:
 
 
 def _status_of(pid: int) -> str:
-    """`, stopped`, for whoever reads why."""
+    """The process's status for a message, such as `, stopped`."""
     with contextlib.suppress(psutil.Error):
         return f", {psutil.Process(pid).status()}"
     return ""

@@ -1,4 +1,4 @@
-"""Paths → the areas' doors and the admin."""
+"""Paths → the areas' endpoints and the admin."""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -7,13 +7,13 @@ from socket import socket
 
 from django.conf import settings
 
-from access import heartbeats
 from access.networks import contains
 from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
 from gateway import edge, known_heads
 from operations.services.watching import stand_in
+from shared_state import heartbeats
 from webserver.limits import Limits
 from webserver.load import Load
 from webserver.master import Place, Serve
@@ -66,13 +66,13 @@ def serving(workers: int) -> Serve:
             heartbeats.beat_quietly("web", at=place.master_turned(), pid=master)
             stand_in()
 
-        def tell() -> None:
+        def report_progress() -> None:
             place.progress()
             notify.progress()
 
         # One that hangs before its first turn is to be known as well.
         heartbeats.beat_quietly("web")
         heartbeats.start("web", also=every_second, by_progress=True)
-        run_worker(worker(workers, tell, place.load), sockets)
+        run_worker(worker(workers, report_progress, place.load), sockets)
 
     return serve

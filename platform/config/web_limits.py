@@ -9,8 +9,8 @@ MAX_ANSWERS_OF_KEY = env.integer("MAX_ANSWERS_OF_KEY_MB", 192, minimum=1) * 1_04
 # The bytes of a body to simulateHistoricalTransaction from a key that has the scope `simulate`:
 # overrides may hold programs, and one of 10 MB packed with zstd takes some 5 MB in base64.
 MAX_LARGE_BODY = env.integer("MAX_LARGE_BODY", 12_582_912, minimum=4_096)
-# Web processes, and in each the threads for quick calls and for dear ones (a block, many accounts,
-# a simulation); dear calls of one key that run at once, and that wait for their turn.
+# Web processes, and in each the threads for quick calls and for expensive ones (a block, many
+# accounts, a simulation); expensive calls of one key that run at once, and that wait.
 WEB_WORKERS = env.integer("WEB_WORKERS", 2, minimum=1, maximum=64)
 WEB_THREADS = env.integer("WEB_THREADS", 8, minimum=1, maximum=64)
 DEAR_CALLS = env.integer("DEAR_CALLS", 4, minimum=1, maximum=64)

@@ -24,8 +24,8 @@ class Owner:
 
 
 def server_owner(data: Path) -> Owner | None:
-    """The account for the servers, None for our own. As root: whoever owns `data` already, else
-    `postgres`, else `nobody`. Raises NoOwner.
+    """The account for the servers; None for our own. As root: the owner of `data`, else `postgres`,
+    else `nobody`. Raises NoOwner.
     """
     if os.geteuid() != 0:
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _NAME = "servers_secret"
-# More would slow down each connection by milliseconds; nobody guesses 256 random bits.
+# More would slow each connection by milliseconds; 256 random bits cannot be guessed.
 _ITERATIONS = 16
 
 
@@ -36,8 +36,8 @@ def server_passwords(run_dir: Path) -> Passwords:
 
 
 def scram_verifier(password: str) -> str:
-    """What PostgreSQL stores of a password (RFC 5802), the same at each call. In a log it gives
-    nobody the password.
+    """PostgreSQL's verifier of a password (RFC 5802), the same at each call. It does not reveal the
+    password, also not in a log.
     """
     salt = hashlib.sha256(b"salt of " + password.encode()).digest()[:16]
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)

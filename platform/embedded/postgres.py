@@ -33,14 +33,14 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 # Replaying the log after a crash may take a while on a slow disk; dying is noticed at once.
 _START_SECONDS = 300.0
 
-# The only way in: a socket, and a password that is kept where no other account can read it.
-_WAYS_IN = """\
+# The only access: a socket, with a password in a file that no other account can read.
+_PG_HBA = """\
 # Written at every start.
 local  all          all  scram-sha-256
 local  replication  all  scram-sha-256
 """
-# A digest of the password that the superuser has, in the data folder: it is set anew where the
-# run directory has another one, or the data is from before there was any.
+# The digest of the superuser's password, in the data folder. The password is set again if the run
+# directory has another one, or if the data is older than passwords.
 _PASSWORD_SET = "tidemark_password_set"
 
 # A plain "." would be turned into the absolute path, which the account may be unable to enter.
@@ -163,10 +163,10 @@ def _environment() -> dict[str, str]:
 def _ask_for_passwords(
     data: Path, programs: Programs, owner: Owner | None, passwords: Passwords
 ) -> None:
-    """Sets the superuser's password while nobody can connect, and lets in nobody without one. Data
-    of versions that trusted every process is taken over as it is.
+    """Sets the superuser's password while no client can connect, and then requires it. Upgrades
+    data of versions that trusted every process.
     """
-    _write_for(owner, data / "pg_hba.conf", _WAYS_IN)
+    _write_for(owner, data / "pg_hba.conf", _PG_HBA)
     digest = hashlib.sha256(passwords.superuser.encode()).hexdigest()
     kept = data / _PASSWORD_SET
     if kept.exists() and kept.read_text() == digest:
@@ -277,5 +277,5 @@ def _end_the_left_behind(data: Path) -> None:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
-    telling = [line for line in lines[-50:] if "FATAL" in line or "PANIC" in line]
-    return (telling or lines or ["it said nothing"])[-1]
+    fatal = [line for line in lines[-50:] if "FATAL" in line or "PANIC" in line]
+    return (fatal or lines or ["without output"])[-1]

@@ -71,9 +71,9 @@ def start_server(
     environment: Mapping[str, str],
     says: str = "",
 ) -> subprocess.Popen[bytes]:
-    """A server with `folder` as its working directory, in a session of its own so that Ctrl-C
-    reaches only us; we tell it when to stop. `says` is what it reads from its standard input, where
-    a password is seen by nobody, as it would be on its command line.
+    """A server with `folder` as its working directory, in its own session so that Ctrl-C reaches
+    only us. `says` is its standard input, for a password, which would be visible on its command
+    line.
     """
     process = subprocess.Popen(
         command,
@@ -94,8 +94,8 @@ def start_server(
 
 
 def running_in(folder: Path, name: str) -> list[psutil.Process]:
-    """Processes of that name whose working directory is `folder`. Only this tells that a number in
-    a pid file is still who it was.
+    """Processes of that name whose working directory is `folder`: a number in a pid file may have
+    been reused.
     """
     place = os.path.realpath(folder)
     found = []

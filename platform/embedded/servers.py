@@ -32,7 +32,7 @@ class ShortNameTaken(Exception):
     """The run directory's stand-in in the temporary folder belongs to someone else."""
 
 
-# What a start can raise; each has a text for whoever runs the service.
+# Exceptions of a start; each has a text for the operator.
 FAILURES = (
     *(NoOwner, NoPrograms, SharedFolder, ShortNameTaken),
     *(PostgresFailed, ValkeyFailed, OSError),

@@ -140,4 +140,4 @@ def _answers(run_dir: Path) -> bool:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
-    return (lines or ["it said nothing"])[-1]
+    return (lines or ["without output"])[-1]

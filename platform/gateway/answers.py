@@ -1,5 +1,5 @@
-"""What a call is answered, with the headers that every RPC answer has: as Django's response, or as
-bytes for the web server.
+"""The response of a call with the headers of every RPC response: as Django's response, or as bytes
+for the web server.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,8 +28,8 @@ _JSON_LINES = f"Content-Type: {RPC_CONTENT_TYPE}\r\n".encode() + _EVERY_LINES
 
 @dataclass(slots=True)
 class Answered:
-    """The answer to a body: its chunks, compressed where there is an `encoding`. `sent` is to be
-    called when it has left the process.
+    """The response to a body: its chunks, compressed if there is an `encoding`. The server calls
+    `sent` when the response has left the process.
     """
 
     chunks: list[bytes]
@@ -40,7 +40,7 @@ class Answered:
     sent: Callable[[], None] | None = None
 
     def lines(self, request_id: str, taken: Taken | None, *, length: bool = True) -> bytes:
-        """The header lines; without Content-Length where the answer's `length` is not known."""
+        """The header lines; without Content-Length if the `length` is unknown."""
         if self.content_type == RPC_CONTENT_TYPE:
             parts = [_JSON_LINES]
         else:
@@ -62,7 +62,7 @@ class Answered:
 
 
 def add_common_headers(response: HttpResponseBase, request_id: str) -> None:
-    """The headers that every response of an endpoint has, on one that is no Answer."""
+    """Adds the headers of every endpoint's response to one that is no Answer."""
     for name, value in _EVERY.values():
         response.headers[name] = value
     response.headers["X-Request-Id"] = request_id
@@ -86,8 +86,8 @@ class Answer(HttpResponse):
         super().__init__(status=status, content_type=content_type)
         self.chunks = self._container = chunks
         self.sent = sent  # called when the response has left the process
-        # Straight into the mapping: our own values need none of the checks that Django makes of
-        # each header, which cost more than the rest of the response.
+        # Directly into the mapping: our values need none of Django's checks of each header, which
+        # cost more than the rest of the response.
         store = self.headers._store
         store.update(_EVERY)
         store["content-length"] = ("Content-Length", str(sum(map(len, chunks))))
@@ -101,8 +101,8 @@ class Answer(HttpResponse):
         if headers:
             for name, value in headers.items():
                 self[name] = value
-        # A refusal is counted, not logged: a flood of them must not fill the log too.
-        # An outage and a queue that is behind (503) say so themselves.
+        # Refusals are counted, not logged: a flood of them must not fill the log.
+        # Outages and a full queue (503) are logged where they are found.
         self._has_been_logged = status < 500 or status == 503
 
     @classmethod

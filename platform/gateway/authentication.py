@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 from rest_framework.authentication import BaseAuthentication
 
 from access.callers import Caller
-from access.services import keys, tiers
+from access.services import keys
 
 CHALLENGE = 'Bearer realm="tidemark"'
 # The paths that clients of a block engine call.
@@ -26,19 +26,19 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def caller_of(meta: dict[str, Any], *, now: datetime) -> Caller:
-    """Who calls: the key's holder, or the anonymous caller when no key came. Raises KeyRefused
-    for a key that is no good, also where none was needed.
+    """The key's holder, or the anonymous caller without a key. Raises KeyRefused for an invalid
+    key, also where none is required.
     """
     secret = key_of(meta)
-    return tiers.anonymous() if secret is None else keys.identify(secret, now=now)
+    return keys.anonymous() if secret is None else keys.identify(secret, now=now)
 
 
 def key_of(meta: dict[str, Any]) -> str | None:
-    """The key's text: the header wins over the query; a scheme word `Bearer` is tolerated.
+    """The key's text: the header wins over the query; the scheme `Bearer` is optional.
 
     Clients of a block engine call it `uuid`, on its paths, or send it in a header of their own.
-    What came but is no key is the text "", never None: servers hand over a header that is not
-    ASCII as an empty one, and its sender must not be taken for a caller without a key.
+    An unusable key is the text "", never None: servers pass a header that is not ASCII as an empty
+    one, and its sender must not count as a caller without a key.
     """
     header: str | None = meta.get("HTTP_AUTHORIZATION")
     if header is not None:

@@ -1,4 +1,4 @@
-"""A request's body: of the right type, of the right size, read once."""
+"""Reads a request's body and checks its type and size."""
 
 from typing import Any
 
@@ -6,23 +6,23 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from access.callers import Caller
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.refusals import BodyTooLarge, BodyUnreadable, ContentTypeUnsupported
-from gateway.terms import Terms
 
 
-def may_send_large(caller: Caller, terms: Terms) -> bool:
+def may_send_large(caller: Caller, policy: EndpointPolicy) -> bool:
     """Whether the caller's key may send the endpoint a body above MAX_BODY."""
-    wanted = {terms.scope, terms.large_scope}
-    return bool(terms.large_scope) and caller.key_id is not None and wanted <= caller.scopes
+    wanted = {policy.scope, policy.large_scope}
+    return bool(policy.large_scope) and caller.key_id is not None and wanted <= caller.scopes
 
 
-def larger_of(terms: Terms) -> tuple[str, int] | None:
-    """The scope that a body above MAX_BODY takes, and how large it may be; None where none may."""
-    return (terms.large_scope, settings.MAX_LARGE_BODY) if terms.large_scope else None
+def larger_of(policy: EndpointPolicy) -> tuple[str, int] | None:
+    """The scope for a body above MAX_BODY and its maximum size; None if the endpoint takes none."""
+    return (policy.large_scope, settings.MAX_LARGE_BODY) if policy.large_scope else None
 
 
-def read_body(request: HttpRequest, caller: Caller, terms: Terms) -> bytes:
-    """The bytes. Raises ContentTypeUnsupported, BodyTooLarge (before reading, where the length is
+def read_body(request: HttpRequest, caller: Caller, policy: EndpointPolicy) -> bytes:
+    """The bytes. Raises ContentTypeUnsupported, BodyTooLarge (before reading, if the length is
     announced) and BodyUnreadable.
     """
     meta = request.META
@@ -33,8 +33,8 @@ def read_body(request: HttpRequest, caller: Caller, terms: Terms) -> bytes:
         raise ContentTypeUnsupported(content_type + encoded)
     length: str = meta.get("CONTENT_LENGTH") or ""
     maximum: int = settings.MAX_BODY
-    larger = larger_of(terms)
-    if may_send_large(caller, terms):
+    larger = larger_of(policy)
+    if may_send_large(caller, policy):
         maximum, larger = max(maximum, settings.MAX_LARGE_BODY), None
     try:
         if length:

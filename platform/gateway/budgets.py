@@ -1,4 +1,4 @@
-"""What the answers to one body and to one key may take, in bytes."""
+"""Limits on the size of responses, in bytes: of one body, and of one key."""
 
 import threading
 from collections import Counter
@@ -9,8 +9,8 @@ from django.conf import settings
 from access.callers import Caller
 from jsonrpc.errors import RpcError
 
-# What a dear call of a batch takes from the limit of requests.
-DEAR_PRICE = 5
+# What an expensive call of a batch takes from the limit of requests.
+EXPENSIVE_PRICE = 5
 # Answers below this are not counted while they are sent.
 _SMALL = 65_536
 
@@ -29,7 +29,7 @@ class AnswerTooLarge(RpcError):
 
 
 class _InUse:
-    """Bytes of answers in this process, by holder (a key's id; None: everybody without a key)."""
+    """Bytes of responses in this process, by key id (None: all callers without a key)."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -40,7 +40,7 @@ _in_use = _InUse()
 
 
 class Budget:
-    """One body's. Methods may ask before they build something large: `require(bytes)`."""
+    """The budget of one body. Methods may check before they build a large result: `require`."""
 
     __slots__ = ("_holder", "_kept", "_used", "maximum")
 
@@ -52,23 +52,23 @@ class Budget:
 
     @property
     def left(self) -> int:
-        """Bytes that the rest of the answer may have."""
+        """Bytes left for the rest of the response."""
         return self.maximum - self._used
 
     def require(self, size: int) -> None:
-        """Raises AnswerTooLarge where so many bytes more do not fit."""
+        """Raises AnswerTooLarge if `size` more bytes do not fit."""
         if size > self.left:
             raise AnswerTooLarge(self.maximum, self._used + size)
         if size > _SMALL and _in_use.bytes[self._holder] + size > settings.MAX_ANSWERS_OF_KEY:
             raise AnswerTooLarge(settings.MAX_ANSWERS_OF_KEY)
 
     def before(self) -> None:
-        """Called before a method runs. Raises AnswerTooLarge where nothing is left."""
+        """Called before a method runs. Raises AnswerTooLarge if nothing is left."""
         if self._used >= self.maximum:
             raise AnswerTooLarge(self.maximum)
 
     def spend(self, size: int) -> None:
-        """Counts the bytes of a result. Raises AnswerTooLarge where they do not fit."""
+        """Counts the bytes of a result. Raises AnswerTooLarge if they do not fit."""
         self.require(size)
         self._used += size
         if size > _SMALL:
@@ -77,7 +77,7 @@ class Budget:
             self._kept += size
 
     def kept_until_sent(self) -> Callable[[], None] | None:
-        """What to call when the answer has been sent; None where nothing is kept for it."""
+        """A function to call when the response has been sent; None if no bytes are held."""
         if not self._kept:
             return None
         kept = _Kept(self._holder, self._kept)
@@ -85,15 +85,15 @@ class Budget:
         return kept.give_back
 
     def close(self) -> None:
-        """Gives back what no answer will be sent for."""
+        """Releases the bytes of a response that will not be sent."""
         if self._kept:
             _give_back(self._holder, self._kept)
             self._kept = 0
 
 
 class _Kept:
-    """Bytes of an answer that is on its way. They are given back once: when the server has sent it,
-    or when nobody holds it any more, under a server that does not say.
+    """The bytes of a response until the server has sent it; under a server that does not report
+    this, until the object is collected.
     """
 
     def __init__(self, holder: int | None, size: int) -> None:

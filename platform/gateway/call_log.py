@@ -1,4 +1,4 @@
-"""Lines in the log on single calls: those that took long, and those that we failed to answer."""
+"""Logs slow and failed calls."""
 
 import logging
 
@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 def note(method: str, status: str, seconds: float, *, key_id: int | None, request_id: str) -> None:
-    """Costs nothing for the others: two comparisons. The method is a known one, or a word."""
+    """Logs the call if it was slow or failed. `method` is a known one, `unknown` or `none`."""
     milliseconds = seconds * 1e3
     failed = status == InternalError.reason
     if not failed and not 0 < settings.SLOW_CALL_MS < milliseconds:

@@ -1,4 +1,4 @@
-"""Call, what a method may know of its request, and how the calls of one body are answered."""
+"""Call, a method's view of its request, and the processing of the calls of one body."""
 
 import time
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from gateway import call_log
 from gateway.answers import Answered
 from gateway.budgets import Budget
 from gateway.compression import MINIMUM, compress
+from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import Host
 from gateway.outages import ServiceOutage, outage_of
 from gateway.refusals import RPC_CONTENT_TYPE, Refusal, body_of, headers_of, status_of
-from gateway.terms import Face, Terms
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
@@ -24,11 +24,11 @@ from jsonrpc.methods import MethodTable
 
 @dataclass(slots=True)
 class Call:
-    """What a method may know of the request: the first argument of every RPC method.
+    """The request as the first argument of every RPC method.
 
     `now` is an aware datetime, `address` the client's address as text, `query` the query string.
-    `request` is Django's own, None for a quick method on the event loop. What a method puts into
-    `headers` goes with the answer of a call that came alone.
+    `request` is Django's own, None for a quick method on the event loop. `headers` of a method are
+    added to the response of a call outside a batch.
     """
 
     caller: Caller
@@ -43,8 +43,8 @@ class Call:
 
 
 class Observer:
-    """Counts each call of a body, and keeps the error of the last one. `started` is when the time
-    began that the next call took, of perf_counter.
+    """Counts each call of a body and keeps the error of the last one. `started` is the start of the
+    next call (perf_counter).
     """
 
     __slots__ = ("address", "error", "key_id", "methods", "request_id", "started")
@@ -72,8 +72,8 @@ class Observer:
         self.started = now
 
     def count(self, method: str, status: str, seconds: float) -> None:
-        """Counts one call. All invented names of methods are counted as one, so that counters stay
-        few; `none` is what was refused before its method was read, or could not be read.
+        """Counts one call. Unknown methods are counted as `unknown`, so that counters stay few, and
+        calls refused before their method was read as `none`.
         """
         if not self.methods.knows(method) and method != "batch":
             method = "unknown" if method else "none"
@@ -90,7 +90,7 @@ class Observer:
 def count_call(
     key_id: int | None, name: str, status: str, seconds: float, *, address: str, request_id: str
 ) -> None:
-    """Counts one call under the name, and logs it where it was slow or failed by our fault."""
+    """Counts one call under the name, and logs it if it was slow or the service failed."""
     usage.count(
         key_id,
         name,
@@ -107,7 +107,7 @@ def answer_calls(
     methods: MethodTable,
     call: Call,
     observe: Observer,
-    terms: Terms,
+    policy: EndpointPolicy,
     accepted: str,
 ) -> Answered:
     """Runs the methods. `accepted` is the request's Accept-Encoding."""
@@ -124,8 +124,8 @@ def answer_calls(
                 if found is not None:
                     if isinstance(found, ServiceOutage):
                         headers = {**headers, **found.headers()}
-                    if _has_a_status(found, terms.face):
-                        return _refused(found, chunks, terms.face)
+                    if _has_a_status(found, policy.error_format):
+                        return _refused(found, chunks, policy.error_format)
         encoding = None
         if accepted and sum(map(len, chunks)) > MINIMUM:
             chunks, encoding = compress(chunks, accepted)
@@ -135,15 +135,15 @@ def answer_calls(
     return Answered(chunks, encoding=encoding, headers=headers, sent=sent)
 
 
-def _has_a_status(error: RpcError, face: Face) -> bool:
+def _has_a_status(error: RpcError, error_format: ErrorFormat) -> bool:
     """Whether a method's refusal is more than an error object in an answer of HTTP 200."""
     return isinstance(error, Refusal) or (
-        face is Face.PLAIN_TEXT and isinstance(error, InternalError)
+        error_format is ErrorFormat.PLAIN_TEXT and isinstance(error, InternalError)
     )
 
 
-def _refused(error: RpcError, chunks: list[bytes], face: Face) -> Answered:
-    content_type, text = body_of(error, face)
+def _refused(error: RpcError, chunks: list[bytes], error_format: ErrorFormat) -> Answered:
+    content_type, text = body_of(error, error_format)
     return Answered(
         # The error object that was written already has the call's id.
         chunks if content_type == RPC_CONTENT_TYPE else [text],

@@ -1,4 +1,4 @@
-"""System checks: what in the settings would make the gateway refuse everybody, or nobody."""
+"""System checks for settings with which the gateway would refuse all callers, or none."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers above 1 KiB as zstd or gzip, whichever the client likes better."""
+"""Compresses responses above 1 KiB with zstd or gzip, as the client prefers."""
 
 import threading
 import zlib
@@ -8,7 +8,8 @@ from typing import Any
 import zstandard
 
 MINIMUM = 1024
-# The quickest levels: on chain JSON they give most of what higher ones give, at a fraction.
+# The fastest levels: on chain JSON they save nearly as much as higher ones, at a fraction of the
+# time.
 _ZSTD_LEVEL = 1
 _GZIP_LEVEL = 1
 _GZIP_WINDOW = 31  # zlib's number for a 32 KiB window in a gzip frame
@@ -23,7 +24,7 @@ _threads = _Threads()
 
 
 def compress(chunks: list[bytes], accept_encoding: str) -> tuple[list[bytes], str | None]:
-    """The chunks as they are to be sent and the Content-Encoding, None when left as they were."""
+    """The chunks to send and their Content-Encoding; None: not compressed."""
     size = sum(map(len, chunks))
     if size <= MINIMUM:
         return chunks, None
@@ -52,7 +53,7 @@ class Compressor:
         )
 
     def piece(self, data: bytes) -> bytes:
-        """What is ready to be sent, perhaps nothing."""
+        """The compressed bytes so far, which may be empty."""
         return bytes(self._stream.compress(data))
 
     def end(self) -> bytes:

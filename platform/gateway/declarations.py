@@ -1,4 +1,4 @@
-"""What a plain GET takes and returns, as attributes of its view: the reference is made of them."""
+"""The parameters and results of plain GETs as attributes of their views, for the reference."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from jsonrpc.errors import RpcError
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the query string; none is required. `default` is what counts without it."""
+    """An optional parameter of the query string, with its `default`."""
 
     name: str
     kind: Any
@@ -20,9 +20,9 @@ class Parameter:
 class TypedGet:
     """A view whose `get(request, …)` returns a Response of `result`.
 
-    The docstring of `get` says what it is for, its annotations what each part of the path is.
-    `errors` are the view's own, beside those of every request; `also` are further statuses with the
-    same result, and what they mean.
+    The docstring of `get` is the description, its annotations are the types of the path's parts.
+    `errors` are the view's own, besides those of every request; `also` are further statuses with
+    the same result, and their meaning.
     """
 
     name: str = ""

@@ -1,5 +1,5 @@
-"""What the web server decides on its event loop: how it refuses what is no whole request, which
-threads answer a request, and what is answered whatever the threads do.
+"""Decisions of the web server's event loop: how to refuse an invalid request, which threads answer
+a request, and what is answered without threads.
 """
 
 import asyncio
@@ -12,9 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import close_old_connections, connections
 
-from access import script_socket
 from access.errors import KeyRefused
-from access.loop_scripts import LoopScripts
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import close_lost_connection
@@ -23,6 +21,7 @@ from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
 from gateway.bodies import larger_of, may_send_large
+from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
 from gateway.permissions import require_standing, right_missing
@@ -43,8 +42,9 @@ from gateway.refusals import (
 )
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
-from gateway.terms import Face
 from jsonrpc.methods import Method
+from shared_state import script_socket
+from shared_state.loop_scripts import LoopScripts
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.requests import Request
@@ -53,8 +53,8 @@ from webserver.responses import Headers, Refused, Response
 _ALIVE = b'{"status": "ok"}'
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
 _ADDRESS = ("127.0.0.1", 0)
-# Of threads that wait for it, the node is asked eight things at a time (upstream.passage); the
-# others say that it is busy.
+# The node gets at most eight requests at a time (upstream.passage); further threads answer that it
+# is busy.
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
 # Bytes of a body that is read on the loop.
@@ -81,11 +81,11 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
     else:
         error = _REFUSALS[why]()
     is_post = request is not None and request.method == "POST"
-    content_type, body = body_of(error, Face.JSON_RPC if is_post else Face.WORD)
-    told = None if request is None else request.header(b"x-request-id")
+    content_type, body = body_of(error, ErrorFormat.JSON_RPC if is_post else ErrorFormat.WORD)
+    sent_id = None if request is None else request.header(b"x-request-id")
     answer = Answer(
         [body],
-        request_id=request_id(None if told is None else told.decode("latin-1")),
+        request_id=request_id(None if sent_id is None else sent_id.decode("latin-1")),
         status=error.status,
         content_type=content_type,
         headers=headers_of(error),
@@ -95,19 +95,19 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
 
 def _too_large(request: Request | None) -> BodyTooLarge:
     view = None if request is None else _view_of(request)
-    larger = None if view is None else larger_of(view.terms)
+    larger = None if view is None else larger_of(view.policy)
     found = None if request is None or request.length < 0 else request.length
     return BodyTooLarge(settings.MAX_BODY, found, larger)
 
 
 def _view_of(request: Request) -> Any:
-    """The endpoint that the request's path leads to, None where there is none."""
+    """The endpoint at the request's path; None if there is none."""
     match = endpoint_at(request.decoded_path)
     return None if match is None else match.func
 
 
 def at_once(application: Any) -> Callable[[Request], Response | None]:
-    """What of an application's responses are made on the loop: those that wait for nothing."""
+    """Answers the paths that never wait on the loop itself; None for other requests."""
 
     def answer(request: Request) -> Response | None:
         if request.path not in _ON_THE_LOOP or request.method not in ("GET", "HEAD"):
@@ -131,8 +131,8 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
 
 
 def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-    """Makes the loop's thread fit for calls: queries and scripts go by connections of the loop, and
-    nothing else connects. Gives what ends that.
+    """Prepares the loop's thread for calls: queries and scripts use connections of the loop, and
+    other connections are refused. Returns a function that ends this.
     """
     queries, scripts = LoopQueries(loop), LoopScripts(loop)
     raw_queries.on_loop = queries.execute
@@ -140,7 +140,7 @@ def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
     create = connections.create_connection
 
     def in_thread_only(alias: str) -> Any:
-        """A call finds no connection of Django's in its context, and may not open one."""
+        """A call has no connection of Django's in its context, and may not open one."""
         require_thread()
         return create(alias)
 
@@ -156,15 +156,15 @@ def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
 
 
 class Lanes:
-    """Threads for calls that are quick, for dear ones, for those that wait for the node that is
-    followed, and for pages: none of these can take the threads of another.
+    """Separate threads for quick calls, for expensive ones, for those that wait for the followed
+    node, and for pages, so that none of these can block another.
     """
 
     def __init__(self) -> None:
         # Each thread keeps a database connection of its own.
         close = connections.close_all
         self.quick = Lane(settings.WEB_THREADS, waiting=1_000, at_end=close)
-        self.dear = Lane(
+        self.expensive = Lane(
             settings.DEAR_CALLS,
             of_holder=settings.DEAR_CALLS_OF_KEY,
             waiting=512,
@@ -181,8 +181,8 @@ class Lanes:
         self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
 
     def helping(self, request: Request) -> Lane | None:
-        """The threads that help the event loop, where the body seems to be a single call of a quick
-        method, or one that is handed on; the endpoint looks again.
+        """The threads that help the event loop if the body seems to be a single call of a quick
+        method, or one to forward; the endpoint checks again.
         """
         body = request.body
         if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
@@ -192,7 +192,7 @@ class Lanes:
         return self.quick if _quick_methods().search(body) else None
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
-        """The threads that answer the request, and who is asking, by key or address."""
+        """The threads that answer the request, and its caller: the key or address."""
         path = request.decoded_path
         match = endpoint_at(path)
         if match is None or is_page(match.func, request.method):
@@ -200,31 +200,31 @@ class Lanes:
         if request.method != "POST":
             return self.quick, b""
         if len(request.body) > settings.MAX_BODY:
-            # Only dear methods take it, and looking through all of it would hold up the loop.
-            return self.dear, _holder(request, address)
-        dear, asking = _patterns()
+            # Only expensive methods take it, and searching all of it would block the loop.
+            return self.expensive, _holder(request, address)
+        expensive, asking = _patterns()
         if asking.search(request.body) or (path == "/" and not is_handed_on(request)):
             return self.node, _holder(request, address)
-        if dear.search(request.body):
-            return self.dear, _holder(request, address)
+        if expensive.search(request.body):
+            return self.expensive, _holder(request, address)
         return self.quick, b""
 
 
 def is_handed_on(request: Request) -> bool:
-    """Whether a POST of `/` is one call that, if it is not ours, is handed on: its thread waits for
-    no node. An escape in it may be part of the name of a method that does wait.
+    """Whether a POST of `/` is a single call, which is forwarded on the loop if the method is not
+    ours. An escape in it may be part of the name of a method that waits for the node.
     """
     return request.body.lstrip()[:1] == b"{" and b"\\u" not in request.body
 
 
 def warm_up() -> None:
-    """Makes what the first request would."""
+    """Compiles the patterns before the first request."""
     _patterns(), _quick_methods(), _threads_methods()
 
 
 def large_bodies(lanes: Lanes) -> LargeBodies:
-    """The bodies above MAX_BODY of keys that may send them: two at a time of one key, four of all
-    keys, and a call that takes one needs some eight times its bytes while it runs.
+    """Bodies above MAX_BODY of keys that may send them: at most two at a time of one key and four
+    of all keys. A call needs about eight times its body's bytes while it runs.
     """
     return LargeBodies(
         maximum=settings.MAX_LARGE_BODY,
@@ -238,29 +238,29 @@ def large_bodies(lanes: Lanes) -> LargeBodies:
 
 def _takes_large(request: Request) -> bool:
     view = _view_of(request)
-    return request.method == "POST" and view is not None and bool(view.terms.large_scope)
+    return request.method == "POST" and view is not None and bool(view.policy.large_scope)
 
 
 def _sender_of_large(request: Request, address: str) -> bytes | None:
-    """In a thread: the key that sends the body, None where there is none that may."""
+    """In a thread: the key that sends the body; None if it may not send one."""
     close_lost_connection()
     try:
         meta = request.environ((address, 0), _ADDRESS)
         caller = caller_of(meta, now=datetime.now(UTC))
         view = _view_of(request)
-        require_standing(ALL_IN_ONE, caller, view.terms, client_address(meta))
+        require_standing(ALL_IN_ONE, caller, view.policy, client_address(meta))
         methods = [method.name for method in view.methods if method.takes_large]
-        refusals = [right_missing(caller, view.terms, name) for name in methods]
+        refusals = [right_missing(caller, view.policy, name) for name in methods]
     except (KeyRefused, Refusal):
         return None
     finally:
         close_old_connections()
-    may = may_send_large(caller, view.terms) and None in refusals
+    may = may_send_large(caller, view.policy) and None in refusals
     return b"%d" % caller.key_id if may and caller.key_id is not None else None
 
 
 def _holder(request: Request, address: str) -> bytes:
-    """Whose calls take turns with those of others: the key as it came, or the client's address."""
+    """The caller for fair turns: the key as sent, or the client's address."""
     key = request.header(b"authorization")
     if key or b"api_key" in request.query.encode():
         return key or request.query.encode("latin-1")
@@ -281,12 +281,12 @@ def _threads_methods() -> re.Pattern[bytes]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Two that find in a body the name of a dear method (or an escape, which may be part of one),
-    and of a method that asks the node.
+    """Two patterns that find in a body the name of an expensive method (or an escape, which may be
+    part of one), and of a method that asks the node.
     """
-    dear = _naming(each for each in _methods() if each.is_expensive)
+    expensive = _naming(each for each in _methods() if each.is_expensive)
     return (
-        re.compile(dear.pattern + rb"|\\u"),
+        re.compile(expensive.pattern + rb"|\\u"),
         _naming(each for each in _methods() if each.asks_node),
     )
 

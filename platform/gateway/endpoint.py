@@ -1,4 +1,4 @@
-"""The endpoints: a request's way in, from the HTTP request to the method's answer."""
+"""RpcEndpoint: from the HTTP request to the response of its calls."""
 
 import logging
 import time
@@ -17,9 +17,10 @@ from access.callers import Caller
 from eventloop.calls import WouldWait, current_call
 from gateway.answers import Answer
 from gateway.bodies import read_body
-from gateway.budgets import DEAR_PRICE, Budget
+from gateway.budgets import EXPENSIVE_PRICE, Budget
 from gateway.calls import Call, Observer, answer_calls
-from gateway.everywhere import everywhere
+from gateway.common_methods import common_methods
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
 from gateway.handing_on import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE, Host
@@ -33,7 +34,6 @@ from gateway.refusals import (
     status_of,
 )
 from gateway.routes import is_page
-from gateway.terms import Terms
 from gateway.throttles import refusal_of, take, take_each
 from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
@@ -41,19 +41,17 @@ from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
 from webserver.requests import WORKER
 
-__all__ = ["Call", "RpcEndpoint", "Terms"]
-
 log = logging.getLogger(__name__)
 
-# What an endpoint's path shows to who looks at it with a browser.
+# The page at an endpoint's path for browsers.
 Page = Callable[[HttpRequest], HttpResponseBase]
 
 
 class RpcEndpoint(Endpoint):
-    """`RpcEndpoint.as_view(methods=…, terms=Terms(scope=…))` in an area's urls; a `page` is shown
-    to who asks with GET on the all-in-one host.
+    """`RpcEndpoint.as_view(methods=…, policy=EndpointPolicy(scope=…))` in an area's urls; `page`
+    answers a GET on the all-in-one host.
 
-    It walks the same classes as every Endpoint, by a dispatch of its own: DRF's (its Request,
+    It runs the same classes as every Endpoint with a dispatch of its own: DRF's (its Request,
     negotiation, a Response and its rendering) costs more than all of them (docs/benchmarks.md).
     """
 
@@ -70,7 +68,7 @@ class RpcEndpoint(Endpoint):
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
         view.methods = initkwargs.get("methods", cls.methods)
-        view.methods.include(everywhere)
+        view.methods.include(common_methods)
         view.methods.served_at = paths_serving
         view.page = initkwargs.get("page")
         return view
@@ -90,10 +88,10 @@ class RpcEndpoint(Endpoint):
             return self._answer(request, started)
         except Exception as error:
             self.refusal = refusal = self._error_of(error, request)
-        # A revoked or expired key is no caller's any more, but its refusals are still its usage.
+        # A revoked or expired key has no caller, but its refusals still count as its usage.
         spent = time.perf_counter() - started
         self._observer(self.key_id, started).count(self._method, refusal.reason, spent)
-        content_type, text = body_of(refusal, self.terms.face)
+        content_type, text = body_of(refusal, self.policy.error_format)
         return Answer(
             [text],
             request_id=request.request_id,
@@ -104,28 +102,28 @@ class RpcEndpoint(Endpoint):
         )
 
     def check_rights(self, caller: Caller) -> None:
-        """Reads the body, and refuses what the key may not call: alone by raising, in a batch call
-        by call.
+        """Reads the body and refuses calls without the right: a single call by raising, those of a
+        batch one by one.
         """
         self._caller = caller
         if self._calls is None:
             self._calls = self._read(caller)
             if current_call() is not None and not self._is_quick(self._calls):
                 raise WouldWait
-        if is_narrow(caller, self.terms):
-            self._calls = _with_rights(self._calls, caller, self.terms)
+        if is_narrow(caller, self.policy):
+            self._calls = _with_rights(self._calls, caller, self.policy)
 
     def take_quota(self, request: Any) -> Taken | None:
         caller, calls, address = request.user, self._calls, request.client_address
         if isinstance(calls, RpcError):
-            return take(request, caller, self.terms.quota, address, 1)
+            return take(request, caller, self.policy.quota, address, 1)
         assert calls is not None
-        if not self.terms.quotas:
+        if not self.policy.quotas:
             self._cost = sum(map(self._price, calls.items)) if calls.batch else 1
-            return take(request, caller, self.terms.quota, address, self._cost)
+            return take(request, caller, self.policy.quota, address, self._cost)
         prices: Counter[str] = Counter()
         for each in calls.items:
-            quota = self.terms.quotas.get(each.method, self.terms.quota)
+            quota = self.policy.quotas.get(each.method, self.policy.quota)
             prices[quota] += self._price(each) if calls.batch and quota == "requests" else 1
         taken, self._cost = take_each(request, caller, prices, address)
         return taken
@@ -142,7 +140,7 @@ class RpcEndpoint(Endpoint):
         return getattr(self.refusal, "key_id", None)
 
     def _read(self, caller: Caller) -> "rpc.Requests | RpcError":
-        body = read_body(self.request, caller, self.terms)
+        body = read_body(self.request, caller, self.policy)
         try:
             calls = rpc.read(body, max_batch=settings.MAX_BATCH)
         except RpcError as error:
@@ -163,7 +161,7 @@ class RpcEndpoint(Endpoint):
     def _price(self, request: rpc.Request) -> int:
         """What a call of a batch takes from the limit of requests."""
         method = self.methods.get(request.method)
-        return DEAR_PRICE if method is not None and method.is_expensive else 1
+        return EXPENSIVE_PRICE if method is not None and method.is_expensive else 1
 
     def _answer(self, request: Any, started: float) -> HttpResponseBase:
         caller, calls, identity = self._caller, self._calls, request.request_id
@@ -186,11 +184,11 @@ class RpcEndpoint(Endpoint):
             one = calls.items[0]
             handing = Handing(self.methods.fallback, one, call, observe, self.taken, accepted)
             return HandedOn(handing.response)
-        answered = answer_calls(calls, self.methods, call, observe, self.terms, accepted)
+        answered = answer_calls(calls, self.methods, call, observe, self.policy, accepted)
         return Answer.of(answered, identity, self.taken)
 
     def _is_handed_on(self, calls: rpc.Requests) -> bool:
-        """Whether our web server waits for the answer, and not this thread."""
+        """Whether the web server's loop waits for the response instead of this thread."""
         one = calls.items[0]
         return (
             not calls.batch
@@ -217,19 +215,19 @@ class RpcEndpoint(Endpoint):
 
 
 def _with_rights(
-    calls: rpc.Requests | RpcError, caller: Caller, terms: Terms
+    calls: rpc.Requests | RpcError, caller: Caller, policy: EndpointPolicy
 ) -> rpc.Requests | RpcError:
-    """The calls, those of a batch that the key may not make with their refusal; raises it for a
-    call that came alone, and where none of them may be made.
+    """The calls, with a refusal on those of a batch that the key may not make. Raises it for a
+    single call, and if the key may make none of them.
     """
-    shut = shut_out(caller, terms) if caller.key_id is not None else None
+    shut = shut_out(caller, policy) if caller.key_id is not None else None
     if isinstance(calls, RpcError):
         if shut is not None:
             raise shut
         return calls
-    if shut is not None and not any(everywhere.knows(each.method) for each in calls.items):
+    if shut is not None and not any(common_methods.knows(each.method) for each in calls.items):
         raise shut
-    refusals = [right_missing(caller, terms, each.method) for each in calls.items]
+    refusals = [right_missing(caller, policy, each.method) for each in calls.items]
     if not calls.batch and refusals[0] is not None and calls.items[0].error is None:
         raise refusals[0]
     items = [

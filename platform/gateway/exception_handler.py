@@ -1,4 +1,4 @@
-"""DRF's exception handler: whatever ends a request becomes a typed error in the endpoint's form."""
+"""DRF's exception handler: every exception becomes a typed error in the endpoint's format."""
 
 import logging
 from typing import Any
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """A response for every exception; what is unexpected is logged with its traceback."""
+    """A response for every exception; unexpected ones are logged with their tracebacks."""
     view, request = context["view"], context["request"]
     if isinstance(exception, exceptions.MethodNotAllowed):
         exception = NotAllowed(request.method or "", view.verb)
@@ -26,7 +26,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     )
     view.refusal = error
     own_body: dict[str, Any] | None = getattr(error, "response_body", None)
-    content_type, body = body_of(error, view.terms.face)
+    content_type, body = body_of(error, view.policy.error_format)
     return Response(
         body if own_body is None else encode(own_body),
         status=status_of(error),
@@ -43,8 +43,8 @@ def error_of(
     key_id: int | None,
     log: logging.Logger,
 ) -> RpcError:
-    """The typed error that an exception stands for: what is away by its name, anything else that
-    is unexpected as our fault, with its traceback in the log.
+    """The typed error for an exception: an outage by its name, any other unexpected one as an
+    internal error, with its traceback in the log.
     """
     if isinstance(exception, RpcError):
         return exception

@@ -1,4 +1,4 @@
-"""Calls that someone else answers, waited for on the web server's event loop: no thread does."""
+"""Calls that are forwarded to another service, on the web server's event loop without a thread."""
 
 import asyncio
 import time
@@ -21,16 +21,16 @@ from jsonrpc.wire import Encoded
 from webserver.responses import Response
 from webserver.streams import Stream
 
-# Compressing more than this would hold up the loop: a thread does it.
+# Compressing more than this would block the loop: a thread does it.
 _COMPRESSED_HERE = 16_384
-# However slowly a client reads, its connection to the node is given up after so long.
+# The connection to the node is closed after this time, however slowly a client reads.
 _LONGEST_SECONDS = 600.0
 
 _compressing = ThreadPoolExecutor(2, thread_name_prefix="compress")
 
 
 class Observer(Protocol):
-    """Counts the call's outcome. `started` is when the time began that it took, of perf_counter."""
+    """Counts the call's outcome. `started` is the start of the call (perf_counter)."""
 
     started: float
 
@@ -38,16 +38,16 @@ class Observer(Protocol):
 
 
 class HandedOn(HttpResponseBase):
-    """In place of a response: `later` makes it, on the loop."""
+    """A placeholder for a response that `later` makes on the loop."""
 
     def __init__(self, later: Callable[[], Coroutine[Any, Any, Response]]) -> None:
-        # Not HttpResponseBase's own: nobody sees headers or cookies of this one.
+        # Without HttpResponseBase's own: headers and cookies of this one are not used.
         self.later = later
 
 
 @dataclass(slots=True)
 class Handing:
-    """One call that is handed on, and what its response is made with; `accepted` is the request's
+    """One call to forward, with the data for its response; `accepted` is the request's
     Accept-Encoding."""
 
     fallback: Fallback
@@ -58,7 +58,7 @@ class Handing:
     accepted: str
 
     async def response(self) -> Response:
-        """The response, once the answer has come or is known to be long."""
+        """The response, when the result is complete or known to be long."""
         request, call = self.request, self.call
         try:
             found = await self.fallback.ask(call, request.method, request.params)
@@ -90,8 +90,8 @@ class Handing:
         return Response(200, (), [], proceed, pieces.close, goes_on=True, lines=lines)
 
     async def _proceed(self, pieces: Pieces, compressor: Compressor | None, stream: Stream) -> None:
-        """Sends the pieces as fast as the client takes them. Where they end early the connection
-        is cut: what the client has must not look whole.
+        """Sends the pieces as fast as the client takes them. If they end early the connection is
+        aborted, so that the client does not take the response for complete.
         """
         request = self.request
         try:
@@ -103,7 +103,7 @@ class Handing:
                 if compressor is not None:
                     await stream.write(compressor.end())
         except (ConnectionError, asyncio.CancelledError):
-            self.observe(request.method, None)  # it is the client that has gone
+            self.observe(request.method, None)  # the client disconnected
             raise
         except TimeoutError:
             self.observe(request.method, None)  # or too slow
@@ -121,7 +121,7 @@ class Handing:
             piece = await _in_thread(partial(compressor.piece, piece))
         began = time.perf_counter()
         await stream.write(piece)
-        # How fast the client reads is no property of the call.
+        # The client's speed is not part of the call's duration.
         self.observe.started += time.perf_counter() - began
 
 

@@ -1,4 +1,4 @@
-"""What the service needs to answer calls: the checks, and what they find."""
+"""Health checks of what calls need, and their results."""
 
 import logging
 import time
@@ -12,25 +12,25 @@ import msgspec
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from access.outages import outage_of
-from access.redis_client import NAMESPACE, client
 from embedded.run_state import read_run_state
 from jsonrpc.wire import As
+from shared_state.outages import outage_of
+from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
 
 _WRITTEN = f"{NAMESPACE}ready"
 
-# What the check found, to be shown; it raises when the service cannot serve.
+# Returns details to show; raises if calls cannot be answered.
 Check = Callable[[], dict[str, Any]]
 
 
-# The same for what calls do not need; called with whether the database answers.
+# The same for what calls do not need; the argument is whether the database answers.
 Notice = Callable[[bool], dict[str, Any]]
 
 
 class NotReady(Exception):
-    """What a check raises with a text that may be shown to whoever asks."""
+    """Raised by a check; the text may be shown to any caller."""
 
 
 _checks: dict[str, Check] = {}
@@ -38,15 +38,13 @@ _notices: dict[str, Notice] = {}
 
 
 def add_check(name: str, check: Check) -> None:
-    """An area's own check, added in its AppConfig.ready: say `ledger`, with the latest block and
-    its age.
-    """
+    """Adds an area's check in its AppConfig.ready, such as `ledger` with the latest block's age."""
     _checks[name] = check
 
 
 def add_notice(name: str, notice: Notice) -> None:
-    """What an operator should know, while calls are answered all the same: where it returns
-    `{"ok": False, "why": …}` the service is `degraded`.
+    """Adds a check for operators that calls do not need: if it returns `{"ok": False, "why": …}`
+    the service is `degraded`.
     """
     _notices[name] = notice
 
@@ -54,7 +52,7 @@ def add_notice(name: str, notice: Notice) -> None:
 def _database() -> dict[str, Any]:
     run = read_run_state(Path(settings.RUN_DIR))
     if run is not None and "postgres" in run.servers and run.servers["postgres"].state == "hung":
-        # As the supervisor sees it: each new connection would wait for its time.
+        # The supervisor's finding: each new connection would wait until it times out.
         raise OperationalError("the embedded PostgreSQL hangs")
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
@@ -62,7 +60,7 @@ def _database() -> dict[str, Any]:
 
 
 def _redis() -> dict[str, Any]:
-    # A write: Redis reads and answers where its disk or memory is full, and nothing goes on.
+    # A write: with a full disk or memory Redis still answers reads.
     client().set(_WRITTEN, "", px=1_000)
     return {}
 
@@ -72,12 +70,12 @@ add_check("redis", _redis)
 
 _WITHOUT_DATABASE = {"database", "redis"}
 _REMEDIES = {
-    "database_unavailable": "The supervisor starts its own PostgreSQL again; with DATABASE_URL look"
-    " after that server.",
-    "database_full": "Free some of the disk: everything goes on by itself then.",
-    "redis_unavailable": "The supervisor starts its own Valkey again; with REDIS_URL look after"
+    "database_unavailable": "The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
     " that server.",
-    "redis_full": "Free some of the disk, or of Redis' memory: everything goes on by itself then.",
+    "database_full": "Free disk space: the service then continues by itself.",
+    "redis_unavailable": "The supervisor restarts its own Valkey; with REDIS_URL check that"
+    " server.",
+    "redis_full": "Free disk space, or memory of Redis: the service then continues by itself.",
 }
 
 
@@ -92,13 +90,13 @@ class Alive:
 
 
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one check found. Some say more, such as the newest slot.
+    """The result of one check. Some have more members, such as the newest slot.
 
     ok: whether it passed
     milliseconds: how long it took
-    why: what is wrong, where it did not pass
-    cause: what is away or full, if that is why: the reason that calls are refused with
-    remedy: what an operator does about it
+    why: what is wrong, if it did not pass
+    cause: the outage, if that is why: the reason with which calls are refused
+    remedy: what an operator can do about it
     """
 
     has_more_members: ClassVar[bool] = True
@@ -112,11 +110,11 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether the service can answer, and what it lacks for that.
+    """Whether the service can answer calls.
 
     status: `ok` when every check passes, `degraded` when calls are answered and something needs an
     operator (both HTTP 200), else `unavailable` (HTTP 503)
-    checks: what each check found, by its name
+    checks: the result of each check, by its name
     """
 
     status: Literal["ok", "degraded", "unavailable"]
@@ -124,7 +122,7 @@ class Readiness:
 
 
 def readiness() -> Readiness:
-    """What every check finds now."""
+    """Runs every check."""
     checks: dict[str, Any] = {}
     for name, check in _checks.items():
         if name not in _WITHOUT_DATABASE and not checks["database"]["ok"]:
@@ -144,7 +142,7 @@ def readiness() -> Readiness:
 
 
 def failed_checks(found: Readiness) -> list[str]:
-    """The names of those that did not pass and that calls need."""
+    """The names of the failed checks that calls need."""
     return [name for name, each in found.checks.items() if not each["ok"] and name in _checks]
 
 
@@ -155,7 +153,7 @@ def _found(name: str, check: Check) -> dict[str, Any]:
     except NotReady as problem:
         found = {"ok": False, "why": str(problem)}
     except Exception as problem:
-        # Never the driver's own text: it has addresses and user names in it.
+        # Never the driver's own text: it contains addresses and user names.
         log.warning("check %s failed: %s", name, problem)
         outage = outage_of(problem)
         found = {"ok": False, "why": type(problem).__name__}

@@ -1,4 +1,4 @@
-"""GET /healthz (this process answers) and /readyz (what it needs answers as well)."""
+"""GET /healthz (this process answers) and /readyz (it can answer calls)."""
 
 from typing import Any
 
@@ -13,9 +13,7 @@ class Healthz(OpenView):
     result = Alive
 
     def get(self, request: Any) -> Response:
-        """Whether this process answers at all: for a supervisor that restarts it where it does
-        not.
-        """
+        """Whether this process answers at all: for a supervisor that restarts it if not."""
         return Response(Alive("ok"))
 
 
@@ -26,7 +24,7 @@ class Readyz(OpenView):
 
     def get(self, request: Any) -> Response:
         """200 when calls can be answered, else 503 with the failed checks and why: for a load
-        balancer that sends nobody to what cannot answer.
+        balancer, which then sends no calls here.
         """
         found = readiness()
         return Response(found, status=503 if found.status == "unavailable" else 200)

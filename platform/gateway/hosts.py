@@ -1,4 +1,4 @@
-"""Host name → Host: which tier's door a request came through."""
+"""Host name → Host: the tier host that a request names."""
 
 import enum
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One door. `label` is `{tier}.{kind}` on tier hosts; `rank` is the least tier rank of a key
+    """One host. `label` is `{tier}.{kind}` on tier hosts; `rank` is the least tier rank of a key
     that may use it (0: any key, and none).
     """
 
@@ -27,12 +27,13 @@ class Host:
     rank: int = 0
 
 
-# A tier host's rank is the default rank of the tier of that name: a key opens what is not above it.
+# A tier host's rank is the default rank of the tier of that name: keys of that rank or above may
+# use it.
 RANKS = {"public": 0, "lite": 0, "basic": 10, "ultra": 20, "elite": 30, "epic": 40}
 RPC_TIERS = ("basic", "ultra", "elite", "epic")
 QOS_TIERS = ("basic", "ultra", "elite")
 
-# The sets an endpoint's terms name; the all-in-one host serves everything and stands in none.
+# The sets for an endpoint's policy; the all-in-one host serves everything and is in none.
 PUBLIC = frozenset({"public.rpc"})
 ARCHIVE = frozenset(f"{tier}.rpc" for tier in RPC_TIERS)
 LEDGER = PUBLIC | ARCHIVE
@@ -40,7 +41,7 @@ LANDING = ARCHIVE | frozenset(f"{tier}.qos" for tier in QOS_TIERS)
 EVERY = PUBLIC | LANDING
 
 ALL_IN_ONE = Host(Kind.ALL_IN_ONE)
-# `lite` is a host we know and on which nothing is served yet: its paths answer 404, not its name.
+# `lite` is a known host that serves nothing yet: its paths answer 404, not its name.
 _TIER_HOSTS = {
     label: Host(Kind(label.partition(".")[2]), label.partition(".")[0], label, rank)
     for label, rank in [(label, RANKS[label.partition(".")[0]]) for label in EVERY | {"lite.rpc"}]

@@ -1,5 +1,5 @@
-"""Quick calls without Django's request, handler, view and response: what a request's head leads to
-is found out once for all that a connection sends with the same head.
+"""Quick calls without Django's request, handler, view and response: a request's head is resolved
+once for all requests of a connection with the same head.
 """
 
 import time
@@ -17,12 +17,12 @@ from gateway.bodies import is_plain_json
 from gateway.budgets import Budget
 from gateway.calls import Call, Observer, answer_calls
 from gateway.endpoint import RpcEndpoint
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.handing_on import Handing
 from gateway.hosts import Host, host_of
 from gateway.permissions import is_narrow, require_served, require_standing, right_missing
 from gateway.request_ids import new_request_id, sane_request_id
 from gateway.routes import endpoint_at
-from gateway.terms import Terms
 from gateway.throttles import still_known
 from jsonrpc import dispatch as rpc
 from jsonrpc.methods import MethodTable
@@ -31,9 +31,9 @@ from webserver.responses import Response
 
 
 def answer(request: Request, address: tuple[str, int]) -> Response | None:
-    """In a LoopCall: the response to a call of a quick method by a key in good standing, or to one
-    that is handed on. None of anything else: the application answers it, or refuses it, and takes
-    no second token where one was taken.
+    """In a LoopCall: the response to a call of a quick method by a valid key, or to one that is
+    forwarded. None for others: the application answers or refuses them, and takes no second token
+    if one was taken.
     """
     shared = request.shared
     if shared is None:
@@ -48,7 +48,7 @@ _UNKNOWN = object()
 
 
 def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
-    """What the head leads to; None where it has anything unusual."""
+    """The resolved head; None if it has anything unusual."""
     if request.method != "POST" or request.length < 0:
         return None
     match = endpoint_at(request.decoded_path)
@@ -60,12 +60,12 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
     if not secret or host is None or not is_plain_json(meta):
         return None
     try:
-        require_served(host, view.terms, meta["PATH_INFO"])
+        require_served(host, view.policy, meta["PATH_INFO"])
     except Exception:
         return None
     return KnownHead(
         host,
-        view.terms,
+        view.policy,
         view.methods,
         secret,
         key_text.digest_of(secret),
@@ -78,10 +78,10 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
 
 @dataclass(slots=True)
 class KnownHead:
-    """The endpoint that a head leads to, and who calls it from where."""
+    """The endpoint of a head, with its caller's key and address."""
 
     host: Host
-    terms: Terms
+    policy: EndpointPolicy
     methods: MethodTable
     secret: str = field(repr=False)
     digest: bytes
@@ -89,7 +89,7 @@ class KnownHead:
     query: str
     accepted: str
     request_id: str | None
-    # Who was found to be in good standing: callers are compared by identity.
+    # The caller that passed the checks last: callers are compared by identity.
     _admitted: Caller | None = None
     _is_narrow: bool = True
 
@@ -109,9 +109,9 @@ class KnownHead:
         method = methods.get(name)
         if not (methods.falls_back(name) if method is None else method.is_quick):
             return None
-        if self._is_narrow and right_missing(caller, self.terms, name) is not None:
+        if self._is_narrow and right_missing(caller, self.policy, name) is not None:
             return None
-        taken, plan = None, buckets.plan_of(caller, self.terms.quotas.get(name, self.terms.quota))
+        taken, plan = None, buckets.plan_of(caller, self.policy.quotas.get(name, self.policy.quota))
         if plan is not None:
             taken = buckets.take(plan)
             running = current_call()
@@ -129,12 +129,12 @@ class KnownHead:
             assert methods.fallback is not None
             handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)
             return Response(200, (), later=handing.response)
-        answered = answer_calls(calls, methods, call, observe, self.terms, self.accepted)
+        answered = answer_calls(calls, methods, call, observe, self.policy, self.accepted)
         lines = answered.lines(identity, taken)
         return Response(answered.status, (), answered.chunks, sent=answered.sent, lines=lines)
 
     def _admit(self, caller: Caller) -> None:
         """Raises a Refusal."""
-        require_standing(self.host, caller, self.terms, self.address)
-        self._is_narrow = is_narrow(caller, self.terms)
+        require_standing(self.host, caller, self.policy, self.address)
+        self._is_narrow = is_narrow(caller, self.policy)
         self._admitted = caller

@@ -1,4 +1,4 @@
-"""HostMiddleware: the Host and an id for every request, and the short way to endpoints."""
+"""HostMiddleware: the Host and an id for every request, and the direct call of endpoints."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +10,11 @@ from django.urls import Resolver404, ResolverMatch, get_resolver
 
 from gateway.addresses import client_address
 from gateway.answers import Answer
+from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE, Host, host_of
 from gateway.refusals import HostUnknown, PathNotServed, Refusal, body_of, headers_of
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
-from gateway.terms import Face
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -25,9 +25,9 @@ _MAX_HOSTS = 1000
 
 
 class HostMiddleware:
-    """Names the Host or answers 404. An endpoint is called straight from here: the middleware
-    behind this one (sessions, sign-in, static files) is the admin's and costs more than a call.
-    On a tier host nothing but endpoints is served.
+    """Finds the Host or answers 404. An endpoint is called directly from here: the middleware after
+    this one (sessions, sign-in, static files) is the admin's and costs more than a call. A tier
+    host serves only endpoints.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -45,7 +45,7 @@ class HostMiddleware:
         request.request_id = identity  # type: ignore[attr-defined]
         request.client_address = client_address(meta)  # type: ignore[attr-defined]
         match = endpoint_at(request.path_info) or self._resolve(request)
-        if match is not None and hasattr(match.func, "terms") and not _is_a_page(request, match):
+        if match is not None and hasattr(match.func, "policy") and not _is_a_page(request, match):
             if request.method == "OPTIONS":
                 return _preflight(request, identity, getattr(match.func, "verb", "POST"))
             request.resolver_match = match
@@ -85,8 +85,8 @@ def _is_the_admins(path: str) -> bool:
 
 
 def _refuse(error: Refusal, request: HttpRequest, identity: str) -> Answer:
-    face = Face.JSON_RPC if request.method == "POST" else Face.WORD
-    content_type, body = body_of(error, face)
+    error_format = ErrorFormat.JSON_RPC if request.method == "POST" else ErrorFormat.WORD
+    content_type, body = body_of(error, error_format)
     return Answer(
         [body],
         request_id=identity,

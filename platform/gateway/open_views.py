@@ -1,4 +1,4 @@
-"""OpenView, a plain GET for whoever runs the service: no key, no quota, no tier host."""
+"""OpenView, a plain GET for operators: no key, no quota, no tier host."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 from rest_framework.views import APIView
 
 from gateway.declarations import TypedGet
+from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.refusals import NotAllowed
 from gateway.renderers import JsonRenderer, OneForm
-from gateway.terms import Face, Terms
 from jsonrpc.errors import RpcError
 
 
@@ -24,7 +24,7 @@ class OpenView(TypedGet, APIView):
     http_method_names = ["get", "head"]
 
     # Read by gateway.exception_handler.
-    terms = Terms("", face=Face.WORD)
+    policy = EndpointPolicy("", error_format=ErrorFormat.WORD)
     verb = "GET, HEAD"
     key_id: int | None = None
     refusal: RpcError | None = None

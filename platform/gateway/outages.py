@@ -1,17 +1,17 @@
-"""What a caller is answered while something that the service needs is away."""
+"""Refusals during an outage of PostgreSQL or Redis."""
 
 from typing import ClassVar
 
-from access import outages
 from jsonrpc.errors import RpcError
+from shared_state import outages
 
 _RETRY_SECONDS = 2
-# What is full stays so until somebody frees it.
+# A full disk or memory stays full until an operator frees it.
 _FULL_SECONDS = 30
 
 
 class ServiceOutage(RpcError):
-    """Something that the service needs is away. HTTP 503 where the answer is no JSON-RPC."""
+    """PostgreSQL or Redis is unusable. HTTP 503 in responses that are not JSON-RPC."""
 
     code = -32005
     reason = "service_outage"
@@ -63,6 +63,6 @@ _KINDS: dict[str, type[ServiceOutage]] = {
 
 
 def outage_of(error: BaseException) -> RpcError | None:
-    """The refusal that names what is away, or None for an error of another kind."""
+    """The refusal for an outage; None for an error of another kind."""
     found = outages.outage_of(error)
     return None if found is None else _KINDS[found.name]()

@@ -1,4 +1,4 @@
-"""Which paths serve a method: told to who asks for it at another one."""
+"""The paths that serve a method, for the error at another path."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 
 def paths_serving(method: str) -> list[str]:
-    """The doors that answer the method, `/` first; not the further names that some of them have."""
+    """The paths that serve the method, `/` first, without aliases."""
     return sorted(
         path
         for path, view in endpoints()
@@ -18,7 +18,7 @@ def paths_serving(method: str) -> list[str]:
 
 
 def endpoints() -> Iterator[tuple[str, Any]]:
-    """Every path of ours and its view, in the order of the urls; none of the admin's."""
+    """Every path and its view, in the order of the urls, without the admin's."""
     return _walk(get_resolver().url_patterns, "/")
 
 

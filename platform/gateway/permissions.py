@@ -1,4 +1,4 @@
-"""What an endpoint's terms ask of the host and the caller, as DRF's permission classes."""
+"""An endpoint's policy checked against the host and the caller, as DRF's permission classes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,7 +7,8 @@ from rest_framework.permissions import BasePermission
 
 from access.callers import Caller
 from access.networks import contains
-from gateway.everywhere import everywhere
+from gateway.common_methods import common_methods
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.refusals import (
     AddressNotAllowed,
@@ -20,31 +21,27 @@ from gateway.refusals import (
     ScopeMissing,
     TierTooLow,
 )
-from gateway.terms import Terms
 
 
 class ServedByHost(BasePermission):
-    """The host that was called serves the endpoint. Raises PathNotServed."""
+    """The request's host serves the endpoint. Raises PathNotServed."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
-        require_served(request.host, view.terms, request.path_info)
+        require_served(request.host, view.policy, request.path_info)
         return True
 
 
 class KeyInGoodStanding(BasePermission):
-    """The caller may use this host from this address, whatever is asked for. Raises KeyRequired or
-    a Forbidden.
-    """
+    """The caller may use this host from this address. Raises KeyRequired or a Forbidden."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
-        require_standing(request.host, request.user, view.terms, request.client_address)
+        require_standing(request.host, request.user, view.policy, request.client_address)
         return True
 
 
 class KeyHasRights(BasePermission):
-    """The caller's key has the scopes and methods that the request asks for, and calls left in its
-    month. The view knows what is asked for: `check_rights(caller)`. Raises a Forbidden or
-    MonthlyQuotaReached.
+    """The caller's key has the request's scopes and methods, and calls left in its month, as the
+    view's `check_rights(caller)` finds. Raises a Forbidden or MonthlyQuotaReached.
     """
 
     def has_permission(self, request: Any, view: Any) -> bool:
@@ -52,29 +49,27 @@ class KeyHasRights(BasePermission):
         return True
 
 
-def require_served(host: Host, terms: Terms, path: str) -> None:
+def require_served(host: Host, policy: EndpointPolicy, path: str) -> None:
     """The host serves the endpoint at all. Raises PathNotServed."""
-    if host is not ALL_IN_ONE and host.label not in terms.hosts:
+    if host is not ALL_IN_ONE and host.label not in policy.hosts:
         raise PathNotServed(host.label, path)
 
 
-def require(host: Host, caller: Caller, terms: Terms, address: str, name: str) -> None:
-    """The caller may use the plain endpoint, by the name under which its calls are counted. Raises
-    KeyRequired, a Forbidden or MonthlyQuotaReached.
+def require(host: Host, caller: Caller, policy: EndpointPolicy, address: str, name: str) -> None:
+    """The caller may use the plain endpoint; `name` is the one under which its calls are counted.
+    Raises KeyRequired, a Forbidden or MonthlyQuotaReached.
     """
-    require_standing(host, caller, terms, address)
-    if terms.scope:
-        refusal = right_missing(caller, terms, name)
+    require_standing(host, caller, policy, address)
+    if policy.scope:
+        refusal = right_missing(caller, policy, name)
         if refusal is not None:
             raise refusal
 
 
-def require_standing(host: Host, caller: Caller, terms: Terms, address: str) -> None:
-    """The caller may come in on this host from this address, whatever is asked for. Raises
-    KeyRequired or a Forbidden.
-    """
+def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address: str) -> None:
+    """The caller may use this host from this address. Raises KeyRequired or a Forbidden."""
     if caller.key_id is None:
-        if terms.key_required:
+        if policy.key_required:
             raise KeyRequired
         return
     if caller.suspended:
@@ -85,31 +80,29 @@ def require_standing(host: Host, caller: Caller, terms: Terms, address: str) -> 
         raise TierTooLow(host.tier or "", caller.tier)
 
 
-def is_narrow(caller: Caller, terms: Terms) -> bool:
-    """Whether each method is to be looked at: some may be asked for, or none."""
-    return bool(terms.scopes) or caller.narrowed or terms.scope not in caller.scopes
+def is_narrow(caller: Caller, policy: EndpointPolicy) -> bool:
+    """Whether each method must be checked, since the caller may not call all of them."""
+    return bool(policy.scopes) or caller.narrowed or policy.scope not in caller.scopes
 
 
-def shut_out(caller: Caller, terms: Terms) -> Refusal | None:
-    """The refusal of every method that asks for a right at all."""
+def shut_out(caller: Caller, policy: EndpointPolicy) -> Refusal | None:
+    """The refusal of every method that needs a right; None if the caller may call some."""
     spent = caller.month_spent
     if spent is not None and spent.resets_at > (now := datetime.now(UTC)):
         return MonthlyQuotaReached(spent, now)
-    if terms.scope not in caller.scopes and caller.scopes.isdisjoint(terms.scopes.values()):
-        return ScopeMissing(terms.scope, sorted(caller.scopes))
+    if policy.scope not in caller.scopes and caller.scopes.isdisjoint(policy.scopes.values()):
+        return ScopeMissing(policy.scope, sorted(caller.scopes))
     return None
 
 
-def right_missing(caller: Caller, terms: Terms, method: str) -> Refusal | None:
-    """The refusal of a method that the caller's key may not call; what is served everywhere asks
-    for no right.
-    """
-    if caller.key_id is None or everywhere.knows(method):
+def right_missing(caller: Caller, policy: EndpointPolicy, method: str) -> Refusal | None:
+    """The refusal of a method that the caller's key may not call. Common methods need no right."""
+    if caller.key_id is None or common_methods.knows(method):
         return None
-    refusal = shut_out(caller, terms)
+    refusal = shut_out(caller, policy)
     if refusal is not None:
         return refusal
-    scope = terms.scopes.get(method, terms.scope)
+    scope = policy.scopes.get(method, policy.scope)
     if scope not in caller.scopes:
         return ScopeMissing(scope, sorted(caller.scopes))
     if caller.methods is not None and method not in caller.methods:

@@ -1,4 +1,4 @@
-"""GET …/ping: the least that keeps a connection open; it asks for no key and takes no quota."""
+"""GET …/ping: keeps a connection open, without a key and without quota."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,9 +11,9 @@ from jsonrpc.wire import encode
 
 @dataclass(frozen=True, slots=True)
 class Pong:
-    """The answer, always the same.
+    """The response, always the same.
 
-    result: the word
+    result: always `pong`
     """
 
     result: Literal["pong"]
@@ -23,7 +23,7 @@ _PONG = encode(Pong("pong"))
 
 
 class Ping(ReadView):
-    """Answered on the server's event loop (gateway.edge): it may wait for nothing."""
+    """Answered on the server's event loop (gateway.edge): it must not wait."""
 
     name = "ping"
     result = Pong
@@ -33,10 +33,10 @@ class Ping(ReadView):
     allows_head = True
 
     def get(self, request: Any, **path: str) -> Response:
-        """Nothing but an answer: call it once a minute, and the connection stays open for what is
-        to be fast later. It takes no key and counts against no limit.
+        """Call it once a minute to keep the connection open for fast calls later. It needs no key
+        and counts against no limit.
         """
         return Response(_PONG)
 
     def count(self, status: str, seconds: float) -> None:
-        """Pings are nobody's usage."""
+        """Pings are not counted as usage."""

@@ -1,4 +1,4 @@
-"""Refusals of a request's way in, and the one place that gives any refusal its face."""
+"""Refusals of requests, and the formatting of every refusal."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from access.buckets import Taken
 from access.callers import MonthSpent
 from gateway.authentication import CHALLENGE
-from gateway.terms import Face
+from gateway.endpoint_policy import ErrorFormat
 from jsonrpc.dispatch import failure
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
@@ -105,7 +105,7 @@ class ContentTypeUnsupported(Refusal):
 
 
 class RequestMalformed(Refusal):
-    """What came is not HTTP/1.1."""
+    """The request is not HTTP/1.1."""
 
     reason = "request_malformed"
 
@@ -114,7 +114,7 @@ class RequestMalformed(Refusal):
 
 
 class RequestFailed(Refusal):
-    """Our fault: the request ended in an error that nobody caught. It is logged."""
+    """An internal error: the request failed with an uncaught exception, which is logged."""
 
     status = 500
     code = -32603
@@ -154,7 +154,7 @@ class HeadTooLarge(Refusal):
 
 
 class Overloaded(Refusal):
-    """More requests wait than can be answered soon, or the process is stopping."""
+    """Too many requests wait, or the process is stopping."""
 
     status = 503
     code = -32005
@@ -168,7 +168,7 @@ class Overloaded(Refusal):
 
 
 class TooManyAtOnce(Refusal):
-    """As many dear calls of this key, or of this address without one, wait already as may."""
+    """The maximum of expensive calls of this key, or of this address without one, already waits."""
 
     status = 429
     code = -32005
@@ -185,7 +185,7 @@ class TooManyAtOnce(Refusal):
 
 
 class TooManyConnections(Overloaded):
-    """The client's address holds as many connections as it may, or all together do."""
+    """The client's address, or all clients together, hold the maximum of connections."""
 
     reason = "too_many_connections"
 
@@ -196,7 +196,7 @@ class TooManyConnections(Overloaded):
 
 
 class KeyRequired(Refusal):
-    """The operation asks for an API key and none came."""
+    """The operation requires an API key and the request has none."""
 
     status = 401
     code = -32003
@@ -207,7 +207,7 @@ class KeyRequired(Refusal):
 
 
 class Forbidden(Refusal):
-    """The key is good, and may not do this."""
+    """The key is valid but may not do this."""
 
     status = 403
     code = -32003
@@ -237,13 +237,13 @@ class AddressNotAllowed(Forbidden):
 
 
 class ScopeMissing(Forbidden):
-    """The key's scopes lack the operation."""
+    """The key does not have the operation's scope."""
 
     reason = "scope_missing"
 
     def __init__(self, required: str, found: list[str]) -> None:
         super().__init__(
-            f"This API key lacks the scope `{required}`",
+            f"This API key does not have the scope `{required}`",
             data={"required": required, "found": found},
         )
 
@@ -296,16 +296,14 @@ class TooManyRequests(Refusal):
 
 
 class BatchAboveLimit(TooManyRequests):
-    """A keyless batch of more calls than its window ever holds: waiting does not help, splitting
-    does.
-    """
+    """A batch without a key has more calls than its window ever allows: split it."""
 
     reason = "batch_above_limit"
     text = "Too many requests: split the batch, more than {limit} calls never fit"
 
 
 class MonthlyQuotaReached(Refusal):
-    """The key's calls of this calendar month (UTC) are all used; noticed within about a minute."""
+    """The key's calls of this calendar month (UTC) are used up; applied within about a minute."""
 
     status = 429
     code = -32005
@@ -326,14 +324,14 @@ class MonthlyQuotaReached(Refusal):
         return {"Retry-After": str(self.retry_seconds)}
 
 
-# What Face.PLAIN_TEXT tells in a line of text.
+# The statuses that ErrorFormat.PLAIN_TEXT sends as a line of text.
 _PLAIN = {401, 403, 429, 500}
-# Letter for letter what the standard node sends: there are clients that compare it.
+# Exactly as the standard node sends it: some clients compare it.
 RPC_CONTENT_TYPE = "application/json; charset=utf-8"
 
 
 def status_of(error: RpcError) -> int:
-    """The HTTP status: the refusal's own, 500 for our fault, 200 for errors of a JSON-RPC call."""
+    """The refusal's own HTTP status, else 500 for internal errors and 200 for JSON-RPC errors."""
     return getattr(error, "status", 500 if error.code == -32603 else 200)
 
 
@@ -345,11 +343,11 @@ def headers_of(error: RpcError) -> dict[str, str]:
     return headers
 
 
-def body_of(error: RpcError, face: Face) -> tuple[str, bytes]:
-    """Content type and body of the refusal, as the endpoint's terms want it."""
-    if face is Face.PLAIN_TEXT and status_of(error) in _PLAIN:
+def body_of(error: RpcError, error_format: ErrorFormat) -> tuple[str, bytes]:
+    """Content type and body of the refusal in the endpoint's error format."""
+    if error_format is ErrorFormat.PLAIN_TEXT and status_of(error) in _PLAIN:
         return "text/plain; charset=utf-8", f"{error.message}\n".encode()
-    if face is Face.WORD:
+    if error_format is ErrorFormat.WORD:
         details: dict[str, Any] = {k: v for k, v in error.data.items() if k != "reason"}
         return "application/json", encode(
             {"error": error.reason, "message": error.message, **details}

@@ -26,7 +26,7 @@ class JsonRenderer(BaseRenderer):
 
 
 class OneForm(BaseContentNegotiation):
-    """An endpoint has one form of response, whatever the client says it accepts."""
+    """An endpoint has one response format, whatever the client accepts."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
         return parsers[0] if parsers else None

@@ -1,4 +1,4 @@
-"""X-Request-Id: the client's own where it is sane, else a cheap one of ours."""
+"""X-Request-Id: the client's own if it is valid, else a new one."""
 
 import itertools
 import os
@@ -23,7 +23,7 @@ def request_id(incoming: str | None) -> str:
 
 
 def sane_request_id(incoming: str | None) -> str | None:
-    """The client's own; None where there is none, or none that can be written into a log."""
+    """The client's own; None without one that can be written into a log."""
     return incoming if incoming and _sane(incoming) else None
 
 

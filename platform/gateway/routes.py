@@ -1,4 +1,4 @@
-"""Path → endpoint, without Django's resolver: dictionaries of paths and of their beginnings."""
+"""Path → endpoint, without Django's resolver: dictionaries of paths and of their prefixes."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from django.urls import ResolverMatch, URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
-# A value of a path is no longer than this in any of ours.
+# The longest variable part of a path.
 _LONGEST_VALUE = 1_000
 
 
 def endpoint_at(path: str) -> ResolverMatch | None:
-    """The endpoint of the path with what its variable part is; None where there is none, or where
-    only Django's resolver can tell.
+    """The endpoint of the path with its variable part; None if there is none, or if only Django's
+    resolver can find it.
     """
     exact, beginnings = _routes(get_resolver())
     found = exact.get(path)
@@ -27,7 +27,7 @@ def endpoint_at(path: str) -> ResolverMatch | None:
 
 
 def is_page(view: Any, method: str) -> bool:
-    """Whether a request to the endpoint asks for the page that its path has for a browser."""
+    """Whether the request is for the endpoint's page for browsers."""
     return getattr(view, "page", None) is not None and method in ("GET", "HEAD")
 
 
@@ -35,8 +35,8 @@ def is_page(view: Any, method: str) -> bool:
 def _routes(
     resolver: URLResolver,
 ) -> tuple[dict[str, ResolverMatch], dict[str, tuple[Any, str]]]:
-    """{path: match} of endpoints without variables, {beginning: (view, name of the variable)} of
-    those that end with one of any text. The first pattern of a path counts, as in Django.
+    """{path: match} of endpoints without variables, {prefix: (view, name of the variable)} of those
+    that end with a variable of any text. The first pattern of a path counts, as in Django.
     """
     exact: dict[str, ResolverMatch] = {}
     beginnings: dict[str, tuple[Any, str]] = {}
@@ -48,7 +48,7 @@ def _routes(
                 if pattern.namespace is None and "<" not in route:
                     walk(pattern.url_patterns, route)
             elif isinstance(pattern, URLPattern) and isinstance(pattern.pattern, RoutePattern):
-                if not hasattr(pattern.callback, "terms"):
+                if not hasattr(pattern.callback, "policy"):
                     continue
                 if "<" not in route:
                     exact.setdefault(route, ResolverMatch(pattern.callback, (), {}, route=route))

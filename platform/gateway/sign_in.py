@@ -1,4 +1,4 @@
-"""Sign-in limited per client address and per account: nothing is guessed at leisure."""
+"""Limits sign-in attempts by client address and by account."""
 
 import functools
 import hashlib
@@ -16,16 +16,16 @@ from gateway.addresses import client_address
 from staff import second_factor
 
 _ATTEMPTS = Quota(rate=10 / 60, burst=10)
-# More than one address can try, so that a stranger at one cannot lock somebody out.
+# More than one address can use up, so that a client cannot lock out the account's owner.
 _ATTEMPTS_ON_ACCOUNT = Quota(rate=60 / 300, burst=60)
 
 View = Callable[..., HttpResponseBase]
 
 
 def limited_sign_in(view: View) -> View:
-    """The view, with 10 POSTs a minute and address, and 60 in 5 minutes on one account from
-    wherever; above that 429. The account is the name given (`username` or `email`), or whose code
-    is asked for.
+    """Limits the view to 10 POSTs a minute from one address, and to 60 in 5 minutes for one
+    account; above that 429. The account is the `username` or `email` of the form, or that of the
+    pending second factor.
     """
 
     @functools.wraps(view)
@@ -46,12 +46,12 @@ def limited_sign_in(view: View) -> View:
 
 
 def _accounts(request: HttpRequest) -> set[str]:
-    """Whose accounts it may be about, in a form that tells neither a name nor whether there is one.
-    A form sends one name; what is sent beside it must not stand in its place.
+    """Hashes of the accounts that the request may be for, whether they exist or not. All names sent
+    count, so that an extra one cannot replace the form's own.
     """
     names = {request.POST.get("username", ""), request.POST.get("email", "")}
     if hasattr(request, "session"):
         names.add(str(second_factor.pending_id(request) or request.user.pk or ""))
-    # Django takes letters that look alike for one: so many spellings are one name.
+    # Django normalizes names: several spellings are one account.
     spelled = {unicodedata.normalize("NFKC", name).strip().casefold() for name in names}
     return {hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() for name in spelled - {""}}

@@ -1,6 +1,4 @@
-"""The caller's quota, as DRF's throttle class: one round trip, which also tells whether keys
-changed meanwhile.
-"""
+"""The caller's quota as DRF's throttle class: one round trip that also reports changed keys."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +18,8 @@ WINDOW = "keyless"
 
 
 class CallerQuota(BaseThrottle):
-    """Takes the request's cost from every limit of its caller. The view knows what that is:
-    `take_quota(request)`; what was taken stands in its `taken`, for the headers of the response.
+    """Takes the request's cost from every limit of its caller with the view's
+    `take_quota(request)`; the view's `taken` holds the result, for the response headers.
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
@@ -44,14 +42,14 @@ class CallerQuota(BaseThrottle):
         return taken
 
     def wait(self) -> None:
-        """The view's refusal says how long to wait."""
+        """Unused: the view's refusal has the seconds to wait."""
 
 
 def take(
     request: HttpRequest, caller: Caller, quota: str, address: str, cost: int = 1
 ) -> Taken | None:
-    """Takes the request's cost from every limit it stands under; None when there is none. A refusal
-    stands in `allowed`.
+    """Takes the request's cost from every limit that applies; None without a limit. A refusal has
+    `allowed` False.
     """
     taken = None
     if caller.key_id is None:
@@ -67,8 +65,8 @@ def take(
 def take_each(
     request: HttpRequest, caller: Caller, costs: Mapping[str, int], address: str
 ) -> tuple[Taken | None, int]:
-    """`take` for calls of several quotas, {quota: cost}: what came of the last one taken from, or
-    of the first that refused, and its cost. What was taken before a refusal is spent.
+    """`take` for several quotas, {quota: cost}: the result and cost of the first refusal, else of
+    the last quota. Tokens taken before a refusal are spent.
     """
     taken: Taken | None = None
     cost = 0
@@ -80,14 +78,14 @@ def take_each(
 
 
 def refusal_of(taken: Taken, cost: int) -> TooManyRequests:
-    """The refusal of what was not taken."""
+    """The refusal for a quota that was not taken."""
     if taken.quota == WINDOW and cost > taken.limit:
         return BatchAboveLimit(taken, cost)
     return TooManyRequests(taken, cost)
 
 
 def still_known(taken: Taken | None) -> bool:
-    """False when keys or tiers changed after the caller was identified: do it again."""
+    """False if keys or tiers changed after the caller was identified: identify it again."""
     if taken is None or taken.generation is None:
         return True
     return key_cache.confirm(taken.generation)

@@ -108,7 +108,7 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
         _require_runnable(wire)
     except BadTransaction as fault:
         raise TransactionUndecodable(f"invalid transaction: {fault}", at) from None
-    # One byte tells how many there are: sanitize lets no more of them pass.
+    # The count of signatures is one byte: sanitize refuses more of them.
     message = data[1 + 64 * len(wire.signatures) :]
     for signature, key in zip(wire.signatures, wire.account_keys, strict=False):
         if signature == _UNSIGNED:
@@ -165,11 +165,11 @@ def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
     try:
         wire = b58decode(text) if encoding is TransactionText.BASE58 else b64decode(text)
     except (ValueError, binascii.Error) as fault:
-        told = f"invalid {name} encoding: {fault}"
+        text = f"invalid {name} encoding: {fault}"
         if encoding is TransactionText.BASE58:
             # Mostly base64 whose sender named no encoding: base58 is what is read then.
-            told += "; where it is base64, name that encoding"
-        raise TransactionUndecodable(told, at) from None
+            text += "; where it is base64, name that encoding"
+        raise TransactionUndecodable(text, at) from None
     if len(wire) > MOST_BYTES:
         raise TransactionTooLarge(len(wire), at)
     return wire

@@ -21,18 +21,18 @@ from gateway.authentication import ApiKeyAuthentication
 from gateway.calls import count_call
 from gateway.compression import MINIMUM, compress
 from gateway.declarations import TypedGet
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
 from gateway.permissions import KeyHasRights, KeyInGoodStanding, ServedByHost, right_missing
 from gateway.refusals import NotAllowed, TooManyRequests
 from gateway.renderers import JsonRenderer
-from gateway.terms import Terms
 from gateway.throttles import CallerQuota, still_known, take
 from jsonrpc.errors import RpcError
 
 
 class EndpointRequest(Request):
-    """DRF's request with what the gateway puts on it: `user` is the Caller, `host` the host that
-    was called, `client_address` the client's address as text.
+    """DRF's request with the gateway's attributes: `user` is the Caller, `host` the request's Host,
+    `client_address` the client's address as text.
     """
 
     host: Host
@@ -41,24 +41,24 @@ class EndpointRequest(Request):
 
     def __init__(self, request: Any) -> None:
         super().__init__(request)
-        # What is asked for most; DRF would look each up in Django's request, behind an error.
+        # Read most often; DRF would look up each in Django's request after an AttributeError.
         self.META = request.META
         self.method = request.method
 
-    # DRF's own identifies the caller when it is first asked for; here that has been done.
+    # DRF's own identifies the caller on first access; here that has been done before.
     user = property(attrgetter("_user"), lambda self, caller: setattr(self, "_user", caller))
 
 
 class Endpoint(APIView):
-    """An operation that customers call. `terms` say what it asks of hosts, keys and quotas.
+    """An operation that customers call; `policy` has its requirements of hosts, keys and quotas.
 
-    The classes below are DRF's own lists; every endpoint walks them in this order: `host_classes`
-    before a caller is known at all, then authentication, permissions and throttles.
+    The classes below are DRF's own lists; every endpoint runs them in this order: `host_classes`
+    before the caller is identified, then authentication, permissions and throttles.
     """
 
-    terms: Terms = Terms(scope="")
+    policy: EndpointPolicy = EndpointPolicy(scope="")
     verb: ClassVar[str] = "GET"
-    # Under which calls are counted.
+    # The name under which calls are counted.
     name: str = ""
     host_classes: ClassVar[Sequence[type[Any]]] = (ServedByHost,)
     authentication_classes: Sequence[type[Any]] = (ApiKeyAuthentication,)
@@ -74,8 +74,8 @@ class Endpoint(APIView):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         view: Any = super().as_view(**initkwargs)
-        # gateway.middleware knows an endpoint by its terms.
-        view.terms = initkwargs.get("terms", cls.terms)
+        # gateway.middleware recognizes an endpoint by its policy.
+        view.policy = initkwargs.get("policy", cls.policy)
         view.verb = cls.verb
         return view
 
@@ -83,7 +83,7 @@ class Endpoint(APIView):
     def default_response_headers(self) -> dict[str, str]:
         return {}
 
-    # DRF makes these anew for each request; ours keep nothing between requests.
+    # DRF makes new ones for each request; ours have no state.
     def get_authenticators(self) -> Any:
         return _instances(tuple(self.authentication_classes))
 
@@ -97,12 +97,12 @@ class Endpoint(APIView):
         return _instances(tuple(self.host_classes))
 
     def check_host(self, request: Any) -> None:
-        """Raises what the host's checks refuse."""
+        """Raises the refusal of the host's checks."""
         for check in self.get_host_checks():
             check.has_permission(request, self)
 
     def check_caller(self, request: Any) -> None:
-        """Identifies the caller (again, where keys have changed) and checks the permissions."""
+        """Identifies the caller (again, if keys have changed) and checks the permissions."""
         for authenticator in self.get_authenticators():
             found = authenticator.authenticate(request)
             if found is not None:
@@ -111,15 +111,15 @@ class Endpoint(APIView):
         self.check_permissions(request)
 
     def check_rights(self, caller: Caller) -> None:
-        """Raises where the caller's key may not do this."""
-        if self.terms.scope:
-            refusal = right_missing(caller, self.terms, self.name)
+        """Raises the refusal if the caller's key may not do this."""
+        if self.policy.scope:
+            refusal = right_missing(caller, self.policy, self.name)
             if refusal is not None:
                 raise refusal
 
     def take_quota(self, request: Any) -> Taken | None:
         """Takes what the request costs from the caller's limits."""
-        return take(request, request.user, self.terms.quota, request.client_address)
+        return take(request, request.user, self.policy.quota, request.client_address)
 
     def throttled(self, request: Any, wait: float | None) -> NoReturn:
         assert self.taken is not None
@@ -127,7 +127,7 @@ class Endpoint(APIView):
 
     @property
     def key_id(self) -> int | None:
-        """The caller's key; of a refused one too, where it is known."""
+        """The caller's key, also a refused one if it is known."""
         caller = self.request.__dict__.get("_user") if hasattr(self, "request") else None
         if isinstance(caller, Caller):
             return caller.key_id
@@ -142,7 +142,7 @@ def _instances(classes: tuple[type[Any], ...]) -> list[Any]:
 class ReadView(TypedGet, Endpoint):
     """A plain GET: `get(request, …)` returns a Response of a typed result."""
 
-    # HEAD would spend what nobody gets to see.
+    # HEAD would take quota for a body that is not sent.
     allows_head: bool = False
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -156,7 +156,7 @@ class ReadView(TypedGet, Endpoint):
         return EndpointRequest(request)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        """DRF's order without what an endpoint has one of: forms of a response, and versions."""
+        """DRF's order without content negotiation and versioning."""
         self.now = datetime.now(UTC)
         self.check_host(request)
         if request.method != "GET" and not (self.allows_head and request.method == "HEAD"):
@@ -167,7 +167,7 @@ class ReadView(TypedGet, Endpoint):
     def finalize_response(  # type: ignore[override]
         self, request: Any, response: Any, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """Renders it, with the headers that every response to a customer has."""
+        """Renders the response with the headers of every endpoint's response."""
         if not isinstance(response, Response):
             add_common_headers(response, request.request_id)
             return response  # type: ignore[no-any-return]
@@ -186,8 +186,8 @@ class ReadView(TypedGet, Endpoint):
         )
 
     def spend(self, taken: Taken | None, refusal: Callable[[Taken], RpcError]) -> None:
-        """Notes what a view took of the caller's limits itself. Raises the refusal where it was not
-        granted, and what a change of the key since the caller was identified asks for.
+        """Records what a view took from the caller's limits itself. Raises the refusal if it was
+        not granted, or if the key changed since the caller was identified.
         """
         self.taken = taken
         if taken is None:
@@ -210,8 +210,8 @@ class ReadView(TypedGet, Endpoint):
 
 
 class EventStream(HttpResponse):
-    """A response whose head is sent at once; then `proceed(stream)` writes to it on the server's
-    event loop. The server is webserver.worker's.
+    """A response whose head is sent at once; then `proceed(stream)` writes to it on the event loop
+    of webserver.worker.
     """
 
     def __init__(

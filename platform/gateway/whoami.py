@@ -6,13 +6,13 @@ from datetime import datetime
 from django.conf import settings
 from rest_framework.response import Response
 
-from access import peeks, usage_queries, windows
+from access import remaining_quota, usage_queries, windows
 from access.callers import Caller
 from access.models import ApiKey
 from access.months import month_of
 from access.services.keys import monthly_limit
-from gateway.endpoint import Call
-from gateway.everywhere import everywhere
+from gateway.calls import Call
+from gateway.common_methods import common_methods
 from gateway.hosts import ALL_IN_ONE, EVERY, RANKS, Host
 from gateway.throttles import WINDOW
 from gateway.views import EndpointRequest, ReadView
@@ -47,8 +47,8 @@ class Bucket(Result, frozen=True, kw_only=True):
 
     per_second: how many tokens come into it a second
     burst: how many it holds
-    remaining: how many are in it, or somewhat fewer, since processes take a few ahead; null also
-        while that cannot be told
+    remaining: how many are in it, or somewhat fewer, since processes prefetch some; null also
+        while that is unknown
     reset_seconds: until it is full again
     """
 
@@ -121,7 +121,7 @@ class Costs(Result, frozen=True, kw_only=True):
     bundles_per_bundle: from `bundles` by every sendBundle
     tip_fetches_per_fetch: from `tipFetches` by every fetch, whatever its count
     monthly_per_answered_call: from the month by a call that was answered
-    monthly_per_refused_call: from the month by a call that was refused on its way in
+    monthly_per_refused_call: from the month by a call that was refused before its method
     """
 
     requests_per_call: int = 1
@@ -154,8 +154,8 @@ class WhoAmI(Result, frozen=True, kw_only=True):
     limits: what may be asked for, and what is left
     costs: what is taken from the limits
     usage: calls of this month; null without a key
-    host: which door this came through
-    hosts: the tier hosts that the key opens
+    host: the host of the request
+    hosts: the tier hosts that the key may use
     address: where the call came from, as the service sees it
     server_time: the service's clock, in Unix seconds
     """
@@ -181,12 +181,12 @@ class _Month:
     resets_at: datetime
 
 
-@everywhere.add("whoami")
+@common_methods.add("whoami")
 def whoami(call: Call) -> WhoAmI:
-    """Who calls, with which rights and limits, and what is left of them. It asks for no scope, and
-    costs one request. It is served at every path.
+    """The caller with its rights, limits and remaining quota. It needs no scope and costs one
+    request. It is served at every path.
     """
-    return _told(call.caller, call.host, call.address, call.now)
+    return _described(call.caller, call.host, call.address, call.now)
 
 
 class WhoAmIView(ReadView):
@@ -194,11 +194,11 @@ class WhoAmIView(ReadView):
     result = WhoAmI
 
     def get(self, request: EndpointRequest) -> Response:
-        """Who calls, with which rights and limits, and what is left of them: whoami by GET."""
-        return Response(_told(request.user, request.host, request.client_address, self.now))
+        """The caller with its rights, limits and remaining quota: whoami by GET."""
+        return Response(_described(request.user, request.host, request.client_address, self.now))
 
 
-def _told(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:
+def _described(caller: Caller, host: Host, address: str, now: datetime) -> WhoAmI:
     key, month = None, None
     if caller.key_id is not None:
         key = ApiKey.objects.select_related("customer", "tier").get(pk=caller.key_id)
@@ -241,13 +241,15 @@ def _used(month: _Month) -> MonthOfCalls:
 def _limits(
     caller: Caller, key: ApiKey | None, month: _Month | None, address: str, now: datetime
 ) -> Limits:
-    peek = peeks.peek(caller, now=now)
+    remaining = remaining_quota.read(caller, now=now)
     cap = caller.tip_fetch_daily_cap
-    fetches = _bucket(caller, "tip_fetches", peek)
-    today = None if cap is None or peek is None else max(0, cap - peek.fetched_today)
+    fetches = _bucket(caller, "tip_fetches", remaining)
+    today = None if cap is None or remaining is None else max(0, cap - remaining.fetched_today)
     return Limits(
-        requests=_bucket(caller, "requests", peek) if key is not None else _window(caller, address),
-        bundles=_bucket(caller, "bundles", peek),
+        requests=_bucket(caller, "requests", remaining)
+        if key is not None
+        else _window(caller, address),
+        bundles=_bucket(caller, "bundles", remaining),
         tip_fetches=TipFetches(
             per_second=fetches.per_second,
             burst=fetches.burst,
@@ -263,11 +265,11 @@ def _limits(
     )
 
 
-def _bucket(caller: Caller, name: str, peek: peeks.Peek | None) -> Bucket:
+def _bucket(caller: Caller, name: str, remaining: remaining_quota.RemainingQuota | None) -> Bucket:
     quota = caller.quotas.get(name)
     if quota is None:
         return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
-    left = None if peek is None else peek.left[name]
+    left = None if remaining is None else remaining.by_name[name]
     return Bucket(
         per_second=quota.rate,
         burst=quota.burst,
@@ -281,7 +283,7 @@ def _window(caller: Caller, address: str) -> Bucket:
     quota = caller.quotas.get("requests")
     if quota is None:
         return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
-    found = windows.peek(WINDOW, address, quota)
+    found = windows.remaining(WINDOW, address, quota)
     remaining, reset = (None, None) if found is None else found
     return Bucket(
         per_second=quota.rate, burst=quota.burst, remaining=remaining, reset_seconds=reset
@@ -299,7 +301,7 @@ def _monthly(key: ApiKey, month: _Month) -> Monthly:
 
 
 def _hosts_of(caller: Caller) -> list[str]:
-    """Who has no key may ask on each for what needs none."""
+    """The hosts that the caller may use; without a key all, for what needs none."""
     ranks = {label: RANKS[label.partition(".")[0]] for label in EVERY}
     opened = [
         label for label, rank in ranks.items() if caller.key_id is None or rank <= caller.rank

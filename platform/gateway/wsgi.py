@@ -1,4 +1,4 @@
-"""The WSGI handler: Django's own, with a short way in and out for endpoints."""
+"""The WSGI handler: Django's own, with a shorter path for endpoints."""
 
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -20,12 +20,11 @@ _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in H
 
 
 class EndpointsFirst(WSGIHandler):
-    """A request to an Endpoint goes to HostMiddleware at once and its chunks to the server as a
-    list; all else is Django's.
+    """Passes a request for an Endpoint to HostMiddleware directly and its chunks to the server as a
+    list; all others are Django's.
 
-    What is left out: the signals of a request's start and end (their listeners look after
-    connections, which is done here, after URLs and caches, which no endpoint touches, and after
-    the query log, which is bounded).
+    Left out: the signals of a request's start and end. Their listeners close connections, which is
+    done here, and reset URLs, caches and the query log, which endpoints do not use.
     """
 
     def __init__(self) -> None:

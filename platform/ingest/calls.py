@@ -4,7 +4,7 @@ from functools import cache
 
 from celery import Celery
 
-from access.redis_client import client
+from shared_state.redis_client import client
 
 QUEUE = "ingest"
 # The name and its argument, a slot that no worker reads, are those of running older versions.

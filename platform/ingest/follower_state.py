@@ -4,7 +4,7 @@ import enum
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from access.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client
 
 _KEY = f"{NAMESPACE}follower"
 _SECONDS = 30

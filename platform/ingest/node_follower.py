@@ -8,7 +8,6 @@ from datetime import datetime
 
 from django.db import connection
 
-from access.outages import AWAY
 from chain.blocks import SlotRecord
 from chain.units import Slot
 from columns.gaps import GapStatus
@@ -23,6 +22,7 @@ from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
 from priority.store.chain_events import publish_events
+from shared_state.outages import AWAY
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 

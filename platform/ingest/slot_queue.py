@@ -13,7 +13,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from access.redis_client import NAMESPACE
+from shared_state.redis_client import NAMESPACE
 from upstream.geyser.closed_slots import ClosedSlot
 
 _PREFIX = f"{NAMESPACE}handover:"

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from django.db import connection
 
-from access.outages import AWAY
 from columns.gaps import GapStatus
 from embedded.notify import progress
 from historical.store import blocks as ledger
@@ -21,6 +20,7 @@ from ingest.slot_queue import Payload
 from ingest.source_lock import SourceLock
 from rewind.services import slots as archive
 from rewind.store.slots import first_kept_slot
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 

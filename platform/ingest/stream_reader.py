@@ -10,7 +10,6 @@ from statistics import median_low
 
 from django.db import connection
 
-from access.outages import AWAY
 from chain.units import Slot
 from ingest import chain_identity
 from ingest.chain_identity import SameChain
@@ -18,6 +17,7 @@ from ingest.errors import ChainBroken
 from ingest.sources import Stream, validator_stores_untouched
 from ingest.stream_sink import Sink
 from rewind.services import slots as archive
+from shared_state.outages import AWAY
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream, first_available, newest_slot
 from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable

@@ -8,11 +8,11 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from access.outages import until_next_call
 from ingest import listening
 from ingest.calls import TASK
 from ingest.services import classification, fates, filling, orders, retention, slots
 from ingest.sources import nodes, upstream_node
+from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
 

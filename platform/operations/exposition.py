@@ -9,10 +9,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from access import tallies
 from operations.metrics import METRICS, Kind
 from operations.models import Alarm
 from operations.readings.present import Readings
+from shared_state import counters
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _Family = CounterMetricFamily | GaugeMetricFamily
@@ -64,13 +64,13 @@ def values_of(now: Readings, open_alarms: Iterable[Alarm], version: str) -> Iter
 
 def _counted(now: Readings) -> Iterator[_Value]:
     for tally, name, factor in (
-        (tallies.CALLS, "tidemark_calls_total", 1.0),
-        (tallies.CALL_MICROSECONDS, "tidemark_call_seconds_total", 1e-6),
-        (tallies.SUBMISSIONS, "tidemark_submissions_total", 1.0),
-        (tallies.ATTEMPTS, "tidemark_attempts_total", 1.0),
-        (tallies.SLOTS, "tidemark_slots_stored_total", 1.0),
-        (tallies.WRITES, "tidemark_account_writes_total", 1.0),
-        (tallies.TRANSACTIONS, "tidemark_transactions_stored_total", 1.0),
+        (counters.CALLS, "tidemark_calls_total", 1.0),
+        (counters.CALL_MICROSECONDS, "tidemark_call_seconds_total", 1e-6),
+        (counters.SUBMISSIONS, "tidemark_submissions_total", 1.0),
+        (counters.ATTEMPTS, "tidemark_attempts_total", 1.0),
+        (counters.SLOTS, "tidemark_slots_stored_total", 1.0),
+        (counters.WRITES, "tidemark_account_writes_total", 1.0),
+        (counters.TRANSACTIONS, "tidemark_transactions_stored_total", 1.0),
     ):
         for labels, count in sorted(now.tally(tally).items()):
             yield name, labels, count * factor

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.conf import settings
 
-from access.outages import FULL_BYTES
 from historical.services.bounds import newest_slot_or_none
 from operations.models import Sample
 from operations.readings.present import MOMENT_SECONDS
 from operations.readings.processes import REMEDY, read_processes
 from operations.readings.servers import read_disk
+from shared_state.outages import FULL_BYTES
 from staff.formatting import size_of
 
 

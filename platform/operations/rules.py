@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from access.outages import FULL_BYTES
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
+from shared_state.outages import FULL_BYTES
 from staff.formatting import duration, grouped, size_of
 
 CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING

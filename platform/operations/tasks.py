@@ -5,8 +5,8 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from access.outages import until_next_call
 from operations.services import watching
+from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
 

@@ -47,7 +47,7 @@ def errors_of_get(view: Any) -> list[type[RpcError]]:
         kind
         for kind in common_errors()
         if kind.reason not in _OF_CALLS
-        and (kind is not KeyRequired or view.terms.key_required)
+        and (kind is not KeyRequired or view.policy.key_required)
         and (http_status(kind) != 200 or kind is InternalError)
         and kind not in own
     ]

@@ -3,14 +3,14 @@
 from functools import lru_cache
 from typing import Any
 
-from gateway.endpoint import Call
-from gateway.everywhere import everywhere
+from gateway.calls import Call
+from gateway.common_methods import common_methods
 from jsonrpc.wire import Encoded, encode
 from reference.paths import rpc_paths
 from reference.rpc_documents import document_of
 
 
-@everywhere.add("rpc.discover", result=dict[str, Any])
+@common_methods.add("rpc.discover", result=dict[str, Any])
 def discover(call: Call) -> Encoded:
     """The methods of this path as an OpenRPC document, from which clients and tools are generated.
     The document of all paths is at `/openrpc.json`.

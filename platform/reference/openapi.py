@@ -102,8 +102,8 @@ class TypedSchema(AutoSchema):
     def get_extensions(self) -> dict[str, Any]:
         if not isinstance(self.view, Endpoint):
             return {}
-        terms = self.view.terms
-        return {"x-scope": terms.scope, "x-hosts": sorted(terms.hosts)}
+        policy = self.view.policy
+        return {"x-scope": policy.scope, "x-hosts": sorted(policy.hosts)}
 
     _error_schema: Schema = {"$ref": "#/components/schemas/Error"}
 
@@ -147,7 +147,7 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_requirement(self, auto_schema: Any) -> Any:
         either: list[dict[str, list[Any]]] = [{"key": []}, {"query": []}]
-        return either if auto_schema.view.terms.key_required else [*either, {}]
+        return either if auto_schema.view.policy.key_required else [*either, {}]
 
     def get_security_definition(self, auto_schema: Any) -> Any:
         return [

@@ -195,9 +195,9 @@ def _section(at: RpcPath, first: RpcPath, schemas: Schemas) -> Section:
                 each["x-limit"],
             )
         )
-    hosts = tuple(sorted(at.terms.hosts))
+    hosts = tuple(sorted(at.policy.hosts))
     return Section(
-        at.path, at.aliases, hosts, at.terms.key_required, tuple(operations), tuple(alike)
+        at.path, at.aliases, hosts, at.policy.key_required, tuple(operations), tuple(alike)
     )
 
 

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from gateway.declarations import TypedGet
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.paths import endpoints
-from gateway.terms import Terms
 from jsonrpc.methods import Method, MethodTable
 
 _PART = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -22,7 +22,7 @@ class RpcPath:
 
     path: str
     table: MethodTable
-    terms: Terms
+    policy: EndpointPolicy
     aliases: tuple[str, ...]
 
     @property
@@ -31,7 +31,7 @@ class RpcPath:
 
     def scope(self, method: str) -> str:
         """The scope that a key needs for the method."""
-        return self.terms.scopes.get(method, self.terms.scope)
+        return self.policy.scopes.get(method, self.policy.scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,14 @@ class Get:
 @cache
 def rpc_paths() -> Sequence[RpcPath]:
     """JSON-RPC paths, in the order of the urls."""
-    found: dict[int, tuple[MethodTable, Terms, list[str]]] = {}
+    found: dict[int, tuple[MethodTable, EndpointPolicy, list[str]]] = {}
     for path, view in endpoints():
         table = getattr(view, "methods", None)
         if isinstance(table, MethodTable):
-            found.setdefault(id(table), (table, view.terms, []))[2].append(path)
+            found.setdefault(id(table), (table, view.policy, []))[2].append(path)
     return tuple(
-        RpcPath(paths[0], table, terms, tuple(paths[1:])) for table, terms, paths in found.values()
+        RpcPath(paths[0], table, policy, tuple(paths[1:]))
+        for table, policy, paths in found.values()
     )
 
 

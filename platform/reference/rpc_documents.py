@@ -76,9 +76,9 @@ def _method(method: Method, at: RpcPath, schemas: Schemas) -> dict[str, Any]:
     described["x-path"] = at.path
     described["x-paths"] = [at.path, *at.aliases]
     described["x-scope"] = at.scope(method.name)
-    described["x-key"] = "required" if at.terms.key_required else "optional"
-    described["x-limit"] = at.terms.quotas.get(method.name, at.terms.quota)
-    described["x-hosts"] = sorted(at.terms.hosts)
+    described["x-key"] = "required" if at.policy.key_required else "optional"
+    described["x-limit"] = at.policy.quotas.get(method.name, at.policy.quota)
+    described["x-hosts"] = sorted(at.policy.hosts)
     return described
 
 

@@ -52,7 +52,7 @@ class Connection(Reader):
     def connection_lost(self, _error: Exception | None) -> None:
         self.is_lost = True
         self._worker.admission.remove(self)
-        self._tell_sent()
+        self._call_sent()
         self._ahead.clear()
         self._pieces, self._reading = [], None  # with the room that a large body has
         if self._stream is not None:
@@ -73,7 +73,7 @@ class Connection(Reader):
 
     def resume_writing(self) -> None:
         self.is_paused = False
-        self._tell_sent()
+        self._call_sent()
         self._worker.admission.is_read(self)
         if self._stream is not None:
             self._stream.wake()
@@ -88,7 +88,7 @@ class Connection(Reader):
         else:
             self._worker.unsent.on_drained(self, sent)
 
-    def _tell_sent(self) -> None:
+    def _call_sent(self) -> None:
         unsent, self._unsent = self._unsent, []
         for sent in unsent:
             sent()
@@ -213,7 +213,7 @@ class Connection(Reader):
         self._current = None
         if not keeps:
             self._is_closing = True
-            self.deadline = _NEVER  # until all is written: the worker looks after that
+            self.deadline = _NEVER  # until all is written: the worker watches that
             self.transport.close()
             return
         if self.is_paused:

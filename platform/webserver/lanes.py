@@ -4,14 +4,13 @@ from collections import Counter, OrderedDict, deque
 
 from webserver.threads import Job, Threads
 
-_NOBODY = b""
+_NO_HOLDER = b""
 
 
 class Lane:
-    """`threads` answer at once; of one holder no more than `of_holder`, the others of that holder
-    wait for their turn while those of somebody else go on. At most `waiting` wait in all, and
-    `waiting_of_holder` of one. Without holders a lane is its threads and one queue. Used on the
-    event loop alone.
+    """`threads` requests run at once, of one holder at most `of_holder`: its further requests wait
+    while those of other holders run. At most `waiting` wait in all, and `waiting_of_holder` of one
+    holder. Without `of_holder` a lane has one queue. Used on the event loop only.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class Lane:
         self._queues: OrderedDict[bytes, deque[Job]] = OrderedDict()
         self._all_waiting = 0
 
-    def has_room(self, holder: bytes = _NOBODY) -> bool:
+    def has_room(self, holder: bytes = _NO_HOLDER) -> bool:
         """Whether one more request may wait at all."""
         if self._of_holder is None:
             return len(self.threads.backlog) < self._waiting
@@ -42,7 +41,7 @@ class Lane:
         """Whether one more request of the holder may wait."""
         return len(self._queues.get(holder, ())) < self._waiting_of_holder
 
-    def submit(self, job: Job, holder: bytes = _NOBODY) -> None:
+    def submit(self, job: Job, holder: bytes = _NO_HOLDER) -> None:
         if self._of_holder is None:
             self.threads.submit(job)
         elif self._may_run(holder):
@@ -51,7 +50,7 @@ class Lane:
             self._queues.setdefault(holder, deque()).append(job)
             self._all_waiting += 1
 
-    def done(self, holder: bytes = _NOBODY) -> None:
+    def done(self, holder: bytes = _NO_HOLDER) -> None:
         """Called when a submitted job has ended: the next holder's turn."""
         if self._of_holder is None:
             return

@@ -15,10 +15,10 @@ log = logging.getLogger(__name__)
 
 
 class LargeBodies:
-    """`serves` says on the event loop, of a request's head, whether its path takes large bodies at
-    all. `holder_of` says in one of the lane's threads who sends it, None for somebody who may not.
-    Up to `maximum` bytes each, `of_holder` of one holder at a time and `of_all` together, from the
-    moment that a body is let in until its request is answered.
+    """`serves` checks on the event loop whether the path of a request's head takes large bodies.
+    `holder_of` finds the sender in one of the lane's threads, None if it may not send one. Up to
+    `maximum` bytes each, `of_holder` of one holder at a time and `of_all` together, from the
+    admission of a body until its request is answered.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class LargeBodies:
         request: Request,
         address: str,
         loop: asyncio.AbstractEventLoop,
-        tell: Callable[[Refused | None], None],
+        reply: Callable[[Refused | None], None],
     ) -> Refused | None:
-        """Calls `tell` on the loop once it is known whether the request's body may come: None, with
-        its room taken, or the refusal. A refusal that is known at once is returned instead.
+        """Calls `reply` on the loop with None if the request's body is admitted, or with the
+        refusal. A refusal that is known at once is returned instead.
         """
         if request.length > self.maximum or not self._serves(request):
             return Refused.BODY_TOO_LARGE
@@ -63,10 +63,10 @@ class LargeBodies:
                 if holder is not None:
                     why = self._take(request, holder)
             except Exception:
-                log.exception("it could not be told whether a large body may come")
+                log.exception("the check of a large body failed")
                 why = Refused.OVERLOADED
             with contextlib.suppress(RuntimeError):  # the loop is closed: the process stops
-                loop.call_soon_threadsafe(tell, why)
+                loop.call_soon_threadsafe(reply, why)
 
         self.lane.submit(look)
         return None

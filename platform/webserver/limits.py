@@ -7,7 +7,7 @@ from dataclasses import dataclass
 _LARGE_TAKES = 4
 
 
-def _nobody(_address: str) -> bool:
+def _none(_address: str) -> bool:
     return False
 
 
@@ -35,7 +35,7 @@ class Limits:
     body: int = 262_144
     bodies: int = 33_554_432
     answers: int = 268_435_456
-    is_proxy: Callable[[str], bool] = _nobody
+    is_proxy: Callable[[str], bool] = _none
 
     def seconds_for(self, size: int) -> float:
         """How long a body that may have so many bytes may take."""

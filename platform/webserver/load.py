@@ -23,12 +23,12 @@ class Load:
             _COUNT.pack_into(shared, index * _COUNT.size, _ABSENT)
         return shared
 
-    def tell(self, connections: int) -> None:
+    def report(self, connections: int) -> None:
         _COUNT.pack_into(self._shared, self.index * _COUNT.size, connections)
 
     def leave(self) -> None:
         """The process has ended."""
-        self.tell(_ABSENT)
+        self.report(_ABSENT)
 
     def is_above_others(self) -> bool:
         """Whether another process holds fewer."""

@@ -96,8 +96,7 @@ class Master:
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, self._ask_to_stop)
         self._die_with_me = dies_with_parent(signal.SIGTERM)
-        # What the application has loaded is shared by the workers, and stays so when nobody's
-        # collector walks through it.
+        # The workers share the application's memory as long as no garbage collector writes to it.
         gc.collect()
         gc.freeze()
         while not self._stops:
@@ -144,13 +143,13 @@ class Master:
             os.set_blocking(writes, False)
             os.environ.pop(SOCKET, None)  # the supervisor hears the master alone
 
-            def tell() -> None:
+            def report_progress() -> None:
                 with contextlib.suppress(BlockingIOError, BrokenPipeError):
                     os.write(writes, b".")
 
-            load.tell(0)
+            load.report(0)
             turned = self._turned
-            place = Place(tell, lambda: float(_MOMENT.unpack(turned[:])[0]), load)
+            place = Place(report_progress, lambda: float(_MOMENT.unpack(turned[:])[0]), load)
             self._serve(self._sockets, place)
             status = 0
         except BaseException:

@@ -34,7 +34,7 @@ class Pipe:
                 stream.abort()  # the client must not take it for whole
         finally:
             self._is_over = True
-            while not self._pieces.empty():  # whoever waits for room need not
+            while not self._pieces.empty():  # unblocks the waiting writer
                 self._pieces.get_nowait()
 
     def feed(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -155,8 +155,8 @@ class Reader(asyncio.Protocol):
             return
 
     def _resume(self) -> None:
-        """The parser leaves out the body of a request that asks for an upgrade, and would take it
-        for the next request: a new one is told what to expect.
+        """The parser skips the body of a request with an upgrade and would read it as the next
+        request: first it gets a head that announces the body.
         """
         head, self._resumed, self._resumes = self._resumed, b"", True
         self._parser.feed_data(head)

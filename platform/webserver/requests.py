@@ -98,7 +98,7 @@ class Request:
         return environ
 
     def _environ(self, address: tuple[str, int], server: tuple[str, int]) -> dict[str, Any]:
-        """All of it that the head tells."""
+        """The part of the environ that comes from the head."""
         environ = {
             **_COMMON,
             "REQUEST_METHOD": self.method,

@@ -53,7 +53,7 @@ _YIELD_SECONDS = 0.003
 
 
 class Worker:
-    """Serves an application on listening sockets until it is told to stop."""
+    """Serves an application on listening sockets until it is stopped."""
 
     def __init__(
         self,
@@ -153,17 +153,17 @@ class Worker:
             lane.submit(lambda: self._answer(connection, request, lane, holder), holder)
 
     def ask_for_large(self, connection: Reader, request: Request) -> Refused | None:
-        """Finds out in a thread whether the request's body may be above the maximum, and tells the
-        connection; or says at once that it may not.
+        """Checks in a thread whether the request's body may be above the maximum and then calls the
+        connection; or returns a refusal at once.
         """
         if self._large is None or self._loop is None:
             return Refused.BODY_TOO_LARGE
         self.lanes.add(self._large.lane)
 
-        def tell(why: Refused | None) -> None:
+        def reply(why: Refused | None) -> None:
             connection.may_send(request, why)
 
-        return self._large.ask(request, connection.peer[0], self._loop, tell)
+        return self._large.ask(request, connection.peer[0], self._loop, reply)
 
     def _answer(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
         """In a thread: runs the application, and hands what it answers to the loop."""
@@ -272,7 +272,7 @@ class Worker:
         loop = self._loop
         assert loop is not None
         if self._load is not None:
-            self._tell_load(self._load)
+            self._report_load(self._load)
             if not self._yields and self._load.is_above_others():
                 self._yields = True
                 self._rest(listening, _YIELD_SECONDS)
@@ -294,11 +294,11 @@ class Worker:
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._beginning += 1
         if self._load is not None:
-            self._tell_load(self._load)
+            self._report_load(self._load)
         loop.create_task(self._take(accepted, peer))
 
-    def _tell_load(self, load: Load) -> None:
-        load.tell(len(self.admission.connections) + self._beginning)
+    def _report_load(self, load: Load) -> None:
+        load.report(len(self.admission.connections) + self._beginning)
 
     async def _take(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
         loop = self._loop
@@ -334,18 +334,18 @@ class Worker:
             accepted.recv(65_536)
         accepted.close()
 
-    # --- looking after connections ----------------------------------------------------------------
+    # --- late connections -------------------------------------------------------------------------
 
     async def _sweep(self) -> None:
         while True:
             try:
-                await self._look_after_connections(time.monotonic())
+                await self._close_late_connections(time.monotonic())
             except Exception:
-                # No progress is told of: a process that does not get over it is replaced.
-                log.exception("connections could not be looked after")
+                # Without progress the supervisor replaces the process.
+                log.exception("the check of connections failed")
             await asyncio.sleep(_SWEEP_SECONDS)
 
-    async def _look_after_connections(self, now: float) -> None:
+    async def _close_late_connections(self, now: float) -> None:
         late = [each for each in self.admission.connections if now > each.deadline]
         for number, connection in enumerate(late):
             if number % _EXPIRED_AT_ONCE == 0:

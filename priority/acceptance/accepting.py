@@ -15,8 +15,6 @@ import redis
 from django.conf import settings
 from solders.signature import Signature
 
-from access import script_socket
-from access.outages import AWAY
 from chain.nonces import stands_on_nonce
 from chain.transactions import decode_wire
 from gateway.transactions import Signed
@@ -33,6 +31,8 @@ from priority.store import cosubmitters
 from priority.store.accepting import Offered, PackedTip, Verdict, is_known, offer
 from priority.store.queueing import Limits
 from priority.submissions import Accepted, Tip, pending_key
+from shared_state import script_socket
+from shared_state.outages import AWAY
 from tipping.addresses import live_key
 
 # Longer than a blockhash lives, with what it takes to settle.

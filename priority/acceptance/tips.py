@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import redis
 
-from access.outages import AWAY
 from chain.transactions import Wire
 from chain.transfers import Transfer, top_level_transfers
 from priority.refusals import (
@@ -20,6 +19,7 @@ from priority.refusals import (
 )
 from priority.store import accepting
 from priority.submissions import Tip
+from shared_state.outages import AWAY
 from tipping.addresses import live_key
 from tipping.services.expiries import expiries_of
 

@@ -11,8 +11,8 @@ import msgspec
 import redis
 from redis.commands.core import Script
 
-from access.redis_client import NAMESPACE, client
 from priority.submissions import State
+from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from access.redis_client import client
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, unpack
+from shared_state.redis_client import client
 
 # Younger entries are remembered by their signatures (priority.submissions.pending_key).
 YOUNGEST_SECONDS = 240

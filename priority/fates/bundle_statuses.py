@@ -5,7 +5,6 @@ from typing import cast
 
 import redis
 
-from access.redis_client import client
 from priority.chain_events import HEAD
 from priority.errors import BundleUnknown
 from priority.fates import lookup
@@ -19,6 +18,7 @@ from priority.results import (
 )
 from priority.submissions import State
 from rewind.services.slots import bounds
+from shared_state.redis_client import client
 
 _STATUSES = {State.RECEIVED: "Pending", State.SENT: "Pending", State.LANDED: "Landed"}
 _DEPTHS = ("processed", "confirmed", "finalized")

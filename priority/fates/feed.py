@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from redis.asyncio import Redis
 
-from access.outages import AWAY
 from priority.fates.announcing import FIELD, LIVE_STREAM, NUMBER_FIELD, SINCE, unpack
 from priority.fates.events import FateMessage, Place, messages, read_place
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ import msgspec
 import redis
 from solders.signature import Signature
 
-from access.redis_client import client
 from priority.acceptance.accepting import bundle_id_of
 from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
 from priority.fates import backlog
@@ -19,6 +18,7 @@ from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
 from priority.store import cosubmitters
 from priority.store import fates as store
 from priority.submissions import State, pending_key, queue_milliseconds
+from shared_state.redis_client import client
 
 MOST_TRANSACTIONS = 4
 _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch

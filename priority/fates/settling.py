@@ -8,12 +8,12 @@ from functools import partial
 import msgspec
 from django.db import transaction
 
-from access import tallies
 from priority.fates.announcing import FateChange, announce
 from priority.models import Bundle, Submission
 from priority.store import settling as store
 from priority.store.settling import FoundRow, SettledRow
 from priority.submissions import State, queue_milliseconds
+from shared_state import counters
 from tipping.services import sweeping
 
 
@@ -66,8 +66,10 @@ def _settled(rows: list[SettledRow], now: datetime) -> list[SettledRow]:
     _settle_bundles({row.bundle_pk for row in rows if row.bundle_pk is not None}, now)
     changes = [_change(row, now) for row in rows]
     transaction.on_commit(partial(announce, changes))
-    states: Counter[tallies.Tally] = Counter((tallies.SUBMISSIONS, row.state) for row in rows)
-    transaction.on_commit(partial(tallies.add, states))
+    states: Counter[counters.CounterName] = Counter(
+        (counters.SUBMISSIONS, row.state) for row in rows
+    )
+    transaction.on_commit(partial(counters.add, states))
     return rows
 
 

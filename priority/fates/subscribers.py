@@ -16,17 +16,17 @@ from access import buckets, key_cache
 from access.callers import Caller
 from access.errors import KeyUnknown
 from access.key_text import digest_of
-from access.redis_client import NAMESPACE, client
 from access.services.keys import identify_by_digest
 from gateway.authentication import key_of
+from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
 from gateway.permissions import require
 from gateway.refusals import KeyRequired
-from gateway.terms import Terms
 from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
 from priority.errors import TooManyStreams
 from priority.store.fates import customers_of
+from shared_state.redis_client import NAMESPACE, client
 
 # The name under which streams are counted, and allowed by a key's list of methods.
 USAGE_NAME = "fatesStream"
@@ -85,7 +85,7 @@ def leave(listener: Listener) -> None:
 
 
 def turned_away(
-    listeners: Iterable[Listener], *, terms: Terms, now: datetime
+    listeners: Iterable[Listener], *, policy: EndpointPolicy, now: datetime
 ) -> list[tuple[Listener, RpcError]]:
     """The listeners that are no longer allowed, and why; the others are renewed. Raises
     redis.RedisError and what the database raises.
@@ -98,7 +98,7 @@ def turned_away(
         for each in listeners:
             try:
                 caller = identify_by_digest(each.digest, now=now)
-                require(each.host, caller, terms, each.address, USAGE_NAME)
+                require(each.host, caller, policy, each.address, USAGE_NAME)
             except RpcError as refusal:
                 found.append((each, refusal))
             else:

@@ -17,7 +17,6 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from solders.keypair import Keypair
 
-from access.outages import AWAY
 from access.services.tiers import landing_weights
 from priority.lander.active_submissions import ActiveSubmission
 from priority.lander.chain_reader import ChainReader
@@ -32,6 +31,7 @@ from priority.lander.writer import Writer
 from priority.store.queueing import DEFAULT_LIMITS, Limits
 from priority.store.submissions import settled_among
 from priority.store.upstreams import UpstreamRow
+from shared_state.outages import AWAY
 from upstream.node import Node
 from upstream.tpu import TpuClient
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
-from access.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client
 
 # A lander without a heartbeat for this long is considered dead.
 ALIVE_SECONDS = 3.0

@@ -10,11 +10,11 @@ from typing import Any
 import redis
 from redis.asyncio import Redis
 
-from access.redis_client import NAMESPACE
-from access.redis_link import RedisLink
 from priority.lander.lander_names import LanderName
 from priority.store.queueing import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
+from shared_state.redis_client import NAMESPACE
+from shared_state.redis_link import RedisLink
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,6 @@ import psycopg
 from django.db import DataError, IntegrityError, connection
 from django.db.transaction import atomic
 
-from access import tallies
-from access.outages import AWAY
 from chain.transaction_errors import transaction_error_bytes
 from priority.fates.announcing import FateChange, announce
 from priority.lander.active_submissions import (
@@ -40,6 +38,8 @@ from priority.store.submissions import (
     SubmissionRow,
 )
 from priority.submissions import State, queue_milliseconds
+from shared_state import counters
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 
@@ -299,9 +299,9 @@ def _store(batch: _Batch) -> _Written:
     for each in others:
         announced.pop(each.signature, None)
     announce(list(announced.values()))
-    counts: Counter[tallies.Tally] = Counter(
-        (tallies.ATTEMPTS, row.upstream, row.outcome) for row in attempts
+    counts: Counter[counters.CounterName] = Counter(
+        (counters.ATTEMPTS, row.upstream, row.outcome) for row in attempts
     )
-    counts[(tallies.SUBMISSIONS, State.RECEIVED.value)] = len(ids)
-    tallies.add(counts)
+    counts[(counters.SUBMISSIONS, State.RECEIVED.value)] = len(ids)
+    counters.add(counts)
     return _Written(ids, others, settled)

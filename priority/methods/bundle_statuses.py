@@ -5,7 +5,7 @@ from typing import Annotated
 from django.conf import settings
 from solders.pubkey import Pubkey
 
-from gateway.endpoint import Call
+from gateway.calls import Call
 from jsonrpc.wire import As
 from priority.errors import BundleIdMalformed, FatesUnavailable, TooManyBundles
 from priority.fates import bundle_statuses

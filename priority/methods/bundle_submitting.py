@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from django.conf import settings
 from solders.signature import Signature
 
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.transactions import (
     Signed,
     TransactionText,

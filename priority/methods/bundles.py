@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from chain.account_json import AccountEncoding
 from chain.commitment import Commitment
 from chain.transaction_error_text import transaction_error_text
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.transactions import SignatureInvalid, TransactionText, read_transaction
 from jsonrpc.params import U64, Config
 from priority.errors import (

@@ -3,7 +3,7 @@
 from django.conf import settings
 from solders.signature import Signature
 
-from gateway.endpoint import Call
+from gateway.calls import Call
 from priority.errors import (
     BundleIdMalformed,
     BundleUnknown,

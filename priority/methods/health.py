@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from django.conf import settings
 
-from gateway.endpoint import Call
+from gateway.calls import Call
 from jsonrpc.wire import As
 from priority.acceptance.stalled_queue import require_landing
 from priority.errors import NodeBehind

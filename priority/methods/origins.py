@@ -6,7 +6,7 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 
 from chain.rent import rent_exempt
-from gateway.endpoint import Call
+from gateway.calls import Call
 from priority.acceptance.accepting import Bounds, Origin, Receipt
 from priority.acceptance.stalled_queue import limits
 from priority.acceptance.tips import TipRules

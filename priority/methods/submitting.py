@@ -7,7 +7,7 @@ import msgspec
 from solders.signature import Signature
 
 from chain.commitment import Commitment
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.transactions import (
     SignatureInvalid,
     SignatureMissing,

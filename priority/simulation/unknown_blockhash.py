@@ -11,8 +11,8 @@ from typing import Any
 
 import redis
 
-from access.redis_client import client
 from priority.chain_events import BLOCKHASHES, HEAD
+from shared_state.redis_client import client
 
 # How far another node may be ahead of ours and of the stream.
 _BLOCKS_AHEAD = 4

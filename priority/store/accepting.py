@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from access import script_socket
-from access.redis_client import client
 from priority.chain_events import BLOCKHASH_BLOCKS, BLOCKHASHES, HEAD
 from priority.store.queueing import ADMIT, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LAMPORTS_FIELD, TIER_FIELD
+from shared_state import script_socket
+from shared_state.redis_client import client
 
 _SCRIPT = script_socket.Script(
     ADMIT

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import redis
 
-from access.redis_client import client
 from chain.encodings import b58encode
 from priority.chain_events import (
     BLOCKHASHES,
@@ -16,6 +15,7 @@ from priority.chain_events import (
     ChainEvent,
     pack,
 )
+from shared_state.redis_client import client
 
 # More blocks than are promised, since old ones are deleted only now and then.
 _KEPT_BLOCKHASHES = 400

@@ -7,8 +7,8 @@ tier, by acceptance and tip. docs/decisions/lateness.md has the rules and their 
 
 from typing import Any, NamedTuple
 
-from access.redis_client import NAMESPACE, client
 from priority.submissions import ACCEPTED_STREAM, LAMPORTS_FIELD, LANDERS, TIER_FIELD
+from shared_state.redis_client import NAMESPACE, client
 
 # The consumer that holds entries in the group's pending list until a lander claims them.
 UNCLAIMED = "(queue)"

@@ -4,11 +4,11 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
-from access.outages import AWAY
 from priority.models import Upstream
 from priority.refusals import BundlesOff, NoUpstreamChosen, UnknownUpstream, UpstreamsUnread
 from priority.store.upstreams import UpstreamRow, enabled_upstreams
 from priority.submissions import BUNDLE_NAME
+from shared_state.outages import AWAY
 
 # A change is noticed within this, at the price of two queries a process.
 _FRESH_SECONDS = 2.0

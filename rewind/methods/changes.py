@@ -7,7 +7,7 @@ from msgspec import UNSET
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
-from gateway.endpoint import Call
+from gateway.calls import Call
 from jsonrpc.params import U64, Config
 from rewind.errors import (
     POSITIONS,

@@ -1,6 +1,6 @@
 """getRewindCoverage."""
 
-from gateway.endpoint import Call
+from gateway.calls import Call
 from jsonrpc.params import U64, Config
 from rewind.errors import EmptyRange
 from rewind.methods.table import methods

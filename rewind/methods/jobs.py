@@ -12,7 +12,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chain.units import Slot
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.refusals import KeyRequired
 from gateway.transactions import (
     TransactionText,

@@ -10,7 +10,7 @@ from solders.transaction import VersionedTransaction
 
 from chain.accounts import MOST_ACCOUNT_BYTES
 from chain.encodings import b58decode, b64decode, unzstd
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.transactions import (
     TransactionText,
     TransactionTooLarge,

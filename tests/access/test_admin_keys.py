@@ -85,7 +85,7 @@ def test_a_secret_is_nowhere_in_the_tables_after_it_was_issued(
     from django.contrib.admin.models import LogEntry
     from django.contrib.sessions.models import Session
 
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     tier()
     response = admin_client.post(f"{LIST}add/", issue_form())
@@ -117,7 +117,7 @@ def test_no_key_is_issued_while_redis_is_away(
     admin_client: Any, tier: Any, settings: Any, monkeypatch: Any
 ) -> None:
     from access.models import ApiKey
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     tier()
     form = issue_form()

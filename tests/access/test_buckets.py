@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from access import buckets, local_buckets, script_socket
+from access import buckets, local_buckets
 from access.callers import Caller, Quota
-from access.redis_client import client
+from shared_state import script_socket
+from shared_state.redis_client import client
 
 _numbers = iter(range(1, 1_000_000))
 
@@ -153,7 +154,7 @@ def test_a_busy_key_seldom_asks_redis_and_a_calm_one_always_does(
 
 def test_a_lease_outlived_is_not_spent() -> None:
     busy = plan(100_000, 100_000)
-    while not busy.lease.left:
+    while not busy.prefetched.left:
         buckets.take(busy)
     time.sleep(0.21)
     assert buckets.take(busy).generation is not None, "Redis was asked again"

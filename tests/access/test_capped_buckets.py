@@ -7,9 +7,10 @@ from subprocess import PIPE, Popen
 
 import pytest
 
-from access import local_buckets, script_socket
+from access import local_buckets
 from access.callers import Caller, Quota
 from access.capped_buckets import DAILY_CAP, take
+from shared_state import script_socket
 from tests.patience import PATIENCE_SECONDS
 
 MIDNIGHT = datetime(2030, 6, 2, tzinfo=UTC)

@@ -24,8 +24,8 @@ from access.errors import (
     UnknownScope,
 )
 from access.models import ApiKey, Customer, Tier
-from access.redis_client import client
-from access.services import keys, tiers
+from access.services import keys
+from shared_state.redis_client import client
 
 Issue = Callable[..., keys.IssuedKey]
 
@@ -206,8 +206,8 @@ def test_the_tiers_of_the_contract_are_there() -> None:
     assert found["ultra"] == (20, 50, 10)
     assert found["elite"] == (30, 200, 15)
     assert found["epic"] == (40, 500, 15)
-    assert tiers.anonymous().quotas["requests"].rate == 5
-    assert tiers.anonymous().quotas["tip_fetches"].burst == 20
+    assert keys.anonymous().quotas["requests"].rate == 5
+    assert keys.anonymous().quotas["tip_fetches"].burst == 20
 
 
 @pytest.mark.django_db

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from access import store, usage
 from access.models import ApiKey, UsageMinute
-from access.redis_client import client
 from access.services import usage as service
 from access.tasks import roll_up_usage
+from shared_state.redis_client import client
 from tests.patience import PATIENCE_SECONDS
 
 MINUTE = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
@@ -152,7 +152,7 @@ def _field() -> str:
 
 
 def test_counts_wait_while_redis_is_away(settings) -> None:
-    from access import redis_client
+    from shared_state import redis_client
 
     url = settings.REDIS_URL
     redis_client.client.cache_clear()

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from access import usage, usage_sums
 from access.models import KeyDay, KeyHour, UsageDay, UsageHour, UsageMinute
-from access.redis_client import client
 from access.services import usage as service
 from access.services.usage_retention import forget_minutes
 from access.tasks import forget_usage, roll_up_usage
+from shared_state.redis_client import client
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 

@@ -11,12 +11,12 @@ from celery import Celery
 from django.db import connection
 from django.utils import timezone
 
-from access.redis_client import client
 from alerts.models import Event
 from alerts.tasks import deliver_events
 from config.celery_app import app
 from config.clock import Clock
 from config.questions import QUESTIONS, Questioner
+from shared_state.redis_client import client
 from tests.databases import end_session
 from tests.patience import PATIENCE_SECONDS
 from tipping.models import TtlClass
@@ -41,9 +41,9 @@ def test_every_question_is_of_an_entry_and_can_be_answered(questioner: Questione
 
 def test_a_task_is_not_sent_until_it_has_something_to_do(questioner: Questioner) -> None:
     Event.objects.all().delete()
-    assert questioner.has_nothing("tell-people")
+    assert questioner.has_nothing("send-notifications")
     Event.objects.create(kind="key.created", at=timezone.now(), about="x", text="x", data={})
-    assert not questioner.has_nothing("tell-people")
+    assert not questioner.has_nothing("send-notifications")
 
 
 def test_a_rotation_is_due_when_a_window_ends(questioner: Questioner) -> None:

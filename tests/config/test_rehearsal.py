@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from access import usage
-from access.redis_client import client
+from config.engine import is_migrated
+from shared_state.redis_client import client
 from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -69,3 +72,10 @@ def test_the_rehearsal_runs_and_leaves_no_thread_connection_or_usage() -> None:
     assert sockets == 0, "a fork would speak on its parent's connection"
     kept = [bytes(key) for key in client().scan_iter("*")]
     assert not [key for key in kept if b"usage" in key]
+
+
+@pytest.mark.django_db
+def test_a_database_without_a_migration_is_not_up_to_date() -> None:
+    assert is_migrated(), "the rehearsal of a second start would wait for the preparation"
+    MigrationRecorder(connection).record_unapplied("access", "0001_initial")
+    assert not is_migrated(), "a rehearsal would read tables that migrations lock"

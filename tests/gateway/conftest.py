@@ -22,8 +22,9 @@ def door(settings: Any) -> Any:
     from rest_framework.response import Response
 
     from gateway import hosts
-    from gateway.endpoint import Call, RpcEndpoint
-    from gateway.terms import Face, Terms
+    from gateway.calls import Call
+    from gateway.endpoint import RpcEndpoint
+    from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
     from gateway.views import ReadView
     from jsonrpc.errors import InvalidParams
     from jsonrpc.methods import MethodTable
@@ -67,20 +68,22 @@ def door(settings: Any) -> Any:
         def get(self, request: Any) -> Response:
             raise TypeError("secret detail")
 
-    ledger = Terms(scope="historical", hosts=hosts.LEDGER)
-    land = Terms(scope="priority", hosts=hosts.LANDING, key_required=True)
-    bundle = Terms(scope="bundle", hosts=hosts.LANDING, quota="bundles", face=Face.PLAIN_TEXT)
-    tip = Terms(scope="priority", quota="tip_fetches", face=Face.WORD)
-    mixed = Terms(scope="proxy", scopes={"whoCalls": "simulate"})
+    ledger = EndpointPolicy(scope="historical", hosts=hosts.LEDGER)
+    land = EndpointPolicy(scope="priority", hosts=hosts.LANDING, key_required=True)
+    bundle = EndpointPolicy(
+        scope="bundle", hosts=hosts.LANDING, quota="bundles", error_format=ErrorFormat.PLAIN_TEXT
+    )
+    tip = EndpointPolicy(scope="priority", quota="tip_fetches", error_format=ErrorFormat.WORD)
+    mixed = EndpointPolicy(scope="proxy", scopes={"whoCalls": "simulate"})
 
     class Paths:
         urlpatterns = [
-            path("ledger", RpcEndpoint.as_view(methods=table, terms=ledger)),
-            path("land", RpcEndpoint.as_view(methods=table, terms=land)),
-            path("bundle", RpcEndpoint.as_view(methods=table, terms=bundle)),
-            path("mixed", RpcEndpoint.as_view(methods=table, terms=mixed)),
-            path("tip", TellTier.as_view(terms=tip)),
-            path("broken", BreakGet.as_view(terms=tip)),
+            path("ledger", RpcEndpoint.as_view(methods=table, policy=ledger)),
+            path("land", RpcEndpoint.as_view(methods=table, policy=land)),
+            path("bundle", RpcEndpoint.as_view(methods=table, policy=bundle)),
+            path("mixed", RpcEndpoint.as_view(methods=table, policy=mixed)),
+            path("tip", TellTier.as_view(policy=tip)),
+            path("broken", BreakGet.as_view(policy=tip)),
             path("", include("gateway.urls")),
         ]
 

@@ -8,7 +8,7 @@ import pytest
 from django.urls import path
 
 from gateway import budgets
-from gateway.budgets import DEAR_PRICE
+from gateway.budgets import EXPENSIVE_PRICE
 
 pytestmark = pytest.mark.django_db
 
@@ -22,8 +22,9 @@ def large(settings: Any) -> Any:
     """
     from django.test import Client
 
-    from gateway.endpoint import Call, RpcEndpoint
-    from gateway.terms import Terms
+    from gateway.calls import Call
+    from gateway.endpoint import RpcEndpoint
+    from gateway.endpoint_policy import EndpointPolicy
     from jsonrpc.methods import MethodTable
 
     table = MethodTable()
@@ -52,7 +53,10 @@ def large(settings: Any) -> Any:
 
     class Paths:
         urlpatterns = [
-            path("large", RpcEndpoint.as_view(methods=table, terms=Terms(scope="historical")))
+            path(
+                "large",
+                RpcEndpoint.as_view(methods=table, policy=EndpointPolicy(scope="historical")),
+            )
         ]
 
     settings.ROOT_URLCONF = Paths
@@ -122,4 +126,4 @@ def test_a_batch_pays_more_for_dear_calls(large: Any, issue: Callable[..., Any])
 
     assert left(large.post(call(1, "fill", 1), issued.secret)) == 19
     batch = [call(1, "fill", 1), call(2, "cheap"), call(3, "fill", 1)]
-    assert left(large.post(batch, issued.secret)) == 19 - 2 * DEAR_PRICE - 1
+    assert left(large.post(batch, issued.secret)) == 19 - 2 * EXPENSIVE_PRICE - 1

@@ -536,7 +536,8 @@ def test_an_administrators_change_is_heard_by_the_next_request(door: Any, issue:
 def test_without_redis_calls_are_still_served_and_limited(
     door: Any, issue: Issue, settings: Any
 ) -> None:
-    from access import script_socket, windows
+    from access import windows
+    from shared_state import script_socket
 
     issued = issue(requests_per_second=0.1, requests_burst=3)
     url = settings.REDIS_URL

@@ -21,7 +21,7 @@ def test_a_ready_service_says_so_check_by_check(door: Any, monkeypatch: Any) -> 
 def test_what_is_away_is_named_without_its_address(
     door: Any, monkeypatch: Any, settings: Any
 ) -> None:
-    from access import redis_client
+    from shared_state import redis_client
 
     def behind() -> dict[str, Any]:
         raise health.NotReady("the latest block is 700 s old")

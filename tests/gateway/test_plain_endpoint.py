@@ -1,4 +1,4 @@
-"""A plain GET with terms: the steps of RPC endpoints, for one function."""
+"""A plain GET with policy: the steps of RPC endpoints, for one function."""
 
 from collections.abc import Callable
 from typing import Any

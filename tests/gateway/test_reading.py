@@ -25,9 +25,9 @@ def reader(settings: Any) -> Any:
     from django.urls import path
     from rest_framework.response import Response
 
+    from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
     from gateway.hosts import LANDING
     from gateway.refusals import Refusal
-    from gateway.terms import Face, Terms
     from gateway.views import ReadView
 
     class Worded(Refusal):
@@ -68,15 +68,15 @@ def reader(settings: Any) -> Any:
         def get(self, request: Any) -> Response:
             raise TypeError("secret detail")
 
-    terms = Terms("priority", LANDING, face=Face.WORD)
+    policy = EndpointPolicy("priority", LANDING, error_format=ErrorFormat.WORD)
 
     class Paths:
         urlpatterns = [
-            path("read", Read.as_view(terms=terms)),
-            path("long", Long.as_view(terms=terms)),
-            path("named/<str:name>", Named.as_view(terms=terms)),
-            path("refused", Refused.as_view(terms=terms)),
-            path("broken", Broken.as_view(terms=terms)),
+            path("read", Read.as_view(policy=policy)),
+            path("long", Long.as_view(policy=policy)),
+            path("named/<str:name>", Named.as_view(policy=policy)),
+            path("refused", Refused.as_view(policy=policy)),
+            path("broken", Broken.as_view(policy=policy)),
         ]
 
     settings.ROOT_URLCONF = Paths

@@ -199,7 +199,7 @@ def test_the_home_tells_the_ledger_the_imports_and_the_servers(
 def test_the_home_says_that_valkey_is_down_and_still_comes(
     admin_client: Any, no_blocks: None, settings: Any
 ) -> None:
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     client.cache_clear()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from access.redis_client import client
 from ingest.calls import QUEUE, call_ingest
+from shared_state.redis_client import client
 
 
 @pytest.mark.usefixtures("empty_redis")

@@ -12,7 +12,6 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from access.redis_client import client
 from chain.encodings import b58encode
 from chain.transaction_errors import transaction_error_json
 from chain.units import Slot
@@ -30,6 +29,7 @@ from priority.chain_events import (
     unpack,
 )
 from priority.store.chain_events import publish_events
+from shared_state.redis_client import client
 from tests.ingest.following import follower, wait
 from tests.ingest.test_node_follower import following as following_node
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet

@@ -13,7 +13,6 @@ from hypothesis import settings as rules
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
-from access.redis_client import client
 from chain.slot_ranges import SlotRange
 from historical.services.bounds import newest_slot_or_none
 from historical.services.recording import record_blocks
@@ -22,6 +21,7 @@ from ingest.coverage import Coverage
 from ingest.services import fates
 from priority.fates.announcing import FIELD, key_stream, unpack
 from priority.models import Bundle, Submission
+from shared_state.redis_client import client
 from tests.ingest.made_chain import (
     FAILURE,
     block,

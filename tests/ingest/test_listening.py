@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from access.redis_client import client
 from ingest import listening, slot_queue
 from ingest.slot_queue import Payload
+from shared_state.redis_client import client
 
 SLOT = Payload(7, "7:a", has_writes=False, data=b"x", has_transactions=False)
 

@@ -9,13 +9,14 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from access import heartbeats, tallies, usage
+from access import usage
 from columns.gaps import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.metrics import METRICS, page
 from operations.models import Alarm, Sample
 from operations.services import watching
 from rewind.services.gaps import give_up, open_gap, open_gaps
+from shared_state import counters, heartbeats
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -87,7 +88,7 @@ def test_it_tells_the_chain_the_queues_and_who_lives(client: Any) -> None:
     open_gap(12, 13, status=GapStatus.MISSING, cause="stream_lost", now=now)
     give_up([open_gaps(12, 13)[0].pk], by="somebody", now=now)
     heartbeats.beat("worker")
-    tallies.add({(tallies.ATTEMPTS, "leaders", "sent"): 4, (tallies.SLOTS, "ledger"): 2})
+    counters.add({(counters.ATTEMPTS, "leaders", "sent"): 4, (counters.SLOTS, "ledger"): 2})
     Alarm.objects.create(name="gaps_open", severity="warning", began_at=now, opened_at=now)
     Alarm.objects.create(name="disk_low", severity="critical", began_at=now)
     found = scrape(client)
@@ -135,7 +136,7 @@ def test_tips_are_summed_once_and_then_from_there(client: Any, issue: Any) -> No
 
 
 def test_without_redis_it_says_so_and_leaves_out_what_it_cannot_know(client: Any) -> None:
-    from access.redis_client import client as redis_client
+    from shared_state.redis_client import client as redis_client
 
     url = settings.REDIS_URL
     settings.REDIS_URL = "redis://127.0.0.1:1/0"

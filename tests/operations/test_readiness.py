@@ -11,11 +11,11 @@ import pytest
 import redis
 from django.utils import timezone
 
-from access import heartbeats
 from embedded.run_state import ProgramState, RunStateFile
 from operations.models import Alarm
 from operations.readings.present import read
 from operations.services import watching
+from shared_state import heartbeats
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 

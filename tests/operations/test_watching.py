@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from access import heartbeats, usage
+from access import usage
 from alerts.models import Event
 from columns.gaps import GapStatus
 from ingest.follower_state import FollowerState, publish
@@ -19,6 +19,7 @@ from operations.rules import RULES
 from operations.services import alarms, sampling, watching
 from priority.store.queueing import QueueState
 from rewind.services.gaps import give_up, open_gap, open_gaps
+from shared_state import heartbeats
 from tests.operations.reading import changed, well
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]

@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django_otp.oath import totp
 
-from access.redis_client import client as client_of_redis
 from portal import tasks
 from portal.services import links, mails, members
 from portal.services.links import Purpose
+from shared_state.redis_client import client as client_of_redis
 from staff import second_factor, sessions
 from staff.models import AuditEntry
 from tests.portal.conftest import PASSWORD, Browser

@@ -12,8 +12,8 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
-from access.redis_client import client
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, unpack
+from shared_state.redis_client import client
 
 PAYER = Keypair.from_seed(bytes([7]) * 32)
 MINIMUM = 1_000_000

@@ -13,7 +13,6 @@ import pytest
 import redis
 from solders.hash import Hash
 
-from access import redis_client, script_socket
 from chain.transactions import decode_wire
 from embedded.addresses import embedded_addresses, valkey_folder
 from embedded.servers import Servers, start_servers, stop_servers
@@ -24,6 +23,7 @@ from priority.acceptance.tips import TipRules
 from priority.refusals import QueueUnavailable
 from priority.store.queueing import Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
+from shared_state import redis_client, script_socket
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.sending import signature, signed, static_address, tip
 

@@ -282,8 +282,8 @@ def test_home_tells_of_a_lander_that_is_alive(admin_client: Any) -> None:
     import json
     import time
 
-    from access.redis_client import NAMESPACE, client
     from priority.submissions import ACCEPTED_STREAM, FIELD
+    from shared_state.redis_client import NAMESPACE, client
 
     said = {"inFlight": 1_234, "at": time.time()}
     client().hset(f"{NAMESPACE}landing:landers", "edge-1", json.dumps(said))

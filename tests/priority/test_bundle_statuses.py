@@ -26,8 +26,8 @@ def landed_bundle(key: ApiKey | None, numbers: tuple[int, ...] = (1, 2)) -> Any:
 
 
 def test_a_landed_bundle_is_told_in_the_engines_shape(rpc: Rpc, key: ApiKey) -> None:
-    from access.redis_client import client
     from priority.chain_events import HEAD
+    from shared_state.redis_client import client
 
     made = landed_bundle(key)
     client().hset(HEAD, mapping={"slot": 120, "height": 100})
@@ -87,7 +87,7 @@ def test_what_send_bundle_answered_names_the_bundle(rpc: Rpc, key: ApiKey) -> No
 
 
 def test_a_bundle_that_was_accepted_a_moment_ago_is_pending(rpc: Rpc, key: ApiKey) -> None:
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     bundle_id = "ab" * 32
     client().set(pending_key(bytes.fromhex(bundle_id)), f"{NOW.timestamp()}|{key.pk}")

@@ -15,13 +15,13 @@ from django.utils import timezone
 
 from access import key_cache, store
 from access.models import ApiKey, Customer, Tier
-from access.redis_client import client
 from access.services import keys
 from priority import streams
 from priority.fates import announcing, feed
 from priority.fates.announcing import FateChange, announce
 from priority.models import Submission
 from priority.submissions import State
+from shared_state.redis_client import client
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.fate_streams import FateServer, FateStream, serving
 from tests.priority.submitted import landed, signature, stored

@@ -138,9 +138,9 @@ def test_what_was_accepted_has_a_fate_before_any_row_is_written(rpc: Rpc, get: G
 
 
 def test_what_no_lander_read_for_long_is_found_in_the_queue(rpc: Rpc, get: Get) -> None:
-    from access.redis_client import client
     from priority.fates import backlog
     from priority.submissions import ACCEPTED_STREAM
+    from shared_state.redis_client import client
 
     sent = rpc("/priority", "sendTransaction", as_base64(tipping_transaction(Keypair())), SENDING)
     redis = client()
@@ -157,7 +157,7 @@ def test_what_no_lander_read_for_long_is_found_in_the_queue(rpc: Rpc, get: Get) 
 
 
 def test_a_submission_that_starts_anew_is_not_called_expired(rpc: Rpc, key: Any) -> None:
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     row = stored(key, state=State.EXPIRED, settled_at=NOW)
     name = pending_key(bytes(signature()))
@@ -204,7 +204,7 @@ def test_what_is_no_signature_or_has_no_key_is_refused(rpc: Rpc, get: Get, key: 
 def test_without_redis_what_is_stored_is_told_and_the_rest_is_not_called_unknown(
     rpc: Rpc, get: Get, key: Any, settings: Any
 ) -> None:
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     landed(key)
     settings.REDIS_URL = "redis://127.0.0.1:9/0"
@@ -261,7 +261,7 @@ def test_a_bundle_tells_its_transactions_and_the_engines_ids(rpc: Rpc, get: Get,
 
 
 def test_a_transaction_that_came_alone_is_a_bundle_of_one(rpc: Rpc, key: Any) -> None:
-    from access.redis_client import client
+    from shared_state.redis_client import client
 
     row = landed(key)
     # Redis remembers it for minutes.

@@ -10,10 +10,10 @@ from django.utils import timezone
 from solders.signature import Signature
 
 from access.models import ApiKey, UsageDay, UsageHour
-from access.redis_client import client as redis_client
 from priority.models import Bundle, LandingCount, Submission
 from priority.reports import counting
 from priority.submissions import pending_key
+from shared_state.redis_client import client as redis_client
 from tests.priority.landed_samples import fill_landing
 from tests.priority.test_landing_tallies import mark_all
 from tests.rewind.test_audit_admin import text_of

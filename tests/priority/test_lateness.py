@@ -10,10 +10,10 @@ import pytest
 from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
-from access.redis_client import client
 from priority.acceptance.accepting import submit_own
 from priority.store.queueing import queue_state
 from priority.submissions import ACCEPTED_STREAM, FIELD, TIER_FIELD, Accepted, pack
+from shared_state.redis_client import client
 from tests.localnet_process import Localnet
 from tests.priority.landing import start_lander, upstream, wait
 from tests.priority.odd_nodes import odd_node

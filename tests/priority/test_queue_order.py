@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 from redis.asyncio import Redis
 
-from access.redis_client import client
 from priority.lander.lander_names import LanderName
 from priority.lander.queue import Queue as LanderQueue
 from priority.store.queueing import WAITING, Limits, queue_state
@@ -24,6 +23,7 @@ from priority.submissions import (
     pack,
     unpack,
 )
+from shared_state.redis_client import client
 from tests.patience import PATIENCE_SECONDS
 
 MINIMUM = 1_000_000

@@ -11,10 +11,10 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from access.redis_client import client
 from chain.encodings import b58encode
 from priority.models import Upstream
 from priority.submissions import Tip, pending_key
+from shared_state.redis_client import client
 from tests.ingest.following import follower, wait
 from tests.localnet.wallets import SOL, latest_blockhash, wallet
 from tests.localnet.wallets import pay as pay_from

@@ -17,11 +17,11 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from access.redis_client import client
 from chain.rent import rent_exempt
 from chain.transactions import decode_wire
 from priority.acceptance.tips import TipRules, candidates, first_good
 from priority.refusals import TipRefused
+from shared_state.redis_client import client
 from tests.priority.sending import (
     MINIMUM,
     PAYER,

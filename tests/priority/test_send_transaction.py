@@ -12,14 +12,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from solders.hash import Hash
 
-from access import script_socket
-from access.redis_client import client
 from chain.encodings import b58encode
 from priority import chain_events
 from priority.acceptance.accepting import submit_own
 from priority.models import Upstream
 from priority.store.queueing import CLAIM, REPORT
 from priority.submissions import Tip, pack, pending_key, unpack
+from shared_state import script_socket
+from shared_state.redis_client import client
 from tests.priority.sending import (
     MINIMUM,
     SENT,

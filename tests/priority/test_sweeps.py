@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 from solders.transaction import Transaction
 
-from access import script_socket
-from access.redis_client import client
 from priority import tasks
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
 from priority.treasury import sweeps
+from shared_state import script_socket
+from shared_state.redis_client import client
 from tests.tipping.balance_chain import (
     SEED,
     TREASURY,

@@ -16,7 +16,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from access.callers import Caller
-from gateway.endpoint import Call
+from gateway.calls import Call
 from gateway.hosts import ALL_IN_ONE
 from jsonrpc.errors import InvalidParams
 from rewind.job_errors import TooManySimulations

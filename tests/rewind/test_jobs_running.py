@@ -8,13 +8,13 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from access.redis_client import client as redis_client
 from rewind import tasks
 from rewind.errors import EngineFailed
 from rewind.methods.jobs import simulate
 from rewind.models import SimulationJob, SimulationResult
 from rewind.services.jobs import care, running
 from rewind.services.jobs.requests import Item, JobRequest
+from shared_state.redis_client import client as redis_client
 from tests.rewind.little_chain import LittleChain
 from tests.rewind.test_jobs import TERMS, Ask, archive, ask, chain, results, signatures, work
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from access.redis_client import client as redis_client
+from shared_state.redis_client import client as redis_client
 from staff.models import AuditEntry
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.test_admin import CLASSES, give

@@ -10,7 +10,7 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from access.models import Tier
-from access.redis_client import client as redis_client
+from shared_state.redis_client import client as redis_client
 from tests.databases import end_session
 from tests.tipping.conftest import SEED, a_lock_is_awaited
 from tipping.addresses import KEPT_SECONDS, live_key
@@ -386,7 +386,8 @@ def test_an_operator_renews_all_batches(opened):
 
 
 def test_without_redis_the_database_issues_and_a_guard_holds(fetch, opened, issue, tier, settings):
-    from access import local_buckets, script_socket
+    from access import local_buckets
+    from shared_state import script_socket
 
     opened(600, now=timezone.now())
     key = issue(tier=tier("basic", tip_fetches_per_second=0.01, tip_fetches_burst=2)).secret

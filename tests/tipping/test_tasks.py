@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from access.redis_client import client as redis_client
+from shared_state.redis_client import client as redis_client
 from tests.databases import end_session
 from tipping import tasks
 from tipping.models import TipAddress, TipBatch

@@ -5,7 +5,7 @@ from django.utils import timezone
 from solders.keypair import Keypair
 
 from access.models import Tier
-from access.redis_client import client as redis_client
+from shared_state.redis_client import client as redis_client
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
 from tipping.services import batches, edge_classes

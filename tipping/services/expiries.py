@@ -6,14 +6,14 @@ from datetime import datetime
 
 import redis
 
-from access import script_socket
-from access.redis_client import client
+from shared_state import script_socket
+from shared_state.redis_client import client
 from tipping.addresses import kept_until, live_key, live_value
 from tipping.store import addresses
 
 log = logging.getLogger(__name__)
 
-# A fetch waits for this, so it uses the faster client (access.script_socket).
+# A fetch waits for this, so it uses the faster client (shared_state.script_socket).
 _SCRIPT = script_socket.Script("""
 local written = {}
 for i = 1, #KEYS do

@@ -8,8 +8,8 @@ import redis
 from solders.pubkey import Pubkey
 
 from access.callers import Caller
-from access.redis_client import client
 from chain.rent import rent_exempt
+from shared_state.redis_client import client
 from tipping.addresses import live_key
 from tipping.errors import BadTipQuery
 from tipping.results import FetchQuota, NotValid, TipInfo, TtlClass, Valid

@@ -8,7 +8,7 @@ from typing import Any, cast
 import redis
 from solders.pubkey import Pubkey
 
-from access.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client
 from upstream.balances import balances
 from upstream.node import Node
 

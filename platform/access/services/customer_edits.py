@@ -1,13 +1,14 @@
-"""Customers as an administrator keeps them."""
+"""Saving and deleting customers."""
 
 from django.db import transaction
 
+from access import store
 from access.errors import OrderRefused
-from access.models import ApiKey, Customer
+from access.models import Customer
 
 
 class CustomerHasKeys(OrderRefused):
-    """The customer's keys, and their usage, are kept: revoke them instead."""
+    """The customer's keys and their usage are kept: revoke the keys instead."""
 
 
 def save_customer(customer: Customer) -> None:
@@ -18,8 +19,8 @@ def save_customer(customer: Customer) -> None:
 
 @transaction.atomic
 def delete_customer(customer: Customer) -> None:
-    """Raises CustomerHasKeys, also where all of them are revoked."""
-    Customer.objects.select_for_update().get(pk=customer.pk)
+    """Raises CustomerHasKeys, also if all keys are revoked."""
+    store.lock_customer(customer)
     reason = why_customer_stays(customer)
     if reason is not None:
         raise CustomerHasKeys(reason)
@@ -28,8 +29,8 @@ def delete_customer(customer: Customer) -> None:
 
 def why_customer_stays(customer: Customer) -> str | None:
     """Why the customer cannot be deleted, or None when they can."""
-    keys = ApiKey.objects.filter(customer=customer).count()
+    keys = store.keys_of_customer(customer.pk).count()
     if keys:
-        noun = "a key" if keys == 1 else f"{keys} keys"
-        return f"{customer} has {noun}, whose usage is kept: revoke keys instead of deleting"
+        counted = "a key" if keys == 1 else f"{keys} keys"
+        return f"{customer} has {counted}, whose usage is kept: revoke keys instead of deleting"
     return None

@@ -7,16 +7,15 @@ from typing import TypedDict, Unpack
 from django.db import transaction
 
 from access import key_changes, store
-from access.callers import SCOPES
-from access.errors import BadNetwork, KeyIsRevoked, OrderRefused, UnknownScope
+from access.errors import KeyIsRevoked, OrderRefused
 from access.key_changes import KeyChange
 from access.method_names import listed_methods
 from access.models import ApiKey, Tier
-from access.networks import read_network
+from access.services.keys import listed_networks, require_scopes
 
 
 class KeyChanges(TypedDict, total=False):
-    """What may be changed of a key; what is absent stays as it is."""
+    """The editable fields of a key; absent ones stay unchanged."""
 
     name: str
     environment: str
@@ -31,20 +30,15 @@ class KeyChanges(TypedDict, total=False):
 
 @transaction.atomic
 def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> ApiKey:
-    """The key with the changes. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and
-    OrderRefused for an expiry that is past.
+    """The changed key. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and OrderRefused
+    for a past expiry.
     """
     key = store.lock_key(key_id)
     if key.revoked_at is not None:
         raise KeyIsRevoked(f"{key} was revoked: it cannot be changed any more")
-    for scope in changes.get("scopes", ()):
-        if scope not in SCOPES:
-            raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
+    require_scopes(changes.get("scopes", ()))
     if "networks" in changes:
-        try:
-            changes["networks"] = [str(read_network(text)) for text in changes["networks"]]
-        except ValueError as error:
-            raise BadNetwork(str(error)) from None
+        changes["networks"] = listed_networks(changes["networks"])
     if "methods" in changes:
         changes["methods"] = listed_methods(changes["methods"])
     expiry = changes.get("expires_at")
@@ -54,5 +48,5 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
         setattr(key, name, value)
     if changes:
         key.save(update_fields=list(changes))
-        key_changes.tell(key, KeyChange.EDITED, now=now)
+        key_changes.publish(key, KeyChange.EDITED, now=now)
     return key

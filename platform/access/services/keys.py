@@ -1,7 +1,7 @@
-"""Keys: identify a caller by one; issue, rotate, suspend, resume and revoke them."""
+"""Keys: identify callers; issue, rotate, suspend, resume and revoke keys."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from ipaddress import ip_network
@@ -9,7 +9,7 @@ from ipaddress import ip_network
 from django.db import transaction
 
 from access import key_cache, key_changes, key_text, store
-from access.callers import SCOPES, Caller, MonthSpent
+from access.callers import ANONYMOUS, SCOPES, Caller, MonthSpent
 from access.errors import (
     BadNetwork,
     KeyExpired,
@@ -26,29 +26,53 @@ from access.models import ApiKey, Customer, Tier
 from access.networks import read_network
 from access.services.tiers import quotas_of
 
+# Limits of callers without a key if an administrator deleted the tier `anonymous`.
+_LEAST = Tier(
+    name=ANONYMOUS,
+    requests_per_second=1.0,
+    requests_burst=1,
+    bundles_per_second=1.0,
+    bundles_burst=1,
+    tip_fetches_per_second=1.0,
+    tip_fetches_burst=1,
+)
+_ANONYMOUS_DIGEST = b"anonymous"
+
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A new key with its secret: the only time that the secret is to be had."""
+    """A new key with its secret, which is available only here."""
 
     key: ApiKey
     secret: str
 
 
 def identify(secret: str, *, now: datetime, digest: bytes | None = None) -> Caller:
-    """The caller who holds the key; of a suspended one the Caller says so. `digest` is the key's,
-    where it is known already. Raises KeyRefused.
+    """The holder of the key, which may be suspended. `digest` is the key's, if the caller has it
+    already. Raises KeyRefused.
     """
     digest = digest or key_text.digest_of(secret)
-    return _standing(key_cache.find(digest, lambda: _read(secret, digest)), now)
+    return _valid(key_cache.find(digest, lambda: _read(secret, digest)), now)
 
 
 def identify_by_digest(digest: bytes, *, now: datetime) -> Caller:
     """The same for a key whose text was identified before."""
-    return _standing(key_cache.find(digest, lambda: _by_digest(digest)), now)
+    return _valid(key_cache.find(digest, lambda: _by_digest(digest)), now)
 
 
-def _standing(found: key_cache.Found, now: datetime) -> Caller:
+def anonymous() -> Caller:
+    """The caller without a key, with the limits of the tier `anonymous`."""
+    found = key_cache.find(_ANONYMOUS_DIGEST, _read_anonymous)
+    assert isinstance(found, Caller)
+    return found
+
+
+def _read_anonymous() -> Caller:
+    keyless = caller_of(ApiKey(tier=store.tier_by_name(ANONYMOUS) or _LEAST))
+    return replace(keyless, rank=0, simulation_jobs=0, simulations_per_job=0)
+
+
+def _valid(found: key_cache.Found, now: datetime) -> Caller:
     if not isinstance(found, Caller):
         raise found()
     if found.key_id is not None and found.expires_at is not None and found.expires_at <= now:
@@ -70,7 +94,7 @@ def _by_digest(digest: bytes) -> key_cache.Found:
 
 
 def caller_of(key: ApiKey) -> Caller:
-    methods, spent = frozenset(key.methods) or None, month_spent(key)
+    """The rights of the key and the limits of its tier."""
     return Caller(
         key_id=key.pk,
         tier=key.tier.name,
@@ -83,14 +107,13 @@ def caller_of(key: ApiKey) -> Caller:
         tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
         simulation_jobs=key.tier.simulation_jobs,
         simulations_per_job=key.tier.simulations_per_job,
-        methods=methods,
-        month_spent=spent,
-        narrowed=methods is not None or spent is not None,
+        methods=frozenset(key.methods) or None,
+        month_spent=month_spent(key),
     )
 
 
 def month_spent(key: ApiKey) -> MonthSpent | None:
-    """What the worker noted of the month, unless the limit was raised since."""
+    """The reached quota that the worker recorded, unless the limit was raised since."""
     limit, used, until = monthly_limit(key), key.quota_used, key.quota_reached_until
     if limit is None or used is None or until is None or used < limit:
         return None
@@ -98,7 +121,7 @@ def month_spent(key: ApiKey) -> MonthSpent | None:
 
 
 def monthly_limit(key: ApiKey) -> int | None:
-    """Calls that the key may make in a month: its own number, else its tier's; None is any."""
+    """The key's calls per month: its own limit, else its tier's; None is unlimited."""
     return key.tier.calls_per_month if key.calls_per_month is None else key.calls_per_month
 
 
@@ -118,18 +141,16 @@ def issue_key(
     rotated_from: ApiKey | None = None,
 ) -> IssuedKey:
     """A new key. Raises UnknownScope, BadNetwork and BadMethod."""
-    for scope in scopes:
-        if scope not in SCOPES:
-            raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
+    require_scopes(scopes)
     new = key_text.new_key()
-    key = ApiKey.objects.create(
+    key = store.create_key(
         customer=customer,
         tier=tier,
         name=name,
         environment=environment,
         notes=notes,
         scopes=list(scopes),
-        networks=_networks(networks),
+        networks=listed_networks(networks),
         methods=listed_methods(methods),
         calls_per_month=calls_per_month,
         expires_at=expires_at,
@@ -138,11 +159,19 @@ def issue_key(
         last_four=new.last_four,
         digest=new.digest,
     )
-    key_changes.tell(key, KeyChange.ISSUED, now=key.created_at)
+    key_changes.publish(key, KeyChange.ISSUED, now=key.created_at)
     return IssuedKey(key, new.secret)
 
 
-def _networks(texts: Sequence[str]) -> list[str]:
+def require_scopes(scopes: Sequence[str]) -> None:
+    """Raises UnknownScope for a scope that is none of SCOPES."""
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(SCOPES)}")
+
+
+def listed_networks(texts: Sequence[str]) -> list[str]:
+    """The networks as CIDR texts. Raises BadNetwork."""
     try:
         return [str(read_network(text)) for text in texts]
     except ValueError as error:
@@ -151,15 +180,15 @@ def _networks(texts: Sequence[str]) -> list[str]:
 
 @transaction.atomic
 def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
-    """A successor with the same rights, the old key's own expiry and its month; the old key works
-    for the overlap (0: not at all) and never longer than it would have. Raises KeyIsRevoked.
+    """A successor with the same rights, expiry and month. The old key works for the overlap (0: not
+    at all), and never past its own expiry. Raises KeyIsRevoked.
     """
     if overlap < timedelta(0):
         raise OrderRefused("an overlap cannot be negative")
     old = store.lock_key(key_id)
     if old.revoked_at is not None:
         raise KeyIsRevoked(f"{old} was revoked: issue a new key instead")
-    if ApiKey.objects.filter(rotated_from=old).exists():
+    if store.has_successor(old):
         raise OrderRefused(f"{old} was rotated before: rotate its successor")
     issued = issue_key(
         old.customer,
@@ -174,7 +203,7 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
         expires_at=old.expires_at,
         rotated_from=old,
     )
-    # Rotating is no way out of a suspension, nor of a month that is spent.
+    # A rotation ends neither a suspension nor a month whose quota is reached.
     taken_over = ("suspended_at", "quota_reached_until", "quota_used")
     for name in taken_over:
         setattr(issued.key, name, getattr(old, name))
@@ -183,18 +212,18 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
     end = now + overlap
     old.expires_at = end if old.expires_at is None else min(end, old.expires_at)
     old.save(update_fields=["expires_at"])
-    key_changes.tell(old, KeyChange.ROTATED, now=now, successor=issued.key)
+    key_changes.publish(old, KeyChange.ROTATED, now=now, successor=issued.key)
     return issued
 
 
 @transaction.atomic
 def suspend_key(key_id: int, *, now: datetime) -> None:
-    """The key answers 403 until it is resumed. Suspending twice changes nothing."""
+    """Calls with the key get 403 until it is resumed. Suspending twice changes nothing."""
     key = store.lock_key(key_id)
     if key.suspended_at is None:
         key.suspended_at = now
         key.save(update_fields=["suspended_at"])
-        key_changes.tell(key, KeyChange.SUSPENDED, now=now)
+        key_changes.publish(key, KeyChange.SUSPENDED, now=now)
 
 
 @transaction.atomic
@@ -204,14 +233,14 @@ def resume_key(key_id: int, *, now: datetime) -> None:
     if key.suspended_at is not None:
         key.suspended_at = None
         key.save(update_fields=["suspended_at"])
-        key_changes.tell(key, KeyChange.RESUMED, now=now)
+        key_changes.publish(key, KeyChange.RESUMED, now=now)
 
 
 @transaction.atomic
 def revoke_key(key_id: int, *, now: datetime) -> None:
-    """The key answers 401 for good. Revoking twice keeps the first moment."""
+    """Calls with the key get 401 for good. Revoking twice keeps the first time."""
     key = store.lock_key(key_id)
     if key.revoked_at is None:
         key.revoked_at = now
         key.save(update_fields=["revoked_at"])
-        key_changes.tell(key, KeyChange.REVOKED, now=now)
+        key_changes.publish(key, KeyChange.REVOKED, now=now)

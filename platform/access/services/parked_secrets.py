@@ -1,5 +1,5 @@
-"""New secrets on their way to the one page that shows them, for a minute or two, unreadable to
-whoever reads Redis: the token that opens them is with the administrator's browser alone.
+"""New secrets in Redis for the one page that shows them, for two minutes, encrypted: only the
+administrator's browser has the token that decrypts them.
 """
 
 import hashlib
@@ -12,14 +12,14 @@ from typing import cast
 import redis
 
 from access.errors import OrderRefused
-from access.redis_client import NAMESPACE, client
 from access.services.keys import IssuedKey
+from shared_state.redis_client import NAMESPACE, client
 
 KEEP_SECONDS = 120
 
 
 class NowhereToPark(OrderRefused):
-    """Redis is away: a key issued now would never show its secret."""
+    """Redis is unavailable: the secret of a key issued now could not be shown."""
 
     def __init__(self) -> None:
         super().__init__("Redis cannot be reached to hand the new secret over: nothing was issued")
@@ -42,8 +42,8 @@ def check() -> None:
 
 
 def park(issued: Sequence[IssuedKey], *, owner: str) -> str:
-    """The token with which the owner, a user's id, gets the secrets, once. To be called inside the
-    transaction that issues. Raises NowhereToPark.
+    """The token with which the owner (a user's id) gets the secrets, once. Call it inside the
+    transaction that issues the keys. Raises NowhereToPark.
     """
     token = secrets.token_urlsafe(32)
     content = json.dumps([owner, [[new.key.pk, new.secret] for new in issued]]).encode()
@@ -55,7 +55,7 @@ def park(issued: Sequence[IssuedKey], *, owner: str) -> str:
 
 
 def take(token: str, *, owner: str) -> list[ShownSecret]:
-    """The secrets, which are gone after this; empty when they were taken or the time is over."""
+    """The secrets, which are deleted; empty if they were taken before or have expired."""
     try:
         content = cast(bytes | None, client().getdel(_name(token)))
     except redis.RedisError:
@@ -71,6 +71,6 @@ def _name(token: str) -> str:
 
 
 def _crossed(content: bytes, token: str) -> bytes:
-    """The content under a stream of its own: each token has 256 random bits and is used once."""
+    """The content XORed with the token's key stream: a token has 256 random bits, used once."""
     stream = hashlib.shake_256(b"content" + token.encode()).digest(len(content))
     return bytes(a ^ b for a, b in zip(content, stream, strict=True))

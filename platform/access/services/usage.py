@@ -1,4 +1,4 @@
-"""Usage: moving Redis' counters into the tables, each exactly once."""
+"""Usage: moves counters from Redis into the tables, exactly once."""
 
 import secrets
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from typing import cast
 from django.db import transaction
 
 from access import store, usage_sums
-from access.redis_client import NAMESPACE, client
 from access.usage import LIVE_KEY
+from shared_state.redis_client import NAMESPACE, client
 
 CLAIMS_KEY = f"{NAMESPACE}usage:claims"
-# A claim's name is kept as long as its counters might come back, say from a restored Redis.
+# A claim's name is kept as long as its counters might come back, as from a restored Redis.
 _REMEMBER = timedelta(days=7)
 
-# Renaming and noting the new name in one step: no crash can lose a renamed batch.
+# Renames and records the new name in one step, so that no crash loses a renamed batch.
 _CLAIM = """
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('RENAME', KEYS[1], KEYS[3])
@@ -25,10 +25,10 @@ return 1
 
 
 def roll_up_usage(*, now: datetime) -> int:
-    """Moves what was counted, and what an earlier run left, into the tables; the number of rows.
+    """Moves the counters, and those that an earlier run left, into the tables; the number of rows.
 
-    Two runs may meet, and any may die at any line: a batch's name goes into the database in the
-    transaction that adds its counts, and a batch whose name is there is only deleted.
+    Runs may overlap and may be killed at any line: the transaction that adds a batch's counts
+    stores its name too, and a batch whose name is stored is only deleted.
     """
     redis = client()
     redis.eval(_CLAIM, 3, LIVE_KEY, CLAIMS_KEY, f"{NAMESPACE}usage:claim:{secrets.token_hex(12)}")

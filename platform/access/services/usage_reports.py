@@ -1,24 +1,24 @@
-"""What was called: over time, by method, by key."""
+"""Reports of calls: over time, by method, by key."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from access import usage_queries
+from access import store, usage_queries
 from access.counted_calls import OUR_FAILURES
 from access.models import ApiKey
 from access.spans import Span
 from access.usage_queries import Asked
 
-# Rows of methods and outcomes that a page bears, and methods among its bars.
+# Rows of methods and outcomes on a page, and methods in its bar chart.
 MOST_ROWS = 200
 MOST_BARS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Calls of one step of time: those that went well, and those refused or failed."""
+    """Calls of one step of time: the successful ones, and those refused or failed."""
 
     start: datetime
     ok: int
@@ -37,7 +37,7 @@ class MethodCalls:
 
 @dataclass(frozen=True, slots=True)
 class MethodShare:
-    """Calls of one method, well and not."""
+    """Calls of one method, successful and not."""
 
     method: str
     ok: int
@@ -55,9 +55,8 @@ class KeyCalls:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """`steps` has every step of the span that began, also those without a call; `shares` the
-    methods that were called most. `cut` says that there are more methods and outcomes than
-    `methods` lists.
+    """`steps` has every step of the span that began, also those without a call; `shares` the most
+    called methods. `cut`: `methods` does not list all methods and outcomes.
     """
 
     span: Span
@@ -128,7 +127,7 @@ def busiest_keys(
     """The keys with the most calls in the span, callers without a key as one of them."""
     asked = Asked(None, customer_id, False, method, status)
     rows = usage_queries.calls_by_key(asked, span, now, limit)
-    found = ApiKey.objects.select_related("customer").in_bulk([row[0] for row in rows if row[0]])
+    found = store.keys_with_customers([row[0] for row in rows if row[0]])
     return [
         KeyCalls(found.get(key_id) if key_id else None, ok, errors) for key_id, ok, errors in rows
     ]
@@ -137,5 +136,5 @@ def busiest_keys(
 def calls_by_status(*, since: datetime, now: datetime) -> list[tuple[str, int]]:
     """(status, calls) of every outcome, our own failures first, then most calls first."""
     rows = usage_queries.calls_by_status(since, now + timedelta(minutes=1))
-    # A call that we failed to answer matters more than many refusals.
+    # One failure of the service matters more than many refusals.
     return sorted(rows, key=lambda row: row[0] not in OUR_FAILURES)

@@ -1,17 +1,17 @@
-"""Forgetting what is kept for a time only: usage by the minute, and who called most by the hour."""
+"""Deletes usage by the minute and by the key's hour after their retention."""
 
 from datetime import UTC, datetime, timedelta
 
 from django.db import connection
 
-# The shortest report on keys looks back one day; the rest is for a clock that goes after.
+# The shortest report on keys covers one day; the rest is a margin for late clocks.
 KEY_HOURS_KEPT = timedelta(days=3)
 _ROWS_AT_ONCE = 20_000
 
 
 def forget_minutes(*, now: datetime, days: int, most: int = 2_000_000) -> int:
-    """Deletes minutes of UTC days that are more than `days` past, oldest first, and hours of keys;
-    the number of rows, about `most` at most. The days that they add up to stay.
+    """Deletes minutes more than `days` UTC days old, oldest first, and old hours of keys; returns
+    the number of rows, about `most` at most. The sums of days stay.
     """
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return _forget("access_usageminute", "minute", midnight - timedelta(days=days), most) + _forget(
@@ -20,7 +20,7 @@ def forget_minutes(*, now: datetime, days: int, most: int = 2_000_000) -> int:
 
 
 def _forget(table: str, column: str, before: datetime, most: int) -> int:
-    """A few rows a statement: none of them holds up the roll-up."""
+    """Deletes few rows per statement, so that none blocks the roll-up for long."""
     forgotten = 0
     with connection.cursor() as cursor:
         while forgotten < most:

@@ -13,7 +13,6 @@ import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from access import tallies
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange, runs, subtract
 from columns import gap_life
@@ -26,6 +25,7 @@ from ingest.services import fates, ledger_links, tip_ledger
 from rewind.services import gaps as archive_gaps
 from rewind.services import slots as archive
 from rewind.services.recording import record_slots
+from shared_state import counters
 from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import slot_record
 
@@ -182,12 +182,12 @@ def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) 
     settle = partial(fates.settle_stored, ascending, late=late, now=now)
     transaction.on_commit(settle, robust=True)
     counts = {
-        (tallies.SLOTS, "ledger"): recorded.recorded,
-        (tallies.SLOTS, "archive"): len(archived.recorded),
-        (tallies.WRITES,): archived.changes,
-        (tallies.TRANSACTIONS,): recorded.transactions,
+        (counters.SLOTS, "ledger"): recorded.recorded,
+        (counters.SLOTS, "archive"): len(archived.recorded),
+        (counters.WRITES,): archived.changes,
+        (counters.TRANSACTIONS,): recorded.transactions,
     }
-    transaction.on_commit(partial(tallies.add, counts), robust=True)
+    transaction.on_commit(partial(counters.add, counts), robust=True)
     return archived.changes, recorded.transactions
 
 

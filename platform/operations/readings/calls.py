@@ -6,8 +6,8 @@ from datetime import datetime
 import msgspec
 import redis
 
-from access import tallies
 from access.counted_calls import OUR_FAILURES
+from shared_state import counters
 
 
 class CallTotals(msgspec.Struct, frozen=True):
@@ -31,28 +31,28 @@ class CallsReading(msgspec.Struct, frozen=True):
     refused_share: float | None = None
 
 
-def call_totals(counts: Mapping[tallies.Tally, int]) -> CallTotals:
+def call_totals(counts: Mapping[counters.CounterName, int]) -> CallTotals:
     calls = failed = ok = microseconds = 0
     for tally, count in counts.items():
-        if tally[0] == tallies.CALLS:
+        if tally[0] == counters.CALLS:
             calls += count
             ok += count if tally[2] == "ok" else 0
             failed += count if tally[2] in OUR_FAILURES else 0
-        elif tally[0] == tallies.CALL_MICROSECONDS:
+        elif tally[0] == counters.CALL_MICROSECONDS:
             microseconds += count
     return CallTotals(calls, failed, calls - ok - failed, microseconds)
 
 
-def read_tallies() -> dict[tallies.Tally, int] | None:
+def read_tallies() -> dict[counters.CounterName, int] | None:
     """None while Redis is away."""
     try:
-        return tallies.read()
+        return counters.read()
     except redis.RedisError:
         return None
 
 
 def read_calls(
-    counts: Mapping[tallies.Tally, int] | None,
+    counts: Mapping[counters.CounterName, int] | None,
     *,
     now: datetime,
     before: tuple[datetime, CallTotals] | None,

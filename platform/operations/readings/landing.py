@@ -6,12 +6,12 @@ import msgspec
 import redis
 from django.db import connection
 
-from access.redis_client import client
 from priority.acceptance.stalled_queue import refused_from_ms
 from priority.lander.lander_names import landers
 from priority.models import Upstream
 from priority.store.queueing import QueueState, queue_state
 from priority.submissions import ACCEPTED_STREAM
+from shared_state.redis_client import client
 
 WINDOW = timedelta(minutes=15)
 # Looked at, the newest: of a busy service a quarter of an hour has more, and these say as much.

@@ -9,10 +9,10 @@ import redis
 from django.conf import settings
 from django.db import connection
 
-from access import tallies
-from access.redis_client import NAMESPACE, client
 from operations.models import Sample
 from operations.readings import calls, chain, landing, processes, servers, tips
+from shared_state import counters
+from shared_state.redis_client import NAMESPACE, client
 
 # A sample of one moment stands for so long.
 MOMENT_SECONDS = 15
@@ -90,7 +90,7 @@ def read(now: datetime) -> Readings:
         ),
         calls=calls.read_calls(counts, now=now, before=_call_totals(before)),
         slots_per_second=_slots_per_second(counts, now, before),
-        tallies={tallies.field_of(*tally): count for tally, count in (counts or {}).items()},
+        tallies={counters.field_of(*tally): count for tally, count in (counts or {}).items()},
         database=servers.read_database(),
         redis=servers.read_redis(),
         disk=servers.read_disk(Path(settings.RUN_DIR)),
@@ -118,13 +118,13 @@ def _sampled_at(samples: list[Sample]) -> datetime | None:
     return next((each for each in samples if not stood_in(each)), samples[-1]).at
 
 
-def slots_stored(counts: dict[tallies.Tally, int]) -> int:
+def slots_stored(counts: dict[counters.CounterName, int]) -> int:
     """Slots that came into the ledger since Redis began."""
-    return counts.get((tallies.SLOTS, "ledger"), 0)
+    return counts.get((counters.SLOTS, "ledger"), 0)
 
 
 def _slots_per_second(
-    counts: dict[tallies.Tally, int] | None, now: datetime, before: Sample | None
+    counts: dict[counters.CounterName, int] | None, now: datetime, before: Sample | None
 ) -> float | None:
     if counts is None or before is None or "slots" not in before.totals:
         return None

@@ -8,9 +8,9 @@ import msgspec
 import redis
 from django.conf import settings
 
-from access import heartbeats
 from columns.questions import exists
 from embedded.run_state import ProgramState, RunState, read_run_state
+from shared_state import heartbeats
 
 # What each kind does, for who reads that it is missing.
 DUTIES = {

@@ -11,8 +11,8 @@ import redis
 from django.db import connection
 from django.db.models import Count, Q
 
-from access.redis_client import client
 from alerts.models import Delivery, Webhook
+from shared_state.redis_client import client
 
 # Celery's queues, as its workers are started with them.
 QUEUES = ("default", "ingest", "simulations")

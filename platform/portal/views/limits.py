@@ -6,7 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
-from access import peeks
+from access import remaining_quota
 from access.admin.key_words import key_badge, scopes_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
@@ -69,11 +69,11 @@ def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
 
 def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
     caller = key_services.caller_of(key)
-    peek = peeks.peek(caller, now=now)
+    remaining = remaining_quota.read(caller, now=now)
     rows = []
     for name, title in _NAMES.items():
         quota = caller.quotas.get(name)
-        left = None if peek is None else peek.left.get(name)
+        left = None if remaining is None else remaining.by_name.get(name)
         row = {
             "title": title,
             "rate": "no limit" if quota is None else f"{quota.rate:,g} a second",
@@ -88,7 +88,7 @@ def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
         rows.append(row)
     cap = caller.tip_fetch_daily_cap
     if cap is not None:
-        taken = None if peek is None else peek.fetched_today
+        taken = None if remaining is None else remaining.fetched_today
         rows.append(
             {
                 "title": "Tip-address fetches of the UTC day",

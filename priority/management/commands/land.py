@@ -14,12 +14,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from solders.keypair import Keypair
 
-from access import heartbeats
 from chain.derived_keys import derived_keypair
 from embedded.notify import progress
 from priority.acceptance.stalled_queue import limits
 from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
+from shared_state import heartbeats
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 from config.backup_keys import own_backup_key
 from config.backup_seals import BadBackup
 from config.backups import BY_ITSELF, make_backup
+from config.command_postgres import command_postgres
 from config.engine import UnfitDatabase, require_fit
-from config.lone_servers import lone_postgres
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES
 from embedded.tools import ToolFailed
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         localnet = settings.LOCALNET_DIR / "ledger.sqlite3" if settings.LOCALNET else None
         embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
-            with lone_postgres(settings.RUN_DIR) if embedded else nullcontext():
+            with command_postgres(settings.RUN_DIR) if embedded else nullcontext():
                 if require_fit():
                     raise BadBackup(BY_ITSELF)
                 manifest = make_backup(

@@ -20,8 +20,8 @@ from config.backups import (
     restore_localnet,
     restore_secrets,
 )
+from config.command_postgres import command_postgres
 from config.engine import UnfitDatabase, migrating, require_fit, server_version
-from config.lone_servers import lone_postgres
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
@@ -48,8 +48,8 @@ class Command(BaseCommand):
         proof.add_argument(
             "--unsigned",
             action="store_true",
-            help="trust the folder whoever wrote it, for backups from before they were signed: it"
-            " decides which accounts and API keys there are, and what SQL is run",
+            help="trust a folder without a signature, as of old backups: it decides which accounts"
+            " and API keys there are, and which SQL is run",
         )
         parser.add_argument("--jobs", type=int, default=2, help="tables filled at once; default 2")
 
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
             manifest = check_backup(folder, key=_key(folder, options))
-            with lone_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
+            with command_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
                 if require_fit():
                     raise BadBackup(BY_ITSELF)
                 if _has_tables():

@@ -21,6 +21,7 @@ from config.aside import AsideFailed, aside
 from config.engine import (
     UnfitDatabase,
     forget_sessions,
+    is_migrated,
     keep_timeouts,
     migrating,
     require_fit,
@@ -47,7 +48,7 @@ from tipping.services import batches
 
 # Hosts that stand for every address of the machine: reached, from here, by the loopback one.
 _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-# A localnet that does not come up must not keep the service's own addresses from being told.
+# A localnet that does not start must not delay the output of the service's addresses.
 _LOCALNET_PATIENCE_SECONDS = 20.0
 # What of our Procfile reports progress from its start on.
 _REPORTING = frozenset(
@@ -113,8 +114,14 @@ class Command(BaseCommand):
             preparing.go()
             if problem := loading.problem():
                 raise CommandError(problem)
+            # Beside the preparation, unless that locks tables for migrations or, behind a pooler,
+            # ends sessions.
+            at_once = "DATABASE_URL" not in os.environ and is_migrated()
+            if at_once:
+                rehearse()
             prepared = preparing.result()
-            rehearse()
+            if not at_once:
+                rehearse()
             image = preload(environment=_environment_of_image(run_dir))
             if settings.LOCALNET and prepared.is_imported:
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
@@ -197,7 +204,7 @@ def _prepared(run_dir: Path, base_url: str) -> _Prepared:
         _prepare_database()
         is_imported = _ledger_is_imported()
         credentials = ensure_credentials(run_dir, base_url)
-        # Whoever calls first finds tip addresses, and not classes that are about to open.
+        # The first caller already finds tip addresses.
         batches.prepare_batches(seed=settings.TIP_SECRET_SEED, now=timezone.now())
         batches.rotate_due(now=timezone.now())
     except OperationalError as failure:

@@ -11,8 +11,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from access import heartbeats
-from access.outages import AWAY
 from embedded.notify import allowed, progress
 from ingest.errors import ChainBroken, WrongChain
 from ingest.event_publisher import EventPublisher
@@ -22,6 +20,8 @@ from ingest.node_follower import NodeFollower
 from ingest.slot_sender import SlotSender
 from ingest.source_lock import SecondFollower, SourceLock
 from ingest.sources import stream_name, streams, upstream_node
+from shared_state import heartbeats
+from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
 

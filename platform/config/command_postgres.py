@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL for one command: the running service's, or started for the time."""
+"""The embedded PostgreSQL for one command: the running service's, or one started for it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ from embedded.servers import RunDirTaken, hold_run_dir, start_servers, stop_serv
 
 
 @contextmanager
-def lone_postgres(run_dir: Path, *, must_rest: bool = False) -> Iterator[None]:
-    """PostgreSQL answers inside. Raises RunDirTaken where the service runs but `must_rest`."""
+def command_postgres(run_dir: Path, *, must_rest: bool = False) -> Iterator[None]:
+    """PostgreSQL runs inside. Raises RunDirTaken if the service runs and `must_rest` is set."""
     try:
         lock = hold_run_dir(run_dir)
     except RunDirTaken:

@@ -1,4 +1,4 @@
-"""The process's Redis client for everything that is not a limit: short waits, no retries."""
+"""The process's general Redis client: short timeouts, no retries."""
 
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ NAMESPACE = "tidemark:"
 
 
 class _Pool(redis.ConnectionPool):
-    """Connections for code that may block."""
+    """Connections for code that may block: raises on an event loop."""
 
     def get_connection(self, *args: Any, **options: Any) -> Any:
         require_thread()
@@ -24,7 +24,7 @@ class _Pool(redis.ConnectionPool):
 
 @cache
 def client() -> redis.Redis:
-    """The client's pool notices a fork by itself; the default policy would retry for seconds."""
+    """Its pool detects a fork by itself. Without the default retries, which take seconds."""
     pool = _Pool.from_url(
         settings.REDIS_URL,
         socket_timeout=TIMEOUT_SECONDS,

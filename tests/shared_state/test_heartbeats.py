@@ -13,7 +13,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from access import heartbeats
+from shared_state import heartbeats
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 
@@ -22,7 +22,7 @@ import os, sys, time
 sys.path[:0] = ["platform", "."]
 import django
 django.setup()
-from access import heartbeats
+from shared_state import heartbeats
 from embedded.notify import progress
 heartbeats.start("lander", by_progress=True)
 """

@@ -1,23 +1,24 @@
-"""A few tokens taken ahead, so that a busy key does not ask Redis for each call.
+"""Tokens prefetched from Redis, so that a busy key does not need a round trip for each call.
 
 A blocking round trip costs a request more than its own work does (the thread sleeps, the caches
-go cold). Leased tokens have left the bucket, so no limit is ever exceeded; what is not spent in
-LEASE_SECONDS is lost. Therefore only a busy key leases, never more than a sixteenth of its burst,
-and only while the bucket stays at least half full: near the limit every call is counted by itself.
+go cold). Prefetched tokens have left the bucket, so no limit is ever exceeded; unspent ones are
+lost after PREFETCH_SECONDS. Therefore only a busy key prefetches, never more than a sixteenth of
+its burst, and only while the bucket stays at least half full: near the limit every call is counted
+by itself.
 """
 
 import threading
 import time
 from dataclasses import dataclass, field
 
-LEASE_SECONDS = 0.2
-MAX_LEASE = 64
+PREFETCH_SECONDS = 0.2
+MAX_PREFETCHED = 64
 SHARE_OF_BURST = 16
 
 
 @dataclass(slots=True)
-class Lease:
-    """What this process holds of one plan's tokens; `most` (from the smallest burst) may be 0."""
+class PrefetchedTokens:
+    """This process's tokens for one plan; `most` (from the smallest burst) may be 0."""
 
     most: int
     left: int = 0
@@ -27,7 +28,7 @@ class Lease:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def spend(self, cost: int) -> int | None:
-        """What the bucket and the lease hold after the cost; None when the lease cannot pay."""
+        """The tokens left in the bucket and here after the cost; None if there are too few here."""
         if not self.left or time.monotonic() >= self.ends_at:
             return None
         with self.lock:
@@ -37,7 +38,7 @@ class Lease:
             return self.remaining + self.left
 
     def drain(self) -> int:
-        """All that is left, for a cost above it that the bucket pays the rest of."""
+        """All tokens left, for a higher cost of which the bucket pays the rest."""
         if not self.left:
             return 0
         with self.lock:
@@ -45,13 +46,13 @@ class Lease:
             return left if time.monotonic() < self.ends_at else 0
 
     def put_back(self, tokens: int) -> None:
-        """What `drain` gave, for the bucket could not pay the rest."""
+        """Returns the tokens of `drain` when the bucket could not pay the rest."""
         with self.lock:
             self.left += tokens
 
     def wanted(self) -> int:
-        """How many to ask for: doubling while the last lease did not live out its time, halving
-        with every one that did.
+        """How many to prefetch: twice as many when the last ones were spent before they expired,
+        half as many when they expired.
         """
         if not self.most:
             return 0
@@ -59,20 +60,21 @@ class Lease:
         if quiet < 0:
             self.size = min(max(1, self.size * 2), self.most)
         else:
-            self.size = self.size // 2 if quiet < LEASE_SECONDS else 0
+            self.size = self.size // 2 if quiet < PREFETCH_SECONDS else 0
         return self.size
 
     def grant(self, granted: int, remaining: int) -> None:
-        """What came: `granted` tokens beside the call's own, `remaining` in the bucket."""
+        """Adds `granted` tokens beside the call's own, with `remaining` in the bucket."""
         if not self.most:
             return
         now = time.monotonic()
         with self.lock:
-            # Another thread's lease is kept; an outlived one is not.
+            # Tokens that another thread prefetched are kept; expired ones are not.
             self.left = granted + (self.left if now < self.ends_at else 0)
-            self.ends_at = now + LEASE_SECONDS
+            self.ends_at = now + PREFETCH_SECONDS
             self.remaining = remaining
 
 
 def most_of(bursts: list[int]) -> int:
-    return min(MAX_LEASE, min(bursts) // SHARE_OF_BURST)
+    """The most tokens to prefetch for a plan with these bursts."""
+    return min(MAX_PREFETCHED, min(bursts) // SHARE_OF_BURST)

@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 import redis
 
-from access import script_socket
-from access.loop_scripts import LoopScripts
-from access.redis_client import client
-from access.script_socket import RedisAway, Script, command
 from eventloop.calls import WouldWait
+from shared_state import script_socket
+from shared_state.loop_scripts import LoopScripts
+from shared_state.redis_client import client
+from shared_state.script_socket import RedisAway, Script, command
 from tests.loop_calls import Loop
 
 _ECHO = Script("return {tonumber(ARGV[1]), tonumber(ARGV[2])}")

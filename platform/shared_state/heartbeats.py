@@ -1,4 +1,4 @@
-"""Heartbeats: every process writes every second when its main work went on last."""
+"""Heartbeats: every second each process writes when its main work last made progress."""
 
 import atexit
 import contextlib
@@ -13,13 +13,13 @@ from typing import Any
 
 import redis
 
-from access.redis_client import NAMESPACE, client
 from embedded import notify
+from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
 
 SECONDS = 1.0
-# A process whose work has not gone on for so long hangs, or is gone: reports of it come within 5 s.
+# A process without progress for so long hangs or has ended; an alarm follows within 5 s.
 MISSING_SECONDS = 4.0
 # A silent process of another machine may have ended long ago; after this it is not called hung.
 _HUNG_SECONDS = 120.0
@@ -33,8 +33,8 @@ _started: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Processes of one kind: how many make progress, how many exist and make none, and when one
-    made progress last (Unix seconds).
+    """Processes of one kind: how many make progress, how many exist without progress, and when one
+    last made progress (Unix seconds).
     """
 
     name: str
@@ -44,17 +44,15 @@ class Kind:
 
 
 def beat(kind: str, *, at: float | None = None, pid: int | None = None) -> None:
-    """Writes once that the work of this process, or of the one named, went on, now or `at`. Raises
-    redis.RedisError.
-    """
+    """Writes one heartbeat of this process or of `pid`. Raises redis.RedisError."""
     written = f"{time.time() if at is None else at:.3f}"
     client().hset(_KEY, mapping={kind: written, _mine(kind, pid): written})
 
 
 def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: bool = False) -> None:
-    """Writes it from now on, in a thread: `by_progress` as of the last call of
-    embedded.notify.progress, else as long as the thread itself runs. `also` is called every second
-    in another thread. For a process that does not fork.
+    """Writes heartbeats from a thread: `by_progress` with the time of the last
+    embedded.notify.progress, else with the current time. `also` is called every second in another
+    thread. For a process that does not fork.
     """
     if kind in _started:
         return
@@ -62,12 +60,12 @@ def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: boo
     threading.Thread(target=_run, args=(kind, by_progress), name="heartbeat", daemon=True).start()
     atexit.register(end, kind)
     if also is not None:
-        # Of its own: it may wait for the database, and the heartbeat must not.
+        # In a thread of its own: it may wait for the database, and the heartbeat must not.
         threading.Thread(target=_repeat, args=(kind, also), name="stand-in", daemon=True).start()
 
 
 def end(kind: str) -> None:
-    """This process ends in order: it is not hung from now on."""
+    """Removes this process's heartbeat when it ends in order: it does not count as hung."""
     with contextlib.suppress(redis.RedisError):
         client().hdel(_KEY, _mine(kind))
 
@@ -85,12 +83,12 @@ def _repeat(kind: str, also: Callable[[], None]) -> None:
         try:
             also()
         except Exception:
-            log.exception("what goes with the heartbeat of %s failed", kind)
+            log.exception("the task beside the heartbeat of %s failed", kind)
         time.sleep(SECONDS)
 
 
 def beat_quietly(kind: str, *, at: float | None = None, pid: int | None = None) -> None:
-    """`beat`; while Redis is away no one could read it."""
+    """`beat`, without an error while Redis is unavailable."""
     try:
         beat(kind, at=at, pid=pid)
     except redis.RedisError as error:
@@ -98,8 +96,8 @@ def beat_quietly(kind: str, *, at: float | None = None, pid: int | None = None) 
 
 
 def is_first(what: str) -> bool:
-    """Whether this process is the first that asks within a second; also while Redis is away. What
-    several would do alike, one does, and another when that one hangs.
+    """Whether this process is the first caller within a second; True while Redis is unavailable. Of
+    several processes with the same task one runs it, and another one when that one hangs.
     """
     try:
         return bool(client().set(f"{_FIRST}{what}", "", nx=True, px=int(800 * SECONDS)))
@@ -108,8 +106,8 @@ def is_first(what: str) -> bool:
 
 
 def kinds(*, now: float) -> dict[str, Kind]:
-    """Every kind that was ever heard. Raises redis.RedisError, also where Redis answers but takes
-    no writes: what stands there is old then, and says nothing of the processes.
+    """Every kind that ever wrote a heartbeat. Raises redis.RedisError, also where Redis replies but
+    takes no writes: the stored heartbeats are outdated then.
     """
     with client().pipeline(transaction=False) as pipe:
         pipe.set(_WRITABLE, "", px=1_000)
@@ -143,7 +141,7 @@ def _mine(kind: str, pid: int | None = None) -> str:
 
 
 def _has_ended(process: str) -> bool:
-    """A process of this machine that is not there any more."""
+    """Whether the process is of this machine and does not exist any more."""
     host, _, number = process.rpartition("|")
     if host != socket.gethostname():
         return False

@@ -1,4 +1,4 @@
-"""What is left of a caller's limits, looked at without taking."""
+"""The remaining quota of a caller, read without taking from it."""
 
 import math
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ from typing import Any, cast
 import redis
 
 from access.callers import Caller
-from access.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client
 
 _DAY_SECONDS = 86_400
-# From which access.buckets counts its microseconds.
+# The Unix time from which access.buckets counts its microseconds.
 _ORIGIN = 1_700_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of a bucket, and in how many seconds it is full again."""
+class Remaining:
+    """The tokens in a bucket, and the seconds until it is full."""
 
     remaining: int
     reset_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class Peek:
-    """What is left by the name of the quota, and the fetches taken of the day. It is somewhat
-    less than what a busy key may still ask for: processes hold tokens that they took ahead.
+class RemainingQuota:
+    """The remaining tokens by the quota's name, and the day's fetches. A busy key may have somewhat
+    more: processes hold prefetched tokens.
     """
 
-    left: dict[str, Left]
+    by_name: dict[str, Remaining]
     fetched_today: int
 
 
-def peek(caller: Caller, *, now: datetime) -> Peek | None:
-    """None while Redis is away."""
+def read(caller: Caller, *, now: datetime) -> RemainingQuota | None:
+    """None while Redis is unavailable."""
     holder = "anonymous" if caller.key_id is None else str(caller.key_id)
     names = list(caller.quotas)
     day = int(now.timestamp()) // _DAY_SECONDS
@@ -47,11 +47,11 @@ def peek(caller: Caller, *, now: datetime) -> Peek | None:
     except redis.RedisError:
         return None
     moment = (clock[0] - _ORIGIN) * 1_000_000 + clock[1]
-    left = {}
+    by_name = {}
     for name, value in zip(names, values[:-1], strict=True):
         quota = caller.quotas[name]
         empty = 0.0 if value is None else max(0.0, (float(value) - moment) * quota.rate / 1e6)
-        left[name] = Left(
+        by_name[name] = Remaining(
             max(0, math.floor(quota.burst - empty + 1e-6)), math.ceil(empty / quota.rate)
         )
-    return Peek(left, int(values[-1] or 0))
+    return RemainingQuota(by_name, int(values[-1] or 0))

@@ -1,5 +1,5 @@
-"""Scripts of calls that run on an event loop: one connection to Redis, each command sent behind the
-one before it, answers given to their calls as they come.
+"""Redis scripts for calls that run on an event loop: commands are pipelined on one connection, and
+each reply resumes its call.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from typing import Any
 
 import hiredis
 
-from access import script_socket
-from access.redis_client import TIMEOUT_SECONDS
-from access.script_socket import RedisAway, ScriptUnknown
 from eventloop.calls import LoopCall
+from shared_state import script_socket
+from shared_state.redis_client import TIMEOUT_SECONDS
+from shared_state.script_socket import RedisAway, ScriptUnknown
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _READ = 65_536
 
 
 class LoopScripts:
-    """One loop's. Until it is connected, and while it cannot be, threads ask."""
+    """The client of one event loop. Without a connection, threads run the commands."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -42,7 +42,7 @@ class LoopScripts:
         self._is_closed = False
 
     def ask(self, call: LoopCall, message: bytes) -> list[int]:
-        """The integers that the command answers, while the call waits. Raises RedisAway or
+        """The integers that the command returns; suspends the call. Raises RedisAway or
         ScriptUnknown.
         """
         if self._socket is None:
@@ -107,7 +107,7 @@ class LoopScripts:
             self._lose(str(error))
 
     def _lose(self, why: str) -> None:
-        """What was sent may have been done."""
+        """Closes the connection and fails the waiting calls: their commands may have run."""
         connection, self._socket = self._socket, None
         waiting, self._waiting = self._waiting, deque()
         self._unsent.clear()
@@ -126,7 +126,7 @@ class LoopScripts:
         try:
             call.resume(reply, error)
         except Exception:
-            log.exception("a call failed behind its command")
+            log.exception("a call failed after its Redis command")
 
     def _watch(self) -> None:
         self._is_watched = False
@@ -150,7 +150,7 @@ class LoopScripts:
         try:
             connection = made.result()
         except (OSError, RedisAway) as error:
-            # What threads ask meanwhile says what is wrong.
+            # The threads' own commands report the failure.
             log.debug("no connection for the event loop: %s", error)
             connection = None
         if connection is None:

@@ -3,8 +3,8 @@
 import pytest
 from django.test import override_settings
 
-from access import heartbeats
-from access.redis_client import client
+from shared_state import heartbeats
+from shared_state.redis_client import client
 
 
 @pytest.mark.usefixtures("empty_redis")

@@ -2,7 +2,8 @@
 
 import time
 
-from access import heartbeats, tallies, usage
+from access import usage
+from shared_state import counters, heartbeats
 
 
 def test_calls_add_up_over_flushes_by_method_and_status(nothing_remembered: None) -> None:
@@ -13,21 +14,21 @@ def test_calls_add_up_over_flushes_by_method_and_status(nothing_remembered: None
                     None, "getBlock", status, seconds=time.time(), microseconds=250, address="::1"
                 )
         assert usage.flush()
-    found = tallies.read()
-    assert found[(tallies.CALLS, "getBlock", "ok")] == 6
-    assert found[(tallies.CALL_MICROSECONDS, "getBlock", "ok")] == 1_500
-    assert found[(tallies.CALLS, "getBlock", "slot_skipped")] == 2
+    found = counters.read()
+    assert found[(counters.CALLS, "getBlock", "ok")] == 6
+    assert found[(counters.CALL_MICROSECONDS, "getBlock", "ok")] == 1_500
+    assert found[(counters.CALLS, "getBlock", "slot_skipped")] == 2
 
 
 def test_what_is_counted_beside_calls_adds_up_too(empty_redis: None) -> None:
-    tallies.add({("attempts", "leaders", "sent"): 2, ("attempts", "leaders", "failed"): 0})
-    tallies.add({("attempts", "leaders", "sent"): 3})
-    assert tallies.read() == {("attempts", "leaders", "sent"): 5}
+    counters.add({("attempts", "leaders", "sent"): 2, ("attempts", "leaders", "failed"): 0})
+    counters.add({("attempts", "leaders", "sent"): 3})
+    assert counters.read() == {("attempts", "leaders", "sent"): 5}
 
 
 def test_a_label_cannot_take_anothers_place(empty_redis: None) -> None:
-    tallies.add({("attempts", "a|b", "sent"): 1})
-    assert tallies.read() == {("attempts", "a_b", "sent"): 1}
+    counters.add({("attempts", "a|b", "sent"): 1})
+    assert counters.read() == {("attempts", "a_b", "sent"): 1}
 
 
 def test_a_process_is_alive_until_it_was_silent_for_too_long(empty_redis: None) -> None:

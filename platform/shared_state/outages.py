@@ -1,4 +1,4 @@
-"""PostgreSQL or Redis away: what that is called, and what a task does then."""
+"""Outages of PostgreSQL and Redis: their names, and what a task does during one."""
 
 import contextlib
 import shutil
@@ -13,31 +13,34 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from kombu.exceptions import OperationalError as BrokerError
 from psycopg import errors as postgres
 
-# Whoever meets these waits and tries again.
+# Callers wait and retry after these.
 AWAY = (
     redis.RedisError,
     BrokerError,
     OperationalError,
     InterfaceError,
-    # The areas' fast paths speak to psycopg without Django between.
+    # The areas' fast paths use psycopg directly, without Django.
     psycopg.OperationalError,
     psycopg.InterfaceError,
     OSError,
 )
-# The names of outages, which are reasons of answers, too.
+# The names of outages, which are reasons in responses, too.
 NAMES = frozenset(("database_unavailable", "database_full", "redis_unavailable", "redis_full"))
 # Below this the servers' own writes fail.
 FULL_BYTES = 32_000_000
 
-# PostgreSQL answered, and what it refused is the statement's own matter (too slow, cancelled, a
-# lock that did not come): not that it is away.
-_ITS_OWN_MATTER = (postgres.QueryCanceled, postgres.LockNotAvailable, postgres.TransactionRollback)
+# Errors of one statement (too slow, cancelled, no lock): PostgreSQL itself is available.
+_STATEMENT_ERRORS = (
+    postgres.QueryCanceled,
+    postgres.LockNotAvailable,
+    postgres.TransactionRollback,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Why something that the service needs does not serve. `name` is `database_unavailable`,
-    `database_full`, `redis_unavailable` or `redis_full`; `text` says it to an operator.
+    """Why PostgreSQL or Redis is unusable. `name` is `database_unavailable`, `database_full`,
+    `redis_unavailable` or `redis_full`; `text` is the message for an operator.
     """
 
     name: str
@@ -45,7 +48,7 @@ class Outage:
 
 
 def outage_of(error: BaseException) -> Outage | None:
-    """What is away or full, if that is what the error says."""
+    """The outage that caused the error; None if the error has another cause."""
     if isinstance(error, BrokerError) and isinstance(error.__cause__, redis.RedisError):
         return outage_of(error.__cause__)
     if isinstance(error, redis.RedisError):
@@ -73,7 +76,7 @@ _DATABASE_AWAY = Outage("database_unavailable", "PostgreSQL does not answer")
 def _of_postgres(error: psycopg.Error) -> Outage | None:
     if isinstance(error, postgres.DiskFull):
         return Outage("database_full", "PostgreSQL cannot write: its disk is full")
-    if isinstance(error, _ITS_OWN_MATTER):
+    if isinstance(error, _STATEMENT_ERRORS):
         return None
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         if is_disk_full():
@@ -83,10 +86,10 @@ def _of_postgres(error: psycopg.Error) -> Outage | None:
 
 
 def _of_redis(error: redis.RedisError) -> Outage | None:
-    told = str(error)
-    if isinstance(error, redis.OutOfMemoryError) or told.startswith("OOM"):
+    message = str(error)
+    if isinstance(error, redis.OutOfMemoryError) or message.startswith("OOM"):
         return Outage("redis_full", "Redis takes no writes: its memory (maxmemory) is full")
-    if told.startswith("MISCONF"):
+    if message.startswith("MISCONF"):
         why = "the disk is full" if is_disk_full() else "its disk is full or fails"
         return Outage("redis_full", f"Redis cannot write: {why}")
     if isinstance(error, redis.BusyLoadingError):
@@ -100,7 +103,7 @@ def _of_redis(error: redis.RedisError) -> Outage | None:
 
 @contextlib.contextmanager
 def until_next_call(name: str, log: Logger) -> Iterator[None]:
-    """While the database or Redis is away a task ends with a line: it is called again anyway."""
+    """During an outage the task ends with a warning: the schedule calls it again."""
     try:
         yield
     except AWAY as error:

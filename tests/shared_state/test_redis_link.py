@@ -8,8 +8,8 @@ import redis
 from django.conf import settings
 from redis.asyncio import Redis
 
-from access.redis_client import client
-from access.redis_link import RedisLink
+from shared_state.redis_client import client
+from shared_state.redis_link import RedisLink
 
 KEY = "tidemark:test:link"
 ECHO = f"return {{KEYS[1] or 'no key', ARGV[1], redis.call('INCRBY', '{KEY}', 1)}}"

@@ -1,7 +1,6 @@
-"""One connection of an event loop to Redis that sends ready-made commands, one after the other.
+"""One Redis connection of an event loop that sends prepared commands, one after the other.
 
-redis-py spends several times as much on a command as its bytes need. For loops that ask hundreds of
-times a second.
+For loops that send hundreds of commands a second: redis-py costs several times as much for each.
 """
 
 import asyncio
@@ -15,13 +14,13 @@ import redis
 from redis.asyncio import Redis
 from redis.asyncio.connection import SSLConnection
 
-from access.script_socket import command
+from shared_state.script_socket import command
 
 Words = Sequence[str | bytes | int | float]
 
 
 class RedisLink(asyncio.Protocol):
-    """Connects as the client does, when it is first asked. One question at a time."""
+    """Connects with the client's settings on the first command. One command at a time."""
 
     def __init__(self, client: Redis, *, seconds: float) -> None:
         self._client = client
@@ -32,8 +31,8 @@ class RedisLink(asyncio.Protocol):
         self._digests: dict[str, str] = {}
 
     async def ask(self, *words: str | bytes | int | float, seconds: float = 0.0) -> Any:
-        """The reply, with bytes for strings; it may take `seconds` longer than the client's
-        patience. Raises redis.RedisError; then the command may have been done.
+        """The reply, with bytes for strings; `seconds` extends the timeout. Raises
+        redis.RedisError; the command may have run then.
         """
         try:
             async with asyncio.timeout(self._seconds + seconds):
@@ -51,7 +50,7 @@ class RedisLink(asyncio.Protocol):
         return reply
 
     async def run(self, script: str, words: Words) -> Any:
-        """What the script returns, which takes words and no keys. Raises as `ask`."""
+        """The result of the script, which takes arguments and no keys. Raises as `ask`."""
         digest = self._digests.get(script)
         if digest is None:
             digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
@@ -64,7 +63,7 @@ class RedisLink(asyncio.Protocol):
             return await self.ask("EVAL", script, 0, *words)
 
     def close(self) -> None:
-        """The next question opens another connection."""
+        """The next command opens another connection."""
         transport, self._transport = self._transport, None
         if transport is not None:
             transport.abort()

@@ -1,7 +1,7 @@
-"""Just enough of Redis' protocol to run a script that answers integers: one socket a thread.
+"""A minimal Redis client for scripts that return integers: one socket for each thread.
 
-A general client spends several times the script's own cost on pools, locks and reply types; this
-call stands in every request's way, so it sends ready-made bytes and reads a list of integers.
+A general client spends several times the script's own cost on pools, locks and reply types. Every
+request runs such a script, so this client sends prepared bytes and reads a list of integers.
 """
 
 import hashlib
@@ -16,17 +16,17 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.conf import settings
 
-from access.redis_client import TIMEOUT_SECONDS
 from eventloop.calls import LoopCall, current_call
+from shared_state.redis_client import TIMEOUT_SECONDS
 
-# After a failure nobody waits for Redis again before this has passed.
+# For this long after a failure, calls fail at once instead of waiting for Redis.
 AWAY_SECONDS = 1.0
 _TIMEVAL = struct.pack("ll", int(TIMEOUT_SECONDS), int(TIMEOUT_SECONDS % 1 * 1_000_000))
 
 
 class RedisAway(Exception):
-    """Redis did not answer, or answered that it cannot. Where the command was `sent` and no answer
-    came, it may have been done.
+    """Redis did not reply, or replied with an error. A command that was `sent` without a reply may
+    have run.
     """
 
     def __init__(self, text: str, *, sent: bool = False) -> None:
@@ -35,7 +35,7 @@ class RedisAway(Exception):
 
 
 class ScriptUnknown(Exception):
-    """Redis does not have the script of this digest (it was restarted): send the text."""
+    """Redis does not know the script's digest (it was restarted): send the text."""
 
 
 class _Threads(threading.local):
@@ -45,7 +45,7 @@ class _Threads(threading.local):
 _threads = _Threads()
 _away_until = 0.0
 
-# How a call on an event loop asks (access.loop_scripts); without it a thread does.
+# Runs a command for a call on an event loop (shared_state.loop_scripts); None: a thread runs it.
 on_loop: Callable[[LoopCall, bytes], list[int]] | None = None
 
 
@@ -59,7 +59,7 @@ def command(*words: str | bytes | int | float) -> bytes:
 
 
 class Script:
-    """A script that answers integers, known to Redis by its digest."""
+    """A Lua script that returns integers, called by its digest."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -70,13 +70,11 @@ class Script:
         return command("EVALSHA", self._digest, *words)
 
     def by_text(self, *words: str | bytes | int | float) -> bytes:
-        """The same, for a Redis that does not have the script."""
+        """The same command with the script's text, for a Redis that does not know it."""
         return command("EVAL", self._text, *words)
 
     def run(self, *words: str | bytes | int | float, made: bytes | None = None) -> list[int]:
-        """What it answers. `made` is `by_digest` of the words, where that was made before. Raises
-        RedisAway.
-        """
+        """The script's result. `made` is a prepared `by_digest(*words)`. Raises RedisAway."""
         try:
             return ask(self.by_digest(*words) if made is None else made)
         except ScriptUnknown:
@@ -126,15 +124,13 @@ def ask(message: bytes) -> list[int]:
 
 
 def is_away() -> None:
-    """Redis did not answer: nobody asks for a moment."""
+    """Records a failure of Redis: calls fail at once for AWAY_SECONDS."""
     global _away_until
     _away_until = time.monotonic() + AWAY_SECONDS
 
 
 def connected() -> socket.socket | None:
-    """A connection for who reads without waiting; None where TLS stands between. Raises OSError or
-    RedisAway.
-    """
+    """A connection for non-blocking use; None with TLS. Raises OSError or RedisAway."""
     connection = _connect()
     if isinstance(connection, ssl.SSLSocket):
         connection.close()
@@ -143,7 +139,7 @@ def connected() -> socket.socket | None:
 
 
 def forget() -> None:
-    """Drops what is known of Redis: the thread's connection and that it was away."""
+    """Closes the thread's connection and forgets the last failure."""
     global _away_until
     _away_until = 0.0
     if _threads.connection is not None:
@@ -152,7 +148,7 @@ def forget() -> None:
 
 
 def _after_fork() -> None:
-    # A child that spoke on its parent's socket would mix up both their answers.
+    # A child that used its parent's socket would mix up the replies of both.
     global _threads
     _threads = _Threads()
 
