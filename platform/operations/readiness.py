@@ -8,7 +8,7 @@ from django.conf import settings
 
 from access.outages import FULL_BYTES
 from historical.services.bounds import newest_slot_or_none
-from operations.models import Sample
+from operations import store
 from operations.readings.present import MOMENT_SECONDS
 from operations.readings.processes import REMEDY, read_processes
 from operations.readings.servers import read_disk
@@ -22,7 +22,7 @@ def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]
     newest_slot, sampled_at = None, None
     if is_database_there:
         newest_slot = newest_slot_or_none()
-        newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+        newest = store.newest_sample(MOMENT_SECONDS)
         sampled_at = None if newest is None else newest.at
     found = read_processes(now, newest_slot=newest_slot)
     told: dict[str, Any] = {

@@ -11,6 +11,7 @@ from django.db import connection
 
 from access import tallies
 from access.redis_client import NAMESPACE, client
+from operations import store
 from operations.models import Sample
 from operations.readings import calls, chain, landing, processes, servers, tips
 
@@ -102,8 +103,8 @@ def read(now: datetime) -> Readings:
 
 def _samples(now: datetime) -> list[Sample]:
     """The newest, of single moments, back to those that rates are taken against."""
-    found = Sample.objects.filter(resolution=MOMENT_SECONDS, at__lte=now).order_by("-at")
-    return list(found.defer("values")[: 4 * _RATE // timedelta(seconds=MOMENT_SECONDS) + 1])
+    count = 4 * _RATE // timedelta(seconds=MOMENT_SECONDS) + 1
+    return store.newest_samples(MOMENT_SECONDS, now=now, limit=count)
 
 
 def stood_in(sample: Sample) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from alerts.services.events import publish
+from operations import store
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.rules import BY_NAME, RULES, Finding, Rule
@@ -18,10 +19,7 @@ CLOSED_KEPT = timedelta(days=90)
 @transaction.atomic
 def evaluate(readings: Readings, *, now: datetime) -> None:
     """Every rule against the readings. One caller at a time."""
-    unclosed = {
-        (alarm.name, alarm.subject): alarm
-        for alarm in Alarm.objects.filter(closed_at__isnull=True).select_for_update()
-    }
+    unclosed = store.lock_unclosed()
     for rule in RULES:
         findings = rule.check(readings)
         if findings is None:  # what it looks at is not known: its alarms stay as they are
@@ -35,30 +33,26 @@ def evaluate(readings: Readings, *, now: datetime) -> None:
 @transaction.atomic
 def evaluate_rule(rule: Rule, findings: Iterable[Finding], *, now: datetime) -> None:
     """One rule alone, by what it found. One caller at a time."""
-    rows = Alarm.objects.filter(name=rule.name, closed_at__isnull=True).select_for_update()
-    unclosed = {(alarm.name, alarm.subject): alarm for alarm in rows}
+    unclosed = store.lock_unclosed(rule.name)
     _hold(rule, findings, unclosed, now)
     for alarm in unclosed.values():
         _is_well(alarm, now)
 
 
 def acknowledge(alarm_id: int, *, user_id: int, now: datetime) -> bool:
-    """Somebody is at it; False when somebody was before, or it is closed."""
-    open_alarms = Alarm.objects.filter(
-        pk=alarm_id, opened_at__isnull=False, closed_at__isnull=True, acknowledged_at__isnull=True
-    )
-    return open_alarms.update(acknowledged_at=now, acknowledged_by=user_id) == 1
+    """False if it was acknowledged before, or is closed."""
+    waiting = store.open_alarms().filter(pk=alarm_id, acknowledged_at__isnull=True)
+    return waiting.update(acknowledged_at=now, acknowledged_by=user_id) == 1
 
 
 def open_alarms() -> list[Alarm]:
-    """Those that need somebody, critical ones first, then the oldest."""
-    found = Alarm.objects.filter(opened_at__isnull=False, closed_at__isnull=True)
-    rows = list(found.select_related("acknowledged_by").order_by("severity", "opened_at")[:100])
-    return rows
+    """Critical ones first, then the oldest."""
+    found = store.open_alarms().select_related("acknowledged_by")
+    return list(found.order_by("severity", "opened_at")[:100])
 
 
 def forget_closed(*, now: datetime) -> None:
-    Alarm.objects.filter(closed_at__lt=now - CLOSED_KEPT).delete()
+    store.delete_closed(before=now - CLOSED_KEPT)
 
 
 def _hold(

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import connection
 
+from operations import store
 from operations.models import Sample
 from operations.readings.calls import call_totals
 from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
@@ -27,8 +28,8 @@ FROM (
 
 
 def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
-    """Keeps the readings for this step of time; False when somebody has. `stands_in`: it is not the
-    worker who does.
+    """Keeps the readings for this step of time; False if another process has. `stands_in`: a web
+    process does it in the worker's place.
     """
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
@@ -36,16 +37,14 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
         values=values_of(readings),
         totals=_totals_of(readings) | {STOOD_IN: int(stands_in)},
     )
-    before = Sample.objects.filter(resolution=sample.resolution, at=sample.at).exists()
-    Sample.objects.bulk_create([sample], ignore_conflicts=True)
-    return not before
+    return store.add_sample(sample)
 
 
 def roll_up(*, now: datetime) -> None:
     """Means of every step of 5 minutes that is over; what is older than is kept goes. Safe twice:
     a mean that is there stays.
     """
-    newest = Sample.objects.filter(resolution=MEAN_SECONDS).order_by("-at").first()
+    newest = store.newest_sample(MEAN_SECONDS)
     first = now - MOMENTS_KEPT
     if newest is not None:
         first = max(first, newest.at + timedelta(seconds=MEAN_SECONDS))
@@ -60,7 +59,7 @@ def roll_up(*, now: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_ROLL_UP, values)
     for resolution, kept in ((MOMENT_SECONDS, MOMENTS_KEPT), (MEAN_SECONDS, MEANS_KEPT)):
-        Sample.objects.filter(resolution=resolution, at__lt=now - kept).delete()
+        store.delete_samples(resolution, before=now - kept)
 
 
 def step_of(moment: datetime, seconds: int) -> datetime:

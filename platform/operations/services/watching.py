@@ -13,7 +13,7 @@ from django.utils import timezone
 from alerts.tasks import deliver_events
 from embedded.run_state import read_run_state
 from historical.services.bounds import newest_slot_or_none
-from operations.models import Sample
+from operations import store
 from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
 from operations.readings.processes import read_processes
 from operations.rules import BY_NAME, CLOCK_PATIENCE, process_findings
@@ -108,7 +108,7 @@ def is_overdue(*, now: datetime) -> bool:
     own = _stand_in
     if own.sampled_until is not None and now < own.sampled_until:
         return False
-    newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+    newest = store.newest_sample(MOMENT_SECONDS)
     if newest is None:
         return True
     step = timedelta(seconds=MOMENT_SECONDS)
