@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
-from ingest.errors import OrderRefused
+from ingest.errors import ActionRefused
 from ingest.finding_words import FINDINGS, SETTLED
 from ingest.models import RangeOrder
 from ingest.services import orders
@@ -47,7 +47,7 @@ def work_off(command: BaseCommand, kind: str, source: str, options: dict[str, An
                 due_at=timezone.now() + _OURS,
             )
             audit.record(None, "ordered", order)
-    except OrderRefused as refused:
+    except ActionRefused as refused:
         raise CommandError(str(refused)) from None
     try:
         orders.work_to_the_end(order, now=timezone.now, told=_bar)

@@ -37,7 +37,7 @@ class AlarmAdmin(LongListAdmin):
     list_filter = (StandingFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")
     actions = ("acknowledge",)
-    change_form_outer_after_template = "admin/operations/alarm/orders.html"
+    change_form_outer_after_template = "admin/operations/alarm/actions.html"
     fields = ("what", "level", "told", "advice", "standing", "seen")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alarm]:

@@ -18,7 +18,7 @@ from django.urls import URLPattern, path, reverse
 from unfold.decorators import action as theme_action
 
 from staff import audit
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 from staff.pages import StaffAdmin
 
 
@@ -124,7 +124,7 @@ class ActionsAdmin(StaffAdmin):
                 is_done = bool(result) or not action.logs
                 if is_done and action.verb:
                     audit.record(request, action.verb, row, text=result if action.logs else "")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             messages.error(request, str(refusal))
             return back
         if action.shows:

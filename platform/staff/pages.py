@@ -19,7 +19,7 @@ from django.urls import reverse
 from unfold.admin import ModelAdmin
 
 from staff import audit, changes
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 from staff.models import AuditEntry
 
 # Entries that the page of a row's history shows; the audit log has them all.
@@ -29,7 +29,7 @@ _NEWEST = 200
 class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     """Writes what is done here into the audit log. An action of a list calls
     `staff.audit.record(request, "rotated", row)` in the transaction of what it does. What a service
-    refuses (`OrderRefused`) is shown as a message.
+    refuses (`ActionRefused`) is shown as a message.
     """
 
     list_per_page = 50
@@ -122,7 +122,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         extra |= extra_context or {}
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(request.get_full_path())
         return response
@@ -132,7 +132,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     ) -> HttpResponse:
         try:
             response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(self.page_of(unquote(object_id)))
         return response

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 
 
 class Role(StrEnum):
@@ -49,11 +49,11 @@ def administrators() -> QuerySet[User]:
 @transaction.atomic
 def give_role(user: User, role: Role, *, by: Any) -> None:
     """Makes it the person's one role, in place of every right given in another way. Raises
-    OrderRefused.
+    ActionRefused.
     """
     if role_of(user) is not role:
         if by is not None and by.pk == user.pk:
-            raise OrderRefused("Nobody changes their own role: ask another administrator")
+            raise ActionRefused("Nobody changes their own role: ask another administrator")
         if role is not Role.ADMINISTRATOR:
             keep_one_administrator(without=user)
     user.is_staff = True
@@ -64,13 +64,13 @@ def give_role(user: User, role: Role, *, by: Any) -> None:
 
 
 def keep_one_administrator(*, without: User) -> None:
-    """Raises OrderRefused when nobody could do everything without this person. Call it in the
+    """Raises ActionRefused when nobody could do everything without this person. Call it in the
     transaction of the change: of two that take each other's role away at once, the second is
     refused.
     """
     Group.objects.select_for_update().get_or_create(name=Role.ADMINISTRATOR)
     able = set(administrators().values_list("pk", flat=True))
     if able == {without.pk}:
-        raise OrderRefused(
+        raise ActionRefused(
             f"“{without}” is the last administrator: give somebody else that role first"
         )

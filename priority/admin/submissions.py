@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin.key_names import key_link, with_key_names
-from priority.admin import looking_up
+from priority.admin import lookup
 from priority.admin.fate_timeline import fate_of
 from priority.admin.fates import slots_after, state_word
 from priority.admin.landing import landing_page
@@ -27,7 +27,7 @@ from priority.admin.list_filters import (
     TierFilter,
     UpstreamFilter,
 )
-from priority.admin.looking_up import fate_page
+from priority.admin.lookup import fate_page
 from priority.models import Submission
 from staff.columns import column
 from staff.formatting import after, ago, grouped, in_full, lamports, link, shortened, utc
@@ -83,7 +83,7 @@ class SubmissionAdmin(LongListAdmin):
         return with_key_names(queryset).select_related("bundle")
 
     def condition(self, text: str) -> Q | None:
-        return looking_up.condition(text)
+        return lookup.condition(text)
 
     def beside_fields(self, request: HttpRequest, row: Submission) -> dict[str, Any]:
         return fate_of(row, now=timezone.now())

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from access.models import Tier
 from priority.admin.landing import percent
-from priority.admin.upstream_lately import upstream_lately
+from priority.admin.upstream_activity import upstream_lately
 from priority.models import Upstream
 from priority.services import upstream_orders as orders
 from priority.services.landing_report import all_figures
@@ -194,8 +194,8 @@ class UpstreamAdmin(StaffAdmin):
     search_help_text = "Name or address"
     actions = [*map(_list_action, ACTIONS)]
     readonly_fields = ("breaker", "switched")
-    change_form_outer_before_template = "admin/priority/upstream/orders.html"
-    change_form_outer_after_template = "admin/priority/upstream/lately.html"
+    change_form_outer_before_template = "admin/priority/upstream/actions.html"
+    change_form_outer_after_template = "admin/priority/upstream/activity.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
         ("Routing", {"fields": ("tiers", "weight")}),

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from access.models import ApiKey
 from access.services import keys
-from portal.services import key_orders
+from portal.services import key_actions
 from staff.models import AuditEntry
 from tests.portal.conftest import Browser
 
@@ -210,7 +210,7 @@ def test_who_revokes_the_last_key_can_replace_it_unless_staff_revoked_it(
 def test_there_is_an_end_to_keys(
     client: Client, ada: Any, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_orders, "MOST_KEYS", 2)
+    monkeypatch.setattr(key_actions, "MOST_KEYS", 2)
     client.post(reverse("portal:key_issue"), {**FORM, "like": key.pk})
     answer = client.post(reverse("portal:key_issue"), {**FORM, "like": key.pk})
     assert "the most there may be" in answer.content.decode()
@@ -228,7 +228,7 @@ def test_issuing_is_limited_by_the_hour(client: Client, ada: Any, key: ApiKey) -
 def test_keys_in_place_of_revoked_ones_bring_no_further_month(
     client: Client, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_orders, "MOST_KEYS", 3)
+    monkeypatch.setattr(key_actions, "MOST_KEYS", 3)
     ApiKey.objects.filter(pk=key.pk).update(calls_per_month=1_000)
 
     def issue() -> int:

@@ -276,7 +276,7 @@ def test_two_administrators_who_demote_each_other_at_once(person: Callable[..., 
 
     from django.db import connection
 
-    from staff.errors import OrderRefused
+    from staff.errors import ActionRefused
     from staff.roles import Role, administrators, give_role
 
     ada, grace = person("administrator", "ada"), person("administrator", "grace")
@@ -284,7 +284,7 @@ def test_two_administrators_who_demote_each_other_at_once(person: Callable[..., 
     def demote(pair: tuple[Any, Any]) -> bool:
         try:
             give_role(pair[0], Role.VIEWER, by=pair[1])
-        except OrderRefused:
+        except ActionRefused:
             return False
         finally:
             connection.close()

@@ -13,7 +13,7 @@ from unfold.decorators import action
 
 from access import usage_queries
 from access.admin import usage_panel
-from access.admin.key_words import key_badge
+from access.admin.key_formatting import key_badge
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits

@@ -12,7 +12,7 @@ from unfold.widgets import (
 )
 
 from access.callers import SCOPES
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.method_names import listed_methods
 from access.models import ApiKey
 from access.networks import read_network
@@ -89,7 +89,7 @@ class MethodsField(forms.CharField):
             return value
         try:
             return listed_methods(text for text in re.split(r"[\s,;]+", value or "") if text)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             raise forms.ValidationError(str(refusal)) from None
 
     prepare_value = NetworksField.prepare_value
@@ -147,7 +147,7 @@ class IssueKeyForm(_KeyForm):
         if not self.errors:
             try:
                 parked_secrets.check()
-            except OrderRefused as refusal:
+            except ActionRefused as refusal:
                 raise forms.ValidationError(str(refusal)) from None
         return cleaned
 

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from access import key_text, store
-from access.admin import issued, key_orders, key_words, usage_panel
+from access.admin import issued, key_actions, key_formatting, usage_panel
 from access.admin.key_filters import (
     CustomerFilter,
     EnvironmentFilter,
@@ -22,8 +22,8 @@ from access.admin.key_filters import (
     StateFilter,
     UseFilter,
 )
+from access.admin.key_formatting import key_badge, scopes_of
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
-from access.admin.key_words import key_badge, scopes_of
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
@@ -42,10 +42,10 @@ def _action_link(name: str, permission: str = "change") -> Any:
     """A link of the theme to the page that asks whether it is meant."""
 
     def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(key_orders.link_to(name, [int(object_id)]))
+        return HttpResponseRedirect(key_actions.link_to(name, [int(object_id)]))
 
     lead.__name__ = name  # by which the theme knows it
-    found = key_orders.ACTIONS[name]
+    found = key_actions.ACTIONS[name]
     return action(description=found.title, icon=found.icon, permissions=[permission])(lead)
 
 
@@ -56,13 +56,13 @@ def _list_action(name: str, title: str, permission: str = "change", *, asks: boo
     def act(
         model_admin: Any, request: HttpRequest, chosen: QuerySet[ApiKey]
     ) -> HttpResponse | None:
-        if chosen.count() > key_orders.MOST_KEYS:
-            messages.error(request, f"At most {key_orders.MOST_KEYS} keys at a time: choose fewer")
+        if chosen.count() > key_actions.MOST_KEYS:
+            messages.error(request, f"At most {key_actions.MOST_KEYS} keys at a time: choose fewer")
         elif asks:
             ids = list(chosen.values_list("pk", flat=True))
-            return HttpResponseRedirect(key_orders.link_to(name, ids))
+            return HttpResponseRedirect(key_actions.link_to(name, ids))
         else:
-            key_orders.carry_out(model_admin, request, key_orders.ACTIONS[name], list(chosen))
+            key_actions.carry_out(model_admin, request, key_actions.ACTIONS[name], list(chosen))
         return None
 
     act.__name__ = f"{name}_keys"
@@ -168,11 +168,11 @@ class ApiKeyAdmin(StaffAdmin):
         # The theme asks six times for what a page shows once.
         shown: SafeString | str | None = getattr(key, "month_shown", None)
         if shown is None:
-            shown = key_words.month(key, timezone.now())
+            shown = key_formatting.month(key, timezone.now())
             key.month_shown = shown  # type: ignore[attr-defined]
         return shown
 
-    limits = column("limits of the tier", lambda row: key_words.limits(row.tier))
+    limits = column("limits of the tier", lambda row: key_formatting.limits(row.tier))
 
     # --- what may be changed ---
 
@@ -241,8 +241,8 @@ class ApiKeyAdmin(StaffAdmin):
         if request.method != "GET" or not self.has_add_permission(request):
             return {}
         found: dict[str, Any] = {
-            "key_links": key_words.links(request, row),
-            "story": key_words.story(request, row, timezone.now()),
+            "key_links": key_formatting.links(request, row),
+            "story": key_formatting.story(request, row, timezone.now()),
         }
         if request.user.has_perm("access.view_usageminute"):
             found["usage"] = usage_panel.panel(request, key_id=row.pk)
@@ -302,7 +302,7 @@ class ApiKeyAdmin(StaffAdmin):
         own = [
             path(
                 "orders/<slug:order>/",
-                wrap(lambda request, order: key_orders.page(self, request, order)),
+                wrap(lambda request, order: key_actions.page(self, request, order)),
                 name="access_apikey_order",
             ),
             path(
@@ -320,7 +320,7 @@ class ApiKeyAdmin(StaffAdmin):
         key = self.get_object(request, str(object_id))
         if key is None:
             return []
-        actions = key_orders.ACTIONS
+        actions = key_actions.ACTIONS
         return [
             each
             for each in allowed
@@ -328,7 +328,7 @@ class ApiKeyAdmin(StaffAdmin):
         ]
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return key_orders.may(self, request, "rotate")
+        return key_actions.may(self, request, "rotate")
 
     rotate = _action_link("rotate", "rotate")
     suspend = _action_link("suspend")

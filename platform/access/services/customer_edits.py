@@ -2,11 +2,11 @@
 
 from django.db import transaction
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import ApiKey, Customer
 
 
-class CustomerHasKeys(OrderRefused):
+class CustomerHasKeys(ActionRefused):
     """The customer's keys, and their usage, are kept: revoke them instead."""
 
 

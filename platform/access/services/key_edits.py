@@ -8,7 +8,7 @@ from django.db import transaction
 
 from access import key_changes, store
 from access.callers import SCOPES
-from access.errors import BadNetwork, KeyIsRevoked, OrderRefused, UnknownScope
+from access.errors import ActionRefused, BadNetwork, KeyIsRevoked, UnknownScope
 from access.key_changes import KeyChange
 from access.method_names import listed_methods
 from access.models import ApiKey, Tier
@@ -32,7 +32,7 @@ class KeyChanges(TypedDict, total=False):
 @transaction.atomic
 def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> ApiKey:
     """The key with the changes. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and
-    OrderRefused for an expiry that is past.
+    ActionRefused for an expiry that is past.
     """
     key = store.lock_key(key_id)
     if key.revoked_at is not None:
@@ -49,7 +49,7 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
         changes["methods"] = listed_methods(changes["methods"])
     expiry = changes.get("expires_at")
     if expiry is not None and expiry <= now:
-        raise OrderRefused("the expiry is past: to end a key now, suspend or revoke it")
+        raise ActionRefused("the expiry is past: to end a key now, suspend or revoke it")
     for name, value in changes.items():
         setattr(key, name, value)
     if changes:

@@ -11,14 +11,14 @@ from typing import cast
 
 import redis
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.redis_client import NAMESPACE, client
 from access.services.keys import IssuedKey
 
 KEEP_SECONDS = 120
 
 
-class NowhereToPark(OrderRefused):
+class NowhereToPark(ActionRefused):
     """Redis is away: a key issued now would never show its secret."""
 
     def __init__(self) -> None:

@@ -3,11 +3,11 @@
 from django.db import transaction
 
 from access.callers import ANONYMOUS
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import ApiKey, Tier
 
 
-class TierInUse(OrderRefused):
+class TierInUse(ActionRefused):
     """Keys are of this tier: they go to another one first."""
 
 
@@ -19,7 +19,9 @@ def save_tier(tier: Tier) -> None:
     if tier.pk is not None:
         before = Tier.objects.filter(pk=tier.pk).values_list("name", flat=True).first()
         if before == ANONYMOUS and tier.name != ANONYMOUS:
-            raise OrderRefused(f"`{ANONYMOUS}` is the tier of callers without a key: keep its name")
+            raise ActionRefused(
+                f"`{ANONYMOUS}` is the tier of callers without a key: keep its name"
+            )
     tier.save()
 
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.errors import OrderRefused
-from alerts.admin.standings import attempt_rows, delivery_standing, kind_word
+from access.errors import ActionRefused
+from alerts.admin.states import attempt_rows, delivery_standing, kind_word
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
@@ -46,7 +46,7 @@ class DeliveryAdmin(LongListAdmin):
         (None, {"fields": ("kind", "about", "text", "customer", "happened_at")}),
         ("Delivery", {"fields": ("to", "standing", "tried", "next_try", "message")}),
     )
-    change_form_outer_after_template = "admin/alerts/delivery/tries.html"
+    change_form_outer_after_template = "admin/alerts/delivery/attempts.html"
     why_nothing = (
         "An event becomes deliveries to the webhooks and mail addresses that want it."
         " They are kept for 35 days."
@@ -97,7 +97,7 @@ class DeliveryAdmin(LongListAdmin):
             try:
                 self._send(request, delivery)
                 sent += 1
-            except OrderRefused as refusal:
+            except ActionRefused as refusal:
                 messages.warning(request, f"{delivery}: {refusal}")
         if sent:
             noun = "delivery is" if sent == 1 else "deliveries are"

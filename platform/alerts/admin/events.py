@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from access.models import Customer
 from alerts.admin.deliveries import customer_link
-from alerts.admin.standings import delivery_rows, kind_word
+from alerts.admin.states import delivery_rows, kind_word
 from alerts.kinds import KINDS
 from alerts.models import Delivery, Event
 from staff.columns import column

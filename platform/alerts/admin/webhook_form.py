@@ -6,7 +6,7 @@ from django import forms
 from django.conf import settings
 from django.utils.html import format_html
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import Customer
 from alerts import addresses
 from alerts.kinds import KINDS, Audience, Kind, kinds_for
@@ -64,7 +64,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
         url: str = self.cleaned_data["url"].strip()
         try:
             addresses.check_url(url, private_allowed=settings.WEBHOOKS_PRIVATE)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             raise forms.ValidationError(str(refusal)) from None
         return url
 

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from alerts import addresses
-from alerts.admin.standings import delivery_rows, kind_word, webhook_standing
+from alerts.admin.states import delivery_rows, kind_word, webhook_standing
 from alerts.admin.webhook_actions import ACTIONS
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
@@ -56,7 +56,7 @@ class WebhookAdmin(ActionsAdmin):
     search_help_text = "Name, customer or address"
     autocomplete_fields = ("customer",)
     actions = None
-    change_form_outer_before_template = "admin/alerts/webhook/orders.html"
+    change_form_outer_before_template = "admin/alerts/webhook/actions.html"
     change_form_outer_after_template = "admin/alerts/webhook/deliveries.html"
     readonly_fields = ("owner", "leads_to", "told_of")
     why_nothing = (

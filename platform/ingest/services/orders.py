@@ -14,7 +14,7 @@ from chain.units import I64_MAX
 from columns.gaps import GapStatus
 from columns.questions import MOMENT, exists, microseconds
 from ingest import chain_identity
-from ingest.errors import OrderRefused, WrongChain
+from ingest.errors import ActionRefused, WrongChain
 from ingest.finding_words import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services.order_steps import Asked, Step
@@ -59,7 +59,7 @@ def ask(
     now: datetime,
     due_at: datetime | None = None,
 ) -> RangeOrder:
-    """An order that the worker begins with soon, or from `due_at` on. Raises OrderRefused."""
+    """An order that the worker begins with soon, or from `due_at` on. Raises ActionRefused."""
     check(kind, window, archive=archive, ledger=ledger, source=source)
     try:
         with transaction.atomic():
@@ -77,34 +77,34 @@ def ask(
             )
             return order
     except IntegrityError:
-        raise OrderRefused(_ANOTHER) from None
+        raise ActionRefused(_ANOTHER) from None
 
 
 def check(kind: str, window: SlotRange, *, archive: bool, ledger: bool, source: str) -> None:
-    """Raises OrderRefused where such an order cannot be taken now."""
+    """Raises ActionRefused where such an order cannot be taken now."""
     if not 0 <= window.first <= window.last < I64_MAX:
-        raise OrderRefused("The first slot must not lie above the last.")
+        raise ActionRefused("The first slot must not lie above the last.")
     if not archive and not ledger:
-        raise OrderRefused("Choose the archive, the ledger, or both.")
+        raise ActionRefused("Choose the archive, the ledger, or both.")
     if source not in ("", STREAM, *source_names()):
-        raise OrderRefused(f"{source} is none of the nodes in FILL_RPC_URLS.")
+        raise ActionRefused(f"{source} is none of the nodes in FILL_RPC_URLS.")
     if kind == Kind.REINGEST and not source:
-        raise OrderRefused("Choose where the slots are to be fetched from.")
+        raise ActionRefused("Choose where the slots are to be fetched from.")
     if kind == Kind.REINGEST and archive and source != STREAM:
-        raise OrderRefused(
+        raise ActionRefused(
             "A node has no account writes: choose the stream's replay for the archive, or the"
             " ledger alone."
         )
     if kind == Kind.VERIFY and source == STREAM:
-        raise OrderRefused("A verification asks a node, or nobody: a stream cannot be asked.")
+        raise ActionRefused("A verification asks a node, or nobody: a stream cannot be asked.")
     most = MOST_FETCHED if source else MOST_READ
     if window.size > most:
-        raise OrderRefused(f"{window.size:,} slots are too many at once: at most {most:,}.")
+        raise ActionRefused(f"{window.size:,} slots are too many at once: at most {most:,}.")
     others = RangeOrder.objects.filter(
         state__in=OPEN, first_slot__lte=window.last, last_slot__gte=window.first
     )
     if others.exists():
-        raise OrderRefused(_ANOTHER)
+        raise ActionRefused(_ANOTHER)
 
 
 def cancel(order_ids: Iterable[int], *, now: datetime) -> int:
@@ -204,9 +204,9 @@ def _node(source: str) -> Node | None:
             try:
                 chain_identity.require_same(node)
             except WrongChain as error:
-                raise OrderRefused(str(error)) from None
+                raise ActionRefused(str(error)) from None
             return node
-    raise OrderRefused(f"{source} is in FILL_RPC_URLS no more.")
+    raise ActionRefused(f"{source} is in FILL_RPC_URLS no more.")
 
 
 def _keep(order: RangeOrder, step: Step, now: datetime) -> bool:

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from access.admin.key_words import key_badge
+from access.admin.key_formatting import key_badge
 from access.counted_calls import OUR_FAILURES
 from access.key_states import KeyState, condition
 from access.models import ApiKey

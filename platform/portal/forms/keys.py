@@ -10,7 +10,7 @@ from django import forms
 from access.callers import SCOPES
 from access.models import ApiKey
 from access.networks import read_network
-from portal.services.key_orders import LONGEST_OVERLAP
+from portal.services.key_actions import LONGEST_OVERLAP
 from portal.services.key_rights import given
 
 MEANINGS = {

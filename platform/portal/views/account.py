@@ -14,7 +14,7 @@ from access.callers import Quota
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
-from portal.views.doors import for_oneself, page, too_often
+from portal.views.base import for_oneself, page, too_often
 from staff import audit, second_factor, sessions
 from staff.formatting import ago
 

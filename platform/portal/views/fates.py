@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from solders.signature import Signature
 
-from portal import fate_words, store
+from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
-from portal.views.doors import for_members, page
+from portal.views.base import for_members, page
 from priority.admin.fates import OUTCOME_HUES, state_badge
 from priority.errors import (
     BundleIdMalformed,
@@ -121,8 +121,8 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
     context |= {
         "bundle_id": found.bundle_id,
         "state": state_badge(found.state, found.reason, final=found.final),
-        "sentence": fate_words.state_words(found.state),
-        "explained": fate_words.explained(found.state, found.reason),
+        "sentence": fate_texts.state_words(found.state),
+        "explained": fate_texts.explained(found.state, found.reason),
         "reason": found.reason,
         "slot": found.slot,
         "engine_ids": found.engine_ids,
@@ -142,8 +142,8 @@ def _told(fate: Fate) -> dict[str, Any]:
     return {
         "row": fate,
         "state": state_badge(fate.state, fate.reason, final=fate.final),
-        "sentence": fate_words.state_words(fate.state),
-        "explained": fate_words.explained(fate.state, fate.reason),
+        "sentence": fate_texts.state_words(fate.state),
+        "explained": fate_texts.explained(fate.state, fate.reason),
         "err": None if fate.err is None else json.dumps(fate.err),
         "tip": None if fate.tip is None else lamports(fate.tip.lamports),
         "steps": _steps(fate),

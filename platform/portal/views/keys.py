@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access import secret_cookies
-from access.admin.key_words import key_badge, scopes_of
+from access.admin.key_formatting import key_badge, scopes_of
 from access.callers import SCOPES, Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import parked_secrets
@@ -23,8 +23,8 @@ from access.services.keys import IssuedKey
 from portal import store
 from portal.forms.keys import IssueForm, KeyForm, RotateForm
 from portal.models import Member
-from portal.services import key_orders, key_rights
-from portal.views.doors import (
+from portal.services import key_actions, key_rights
+from portal.views.base import (
     carry_out,
     changed_by_owners,
     for_members,
@@ -53,7 +53,7 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
         "over": [row for row in rows if not row["lives"]],
         "cut": len(found) > _SHOWN,
         "may_issue": bool(key_rights.models_of(found, now)),
-        "most": key_orders.MOST_KEYS,
+        "most": key_actions.MOST_KEYS,
     }
     return page(request, "portal/keys.html", context)
 
@@ -90,7 +90,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
         wish = _wish(form, key_rights.given(like).expires_at)
 
         def order() -> IssuedKey:
-            new = key_orders.issue(member.customer_id, like=like.pk, wish=wish, now=now)
+            new = key_actions.issue(member.customer_id, like=like.pk, wish=wish, now=now)
             audit.record(request, "issued", new.key, text="in the portal")
             return new
 
@@ -118,7 +118,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         try:
             with transaction.atomic():
                 wish = _wish(form, found.expires_at)
-                changed = key_orders.edit(member.customer_id, pk, wish=wish, now=now)
+                changed = key_actions.edit(member.customer_id, pk, wish=wish, now=now)
                 audit.record(
                     request,
                     "changed",
@@ -126,7 +126,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                     text="in the portal",
                     changes=_changes(found, changed),
                 )
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             say_no(request, refusal)
         else:
             messages.success(request, f"{changed} is changed; it counts within two seconds")
@@ -153,9 +153,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return page(request, "portal/key.html", context)
 
 
-def _wish(form: KeyForm, standing: Any) -> key_orders.Wish:
+def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
     given = form.cleaned_data
-    return key_orders.Wish(
+    return key_actions.Wish(
         name=given["name"],
         environment=given["environment"],
         scopes=given["scopes"],
@@ -186,7 +186,7 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
 
     def order() -> IssuedKey:
-        new = key_orders.rotate(member.customer_id, pk, overlap=overlap, now=timezone.now())
+        new = key_actions.rotate(member.customer_id, pk, overlap=overlap, now=timezone.now())
         audit.record(request, "rotated", found, text=f"in the portal; overlap {overlap}")
         audit.record(request, "issued", new.key, text="in the portal, by rotation")
         return new
@@ -200,7 +200,7 @@ def _handed_over(request: HttpRequest, order: Callable[[], IssuedKey]) -> HttpRe
         # Together with the parking: without it nobody would ever see the secret.
         with transaction.atomic():
             token = parked_secrets.park([order()], owner=str(request.user.pk))
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         say_no(request, refusal)
         return None
     return secret_cookies.lead_to(reverse("portal:issued"), token)
@@ -220,9 +220,9 @@ def _action(verb: str, order: Callable[..., ApiKey]) -> Callable[..., HttpRespon
     return press
 
 
-suspend = _action("suspended", key_orders.suspend)
-resume = _action("resumed", key_orders.resume)
-revoke = _action("revoked", key_orders.revoke)
+suspend = _action("suspended", key_actions.suspend)
+resume = _action("resumed", key_actions.resume)
+revoke = _action("revoked", key_actions.revoke)
 
 
 def _own(member: Member, pk: int) -> ApiKey:

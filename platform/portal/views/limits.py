@@ -7,14 +7,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access import peeks
-from access.admin.key_words import key_badge, scopes_of
+from access.admin.key_formatting import key_badge, scopes_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys as key_services
 from access.services import monthly_quotas
 from portal import formatting, store
 from portal.models import Member
-from portal.views.doors import for_members, page
+from portal.views.base import for_members, page
 from staff.formatting import ago, grouped
 
 _SHOWN = 100

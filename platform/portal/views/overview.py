@@ -12,9 +12,9 @@ from access.models import ApiKey
 from access.months import month_of
 from access.services import monthly_quotas, usage_reports
 from access.spans import DEFAULT_SPAN
-from portal import formatting, refusal_words, store
+from portal import formatting, refusal_advice, store
 from portal.models import Member
-from portal.views.doors import for_members, page
+from portal.views.base import for_members, page
 from staff.formatting import ago, grouped, utc
 
 _REASONS = 6
@@ -94,8 +94,8 @@ def _refusals(customer: int, now: datetime) -> list[dict[str, Any]]:
     return [
         {
             "reason": reason,
-            "meaning": refusal_words.meaning(reason),
-            "advice": refusal_words.advice(reason),
+            "meaning": refusal_advice.meaning(reason),
+            "advice": refusal_advice.advice(reason),
             "calls": grouped(calls),
             "last": ago(last, now),
         }

@@ -20,7 +20,7 @@ from portal.errors import LinkSpent
 from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
 from portal.services import links, members, post
 from portal.services.links import Purpose
-from portal.views.doors import page, standing_member, too_often
+from portal.views.base import page, standing_member, too_often
 from staff import audit, second_factor
 
 _MAILS = Quota(rate=3 / 900, burst=3)

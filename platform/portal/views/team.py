@@ -7,12 +7,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from portal import store
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
 from portal.services import members, post
-from portal.views.doors import changed_by_owners, order_of_owners, page, say_no, too_often
+from portal.views.base import changed_by_owners, order_of_owners, page, say_no, too_often
 from staff import audit
 from staff.formatting import ago
 from staff.inviting import sign_in_badge
@@ -34,7 +34,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
             with transaction.atomic():
                 new = members.invite(member.customer, email=given["email"], role=given["role"])
                 audit.record(request, "invited", new, text=f"as {new.role} of {member.customer}")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             form.add_error("email", str(refusal))
         else:
             _post(request, new)
@@ -73,7 +73,7 @@ def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         with transaction.atomic():
             members.invite_again(colleague)
             audit.record(request, "invited again", colleague)
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         say_no(request, refusal)
     else:
         _post(request, colleague)
@@ -92,7 +92,7 @@ def change_role(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             audit.record(request, "changed", changed, changes={"role": [before, changed.role]})
     except Member.DoesNotExist:
         raise Http404("no such colleague") from None
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         say_no(request, refusal)
     else:
         messages.success(request, f"{changed} is {changed.role} now")
@@ -107,7 +107,7 @@ def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             audit.record(request, "removed", str(gone), text=f"from {member.customer}")
     except Member.DoesNotExist:
         raise Http404("no such colleague") from None
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         say_no(request, refusal)
     else:
         messages.success(request, f"{gone} is removed, and signed out")

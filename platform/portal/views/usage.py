@@ -13,9 +13,9 @@ from access.models import ApiKey
 from access.services import usage_reports
 from access.spans import SPANS, Span, span_named
 from access.usage_queries import Asked
-from portal import refusal_words, store
+from portal import refusal_advice, store
 from portal.models import Member
-from portal.views.doors import for_members, page
+from portal.views.base import for_members, page
 from staff.formatting import grouped
 from staff.parsing import id_in
 
@@ -109,7 +109,7 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
                 "method_link": choice.link(method=row.method),
                 "status": row.status,
                 "status_link": choice.link(status=row.status),
-                "hint": "" if row.status == "ok" else refusal_words.meaning(row.status),
+                "hint": "" if row.status == "ok" else refusal_advice.meaning(row.status),
                 "calls": grouped(row.calls),
                 "milliseconds": f"{row.milliseconds:,.2f}",
             }

@@ -12,14 +12,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks as services
 from portal import formatting, store
 from portal.forms.webhooks import WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
-from portal.views.doors import (
+from portal.views.base import (
     carry_out,
     changed_by_owners,
     for_members,
@@ -74,7 +74,7 @@ def add(request: HttpRequest, member: Member) -> HttpResponse:
             with transaction.atomic():
                 new = services.create(member.customer_id, **form.cleaned_data)
                 audit.record(request, "added", new, text="in the portal")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(request, f"{new} is added: its secret stands below. Send a test now")
@@ -100,7 +100,7 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                 if "url" in changes:
                     changes["url"] = [*map(host_of, changes["url"])]
                 audit.record(request, "changed", changed, text="in the portal", changes=changes)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(request, f"{changed} is changed")
@@ -125,7 +125,7 @@ def _secret(webhook: Webhook) -> str | None:
     """None where it cannot be read any more: then a new one is needed."""
     try:
         return services.secret_of(webhook)
-    except OrderRefused:
+    except ActionRefused:
         return None
 
 

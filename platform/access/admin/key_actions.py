@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.admin.issued import lead_to
+from access.admin.key_formatting import key_badge
 from access.admin.key_forms import OverlapForm
-from access.admin.key_words import key_badge
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys, parked_secrets
@@ -128,7 +128,7 @@ def page(model_admin: Any, request: HttpRequest, order_name: str) -> HttpRespons
         "unfit": [(key, order.why_not(request, key)) for key in unfit],
         "back": _back(fit + unfit),
     }
-    page: HttpResponse = model_admin.page(request, "admin/access/apikey/order.html", context)
+    page: HttpResponse = model_admin.page(request, "admin/access/apikey/action.html", context)
     return page
 
 
@@ -173,7 +173,7 @@ def _rotate(
                 if not reason:
                     try:
                         issued.append(keys.rotate_key(key.pk, overlap=overlap, now=now))
-                    except OrderRefused as refusal:
+                    except ActionRefused as refusal:
                         reason = str(refusal)
                     else:
                         new = issued[-1].key
@@ -185,7 +185,7 @@ def _rotate(
                 if reason:
                     refused.append(f"{key}: {reason}")
             token = parked_secrets.park(issued, owner=str(request.user.pk)) if issued else None
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         messages.error(request, str(refusal))
         return HttpResponseRedirect(_back(chosen))
     for text in refused:

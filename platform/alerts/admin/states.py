@@ -62,7 +62,7 @@ def delivery_rows(deliveries: Iterable[Delivery], now: datetime) -> list[dict[st
 
 
 def attempt_rows(tries: Iterable[Attempt], now: datetime, *, by_mail: bool) -> list[dict[str, Any]]:
-    """Rows of templates/admin/alerts/delivery/tries.html."""
+    """Rows of templates/admin/alerts/delivery/attempts.html."""
     return [
         {
             "at": ago(each.at, now),

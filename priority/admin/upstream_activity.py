@@ -17,7 +17,7 @@ _NEWEST_TRIES = 20_000
 
 
 def upstream_lately(upstream: Upstream, *, now: datetime) -> dict[str, Any]:
-    """For admin/priority/upstream/lately.html."""
+    """For admin/priority/upstream/activity.html."""
     return {
         "lately": [_figures(upstream, span, now) for span in SPANS[:3]],
         "last_error": _last_error(upstream, now),

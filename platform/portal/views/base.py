@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 
 from access import windows
 from access.callers import Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from portal import store
 from portal.models import Member
 from staff import audit, sessions
@@ -126,7 +126,7 @@ def carry_out(
         with transaction.atomic():
             run()
             audit.record(request, verb, subject, text="in the portal")
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         say_no(request, refusal)
         return False
     if said:
@@ -134,7 +134,7 @@ def carry_out(
     return True
 
 
-def say_no(request: HttpRequest, refusal: OrderRefused) -> None:
+def say_no(request: HttpRequest, refusal: ActionRefused) -> None:
     """Shows why something was not done, on the next page."""
     text = str(refusal)
     messages.error(request, text[:1].upper() + text[1:])
