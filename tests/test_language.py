@@ -44,13 +44,13 @@ PHRASES = {
 # How many stand in each package. Lower a number when words go; none is ever raised.
 MOST = {
     "access": 75,
-    "access/admin": 9,
+    "access/admin": 0,
     "alerts": 0,
-    "alerts/admin": 24,
+    "alerts/admin": 0,
     "chain": 0,
     "columns": 0,
     "config": 86,
-    "docs": 48,
+    "docs": 40,
     "embedded": 19,
     "eventloop": 0,
     "gateway": 75,
@@ -59,31 +59,31 @@ MOST = {
     "ingest": 421,
     "jsonrpc": 0,
     "localnet": 149,
-    "operations": 157,
-    "portal": 64,
-    "portal/admin": 1,
+    "operations": 3,
+    "portal": 4,
+    "portal/admin": 0,
     "priority": 874,
-    "priority/admin": 32,
+    "priority/admin": 1,
     "reference": 0,
     "rewind": 384,
     "rewind/admin": 78,
     "simulator": 0,
-    "staff": 38,
-    "templates": 2,
-    "templates/admin": 56,
+    "staff": 1,
+    "templates": 0,
+    "templates/admin": 14,
     "templates/alerts": 0,
-    "templates/docs": 5,
-    "templates/portal": 66,
-    "templates/staff": 1,
-    "templates/unfold": 1,
+    "templates/docs": 0,
+    "templates/portal": 0,
+    "templates/staff": 0,
+    "templates/unfold": 0,
     "tipping": 0,
-    "tipping/admin": 22,
+    "tipping/admin": 0,
     "upstream": 230,
     "webserver": 39,
 }
 
 # Names on the wire between versions of running processes: they stay.
-WIRE_NAMES = ("alerts.tasks.tell_people",)
+WIRE_NAMES = ("alerts.tasks.tell_people", "inFlight", "streams_lacking", "tidemark_in_flight")
 
 _INSTEAD = {form: instead for forms, instead in WORDS.items() for form in forms.split()}
 _PHRASE = re.compile("|".join(rf"\b({phrase})\b" for phrase in PHRASES))

@@ -1,14 +1,14 @@
-"""What the portal refuses a customer, in words for a page."""
+"""Errors of the portal, which its pages show."""
 
 from access.errors import ActionRefused
 
 
 class MayNot(ActionRefused):
-    """More than staff gave, or something of staff's own."""
+    """Beyond the rights that staff gave."""
 
 
 class TooMany(ActionRefused):
-    """As many as there may be."""
+    """The maximum number is reached."""
 
 
 class AddressTaken(ActionRefused):
@@ -16,4 +16,4 @@ class AddressTaken(ActionRefused):
 
 
 class LinkSpent(ActionRefused):
-    """The link was used, is too old, or was never one."""
+    """The link was used, has expired, or is invalid."""

@@ -1,59 +1,59 @@
-"""What became of a submission, in words, and what to do about it."""
+"""Texts on the outcome of a submission, and what to do about it."""
 
 from typing import NamedTuple
 
 from priority.submissions import State
 
 _STATES = {
-    State.RECEIVED: "Accepted, and no upstream has it yet.",
-    State.SENT: "At least one upstream has it; no block does yet.",
+    State.RECEIVED: "Accepted; no upstream has it yet.",
+    State.SENT: "Sent to at least one upstream; not in a block yet.",
     State.LANDED: "It is in a block.",
-    State.FAILED: "It is in a block, with an error: its fee was charged. What its instructions did"
-    " was rolled back, and its tip with it: it tipped nobody.",
-    State.EXPIRED: "It is in no block, and no block can take it any more.",
-    State.REFUSED: "It is in no block, and no upstream ever took it.",
+    State.FAILED: "Failed on chain: it is in a block with an error, and its fee was charged. Its"
+    " instructions were rolled back, including the tip.",
+    State.EXPIRED: "It is not in a block, and can no longer land.",
+    State.REFUSED: "It is not in a block; no upstream accepted it.",
 }
 _STATE_ADVICE = {
-    State.RECEIVED: "Wait: it is sent as soon as an upstream takes it.",
-    State.SENT: "Wait: it is sent again until it lands or its blockhash is too old.",
-    State.FAILED: "Read the error, simulate the transaction, mend it and send a new one.",
+    State.RECEIVED: "Wait: it is sent as soon as an upstream accepts it.",
+    State.SENT: "Wait: it is sent again until it lands or its blockhash expires.",
+    State.FAILED: "Read the error, simulate the transaction, fix it and send a new one.",
     State.EXPIRED: "Sign it again with a new blockhash, and send that.",
-    State.REFUSED: "Sign it again with a new blockhash, and send that; tell the operator if it"
+    State.REFUSED: "Sign it again with a new blockhash, and send that; contact the operator if it"
     " happens again.",
 }
 
 
 class Explained(NamedTuple):
-    """A reason's meaning, and what to do."""
+    """The meaning of a reason, and what to do."""
 
     meaning: str
     advice: str
 
 
-_OURS = "Nothing is wrong with the transaction: send it again, and tell the operator."
+_OURS = "The transaction is fine: send it again, and contact the operator."
 REASONS = {
     "blockhash_expired": Explained(
-        "Its blockhash became too old before a leader took it.",
+        "Its blockhash expired before a leader included it.",
         "Sign with a newer blockhash, right before you send; a larger tip or priority fee lands"
         " sooner when the chain is busy.",
     ),
     "nonce_unused": Explained(
-        "Its durable nonce was not used for as long as it is tried.",
-        "Look whether the nonce was advanced by another transaction; send it again if it was not.",
+        "Its durable nonce was not used within the time for attempts.",
+        "Check whether another transaction advanced the nonce; if not, send it again.",
     ),
     "upstream_refused": Explained(
-        "An upstream answered that it does not take it.",
-        "The answer stands beside the try, below: mostly a fee payer without lamports, or an"
-        " account that is missing.",
+        "An upstream refused it.",
+        "See the response to the attempt below: usually the fee payer has no lamports, or an"
+        " account is missing.",
     ),
     "engine_refused": Explained(
-        "The block engine answered that it does not take the bundle.",
-        "The reason says what it answered: mostly the tip is too low, or a transaction fails.",
+        "The block engine refused the bundle.",
+        "The reason has its response: usually the tip is too low, or a transaction fails.",
     ),
     "engine_dropped": Explained(
-        "The block engine took the bundle and let it go: mostly it lost the auction, or failed on"
-        " the newest state.",
-        "Tip more, or simulate the bundle and mend it.",
+        "The block engine accepted the bundle and dropped it: usually it lost the auction, or"
+        " failed on the newest state.",
+        "Tip more, or simulate the bundle and fix it.",
     ),
     "engine_untipped": Explained(
         "The block engine asks for a tip to one of its own addresses, which the bundle does not"
@@ -62,29 +62,29 @@ REASONS = {
         " tips for you.",
     ),
     "landed_in_part": Explained(
-        "Some of the bundle's transactions are in blocks without the others: somebody sent them"
-        " alone.",
-        "Do not send a bundle's transactions by other ways as well.",
+        "Some of the bundle's transactions are in blocks without the others: they were sent"
+        " individually.",
+        "Do not send the transactions of a bundle individually as well.",
     ),
     "submitted_before": Explained(
         "All of its transactions had been submitted before.",
-        "Look for the earlier submission by one of its signatures.",
+        "Look up the earlier submission by one of its signatures.",
     ),
-    "no_upstream": Explained("No upstream was there to send it by.", _OURS),
-    "upstream_rests": Explained("The upstreams were resting after failures.", _OURS),
-    "upstream_busy": Explained("The upstreams had more to do than they may have.", _OURS),
-    "engine_unknown": Explained("The block engine does not know the bundle any more.", _OURS),
+    "no_upstream": Explained("No upstream was available.", _OURS),
+    "upstream_rests": Explained("The upstreams were in cooldown after failures.", _OURS),
+    "upstream_busy": Explained("The upstreams were at capacity.", _OURS),
+    "engine_unknown": Explained("The block engine no longer knows the bundle.", _OURS),
     "own_tip_unfunded": Explained(
         "The operator's tip to the block engine could not be paid.", _OURS
     ),
-    "no_slot": Explained("The chain's newest slot was not known.", _OURS),
-    "no_schedule": Explained("The chain's leaders were not known.", _OURS),
-    "no_blockhash": Explained("The chain's newest blockhash was not known.", _OURS),
-    "no_address": Explained("The leaders' addresses were not known.", _OURS),
+    "no_slot": Explained("The newest slot was unknown.", _OURS),
+    "no_schedule": Explained("The leader schedule was unknown.", _OURS),
+    "no_blockhash": Explained("The newest blockhash was unknown.", _OURS),
+    "no_address": Explained("The addresses of the leaders were unknown.", _OURS),
 }
 
 
-def state_words(state: str) -> str:
+def state_text(state: str) -> str:
     return _STATES[State(state)]
 
 

@@ -1,5 +1,5 @@
-"""What cannot be done to people who work here."""
+"""Errors that pages show to the user."""
 
 
 class ActionRefused(Exception):
-    """An order that cannot be carried out; the text says why, for the page that asked."""
+    """An action that cannot be done; the text says why."""

@@ -15,15 +15,15 @@ def over_time(
     *,
     label: Callable[[str], str] = str,
 ) -> Chart:
-    """A bar a step, in the colours of admin.css' classes tm-l-…"""
+    """One bar for each step, in the colours of the classes tm-l-… of admin.css."""
     times = [
         time_label(start, timedelta(seconds=span.step_seconds), span.steps) for start, _ in steps
     ]
     bars = []
     for time, (_, counts) in zip(times, steps, strict=True):
-        told = ", ".join(f"{counts[name]:,} {label(name)}" for name in names if counts.get(name))
+        text = ", ".join(f"{counts[name]:,} {label(name)}" for name in names if counts.get(name))
         drawn = {f"l-{name}": count for name, count in counts.items()}
-        bars.append((f"{time} UTC: {told or 'none'}", drawn))
+        bars.append((f"{time} UTC: {text or 'none'}", drawn))
     return stacked(bars, [f"l-{name}" for name in names], times)
 
 

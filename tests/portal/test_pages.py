@@ -56,7 +56,7 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     hook = webhooks.create(ada.pk, name="the bridge", url="http://127.0.0.1:9/")
     webhooks.disable(hook.pk, reason="answered 410 Gone")
     text = text_of(client, "/portal/")
-    assert "expires in 2 d : rotate it, or give it more time" in text
+    assert "expires in 2 d : rotate it, or extend it" in text
     assert "Webhook the bridge is off" in text
     assert "1,200 of 1,500" in text
     assert "30 calls a second, 30 at once" in text
@@ -121,7 +121,7 @@ def test_a_fate_is_told_in_words_with_what_to_do(
     mine = Submission.objects.filter(key__customer=ada, kind="transaction")
     failed = mine.get(state="failed")
     text = text_of(client, f"/portal/fates/{failed.signature}/")
-    assert "It is in a block, with an error" in text and "InstructionError" in text
+    assert "it is in a block with an error" in text and "InstructionError" in text
     assert "Seen in slot 332254860" in text and "What to do:" in text
     assert "HWfQ3cT8y7c5VJm3zFbrM2p4kq5nYt9sDqGg6uEw1bQa" in text, "its tries"
     expired = mine.get(state="expired")
@@ -190,10 +190,10 @@ def test_a_webhook_is_added_tested_and_taken_away(client: Client, ada: Any) -> N
         hook.refresh_from_db()
         return text
 
-    assert "A test is on its way" in order("test")
+    assert "The test is being sent" in order("test")
     delivery = Delivery.objects.get(webhook=hook)
     Delivery.objects.update(state="failed", tries=9)
-    assert "It is on its way again" in order("redeliver", delivery.pk)
+    assert "It is being delivered again" in order("redeliver", delivery.pk)
     delivery.refresh_from_db()
     assert delivery.state == "waiting" and delivery.tries == 0
     before = webhooks.secret_of(hook)
@@ -242,7 +242,7 @@ def test_a_customer_has_ten_webhooks_at_most(client: Client, ada: Any) -> None:
         webhooks.create(ada.pk, name=str(number), url="http://127.0.0.1:9/")
     form = {"name": "bridge", "url": "http://127.0.0.1:9/hook"}
     assert "delete one first" in client.post("/portal/webhooks/add/", form).content.decode()
-    assert "the most there may be" in text_of(client, "/portal/webhooks/")
+    assert "The maximum of 10 webhooks is reached" in text_of(client, "/portal/webhooks/")
 
 
 def test_alert_mails_are_switched(client: Client, ada: Any) -> None:

@@ -47,7 +47,7 @@ def test_owners_remove_each_other_and_the_last_key_is_issued_once(
     told = at_once(
         lambda: members.remove(first, second.pk), lambda: members.remove(second, first.pk)
     )
-    assert told == ["You are not an owner any more", "done"]
+    assert told == ["You are no longer an owner", "done"]
     assert Member.objects.get().is_owner
 
     key = keys.issue_key(ada, tier=tiers["elite"], name="first").key

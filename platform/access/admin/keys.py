@@ -1,4 +1,4 @@
-"""API keys: the list, issuing one, changing one, and the way to the orders."""
+"""API keys: the list, issuing, changing, and their actions."""
 
 from typing import Any, ClassVar
 
@@ -39,7 +39,7 @@ _GIVEN = (
 
 
 def _action_link(name: str, permission: str = "change") -> Any:
-    """A link of the theme to the page that asks whether it is meant."""
+    """A link of the theme to the confirmation page."""
 
     def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
         return HttpResponseRedirect(key_actions.link_to(name, [int(object_id)]))
@@ -50,7 +50,7 @@ def _action_link(name: str, permission: str = "change") -> Any:
 
 
 def _list_action(name: str, title: str, permission: str = "change", *, asks: bool = False) -> Any:
-    """An action of the list, done at once or after the page that asks."""
+    """An action of the list, done at once or after confirmation."""
 
     @admin.action(description=title, permissions=[permission])
     def act(
@@ -165,7 +165,7 @@ class ApiKeyAdmin(StaffAdmin):
 
     @admin.display(description="this month")
     def month(self, key: ApiKey) -> SafeString | str:
-        # The theme asks six times for what a page shows once.
+        # The theme calls this six times for one page.
         shown: SafeString | str | None = getattr(key, "month_shown", None)
         if shown is None:
             shown = key_formatting.month(key, timezone.now())
@@ -182,20 +182,20 @@ class ApiKeyAdmin(StaffAdmin):
         return bool(super().has_change_permission(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # revoked instead: its usage, and who held it, stay known
+        return False  # revoked instead: its usage stays
 
     def get_form(
         self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **kwargs: Any
     ) -> "type[forms.ModelForm[ApiKey]]":
         form: type[forms.ModelForm[ApiKey]] = EditKeyForm if change else IssueKeyForm
         if not self.has_add_permission(request):
-            form = forms.ModelForm  # fields that a form declares itself would be taken
+            form = forms.ModelForm  # without the fields that our forms declare
         return super().get_form(request, obj, change=change, **{"form": form, **kwargs})  # type: ignore[no-any-return]
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
         if obj is None:
             return []
-        # Who may only suspend, or revoke, gives nobody another tier, scope or month.
+        # Who may only suspend or revoke cannot change tier, scopes or limits.
         given = [] if self.has_add_permission(request) else _GIVEN
         return [*self.readonly_fields, "customer", *given]
 
@@ -242,7 +242,7 @@ class ApiKeyAdmin(StaffAdmin):
             return {}
         found: dict[str, Any] = {
             "key_links": key_formatting.links(request, row),
-            "story": key_formatting.story(request, row, timezone.now()),
+            "entries": key_formatting.history(request, row, timezone.now()),
         }
         if request.user.has_perm("access.view_usageminute"):
             found["usage"] = usage_panel.panel(request, key_id=row.pk)
@@ -268,8 +268,8 @@ class ApiKeyAdmin(StaffAdmin):
             # The page's script posts secrets; where it did not run, at least leave the address.
             messages.warning(
                 request,
-                "That was a whole secret in the page's address: it may stand in this browser's"
-                " history. Rotate the key where others use the browser.",
+                "That was a whole secret in the page's address: it may be in this browser's"
+                " history. Rotate the key if others use the browser.",
             )
             return self._found(request, asked)
         return super().changelist_view(  # type: ignore[no-any-return]
@@ -295,14 +295,14 @@ class ApiKeyAdmin(StaffAdmin):
             messages.error(request, "Well formed, but no key with this secret was issued here")
         return HttpResponseRedirect(reverse("admin:access_apikey_changelist"))
 
-    # --- orders ---
+    # --- actions ---
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
         own = [
             path(
-                "orders/<slug:order>/",
-                wrap(lambda request, order: key_actions.page(self, request, order)),
+                "orders/<slug:name>/",
+                wrap(lambda request, name: key_actions.page(self, request, name)),
                 name="access_apikey_order",
             ),
             path(
@@ -315,7 +315,7 @@ class ApiKeyAdmin(StaffAdmin):
         return [*own, *super().get_urls()]
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """The orders that this key can take now."""
+        """The actions that this key allows now."""
         allowed = super().get_actions_detail(request, object_id)
         key = self.get_object(request, str(object_id))
         if key is None:

@@ -1,4 +1,4 @@
-"""Alarms: opened when a rule's condition has held, closed when it has been well for a while."""
+"""Alarms: opened when a rule's condition has held for its time, closed once it is over."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -22,21 +22,21 @@ def evaluate(readings: Readings, *, now: datetime) -> None:
     unclosed = store.lock_unclosed()
     for rule in RULES:
         findings = rule.check(readings)
-        if findings is None:  # what it looks at is not known: its alarms stay as they are
+        if findings is None:  # not known now: its alarms stay as they are
             unclosed = {key: alarm for key, alarm in unclosed.items() if key[0] != rule.name}
             continue
         _hold(rule, findings, unclosed, now)
     for alarm in unclosed.values():
-        _is_well(alarm, now)
+        _resolve(alarm, now)
 
 
 @transaction.atomic
 def evaluate_rule(rule: Rule, findings: Iterable[Finding], *, now: datetime) -> None:
-    """One rule alone, by what it found. One caller at a time."""
+    """One rule alone. One caller at a time."""
     unclosed = store.lock_unclosed(rule.name)
     _hold(rule, findings, unclosed, now)
     for alarm in unclosed.values():
-        _is_well(alarm, now)
+        _resolve(alarm, now)
 
 
 def acknowledge(alarm_id: int, *, user_id: int, now: datetime) -> bool:
@@ -61,7 +61,7 @@ def _hold(
     unclosed: dict[tuple[str, str], Alarm],
     now: datetime,
 ) -> None:
-    """Takes the alarms of what was found from the unclosed ones."""
+    """Creates or updates an alarm for each finding, and removes it from the unclosed ones."""
     for finding in findings:
         alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
         _holds(rule, finding, alarm, now)
@@ -84,7 +84,7 @@ def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> 
         _publish("alarm.opened", alarm, f"{alarm.text} {rule.advice}", now)
 
 
-def _is_well(alarm: Alarm, now: datetime) -> None:
+def _resolve(alarm: Alarm, now: datetime) -> None:
     if alarm.opened_at is None:
         alarm.delete()
         return
@@ -93,7 +93,7 @@ def _is_well(alarm: Alarm, now: datetime) -> None:
     if rule is None or now - alarm.well_since >= timedelta(seconds=rule.calm):
         alarm.closed_at = now
         lasted = duration(alarm.well_since - alarm.began_at)
-        _publish("alarm.closed", alarm, f"Well again after {lasted}. It was: {alarm.text}", now)
+        _publish("alarm.closed", alarm, f"Resolved after {lasted}. It was: {alarm.text}", now)
     alarm.save(update_fields=["well_since", "closed_at"])
 
 

@@ -1,4 +1,4 @@
-"""Samples: readings kept over time, every 15 s for two hours, then their means of 5 minutes."""
+"""Samples: readings of every 15 s for two hours, then their means of 5 minutes for 30 days."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -41,8 +41,8 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
 
 
 def roll_up(*, now: datetime) -> None:
-    """Means of every step of 5 minutes that is over; what is older than is kept goes. Safe twice:
-    a mean that is there stays.
+    """Stores the means of each step of 5 minutes that is over, and deletes old samples. Safe to
+    repeat: existing means stay.
     """
     newest = store.newest_sample(MEAN_SECONDS)
     first = now - MOMENTS_KEPT
@@ -63,13 +63,13 @@ def roll_up(*, now: datetime) -> None:
 
 
 def step_of(moment: datetime, seconds: int) -> datetime:
-    """Where the step of time begins in which the moment lies."""
+    """The start of the step of time that contains the moment."""
     step = timedelta(seconds=seconds)
     return _ORIGIN + ((moment - _ORIGIN) // step) * step
 
 
 def values_of(readings: Readings) -> dict[str, float]:
-    """The figures that charts show, without what is not known."""
+    """The figures of charts, without unknown ones."""
     chain, landing, calls, redis = readings.chain, readings.landing, readings.calls, readings.redis
     found: dict[str, float | None] = {
         "behind": chain.behind,
@@ -102,7 +102,7 @@ def values_of(readings: Readings) -> dict[str, float]:
 
 
 def least_left_percent(readings: Readings) -> float | None:
-    """Of the TTL classes with an open batch, the least share of addresses that is left."""
+    """The lowest share of addresses left among TTL classes with an open batch."""
     shares = [100 * each.left / each.size for each in readings.tips.classes if each.size]
     return min(shares, default=None)
 
@@ -121,7 +121,7 @@ def _totals_of(readings: Readings) -> dict[str, float]:
         "tips_dynamic": settled.dynamic,
     }
     if readings.calls is not None:
-        counts = {tuple(name.split("|")): count for name, count in readings.tallies.items()}
+        counts = {tuple(name.split("|")): count for name, count in readings.counters.items()}
         calls = call_totals(counts)
         found |= {name: getattr(calls, name) for name in calls.__struct_fields__}
         found["slots"] = slots_stored(counts)

@@ -1,4 +1,4 @@
-"""The keys of a customer: the list, issuing one, one key's page, and what is done to it."""
+"""A customer's keys: the list, issuing, one key's page, and its actions."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,33 +24,33 @@ from portal import store
 from portal.forms.keys import IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_actions, key_rights
-from portal.views.base import (
+from portal.views.pages import (
+    action_of_owners,
     carry_out,
     changed_by_owners,
     for_members,
     for_owners,
-    order_of_owners,
+    limited,
     page,
-    say_no,
-    too_often,
+    show_refusal,
 )
 from staff import audit
 from staff.formatting import ago
 
-# Each makes rows that are kept for good.
+# Each makes rows that are never deleted.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
 _SHOWN = 200
 
 
 @for_members
 def keys(request: HttpRequest, member: Member) -> HttpResponse:
-    """Every key, those that work first."""
+    """All keys, active ones first."""
     now = timezone.now()
     found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
     rows = [_row(key, now) for key in found[:_SHOWN]]
     context = {
-        "living": [row for row in rows if row["lives"]],
-        "over": [row for row in rows if not row["lives"]],
+        "valid": [row for row in rows if row["is_valid"]],
+        "ended": [row for row in rows if not row["is_valid"]],
         "cut": len(found) > _SHOWN,
         "may_issue": bool(key_rights.models_of(found, now)),
         "most": key_actions.MOST_KEYS,
@@ -62,7 +62,7 @@ def _row(key: ApiKey, now: Any) -> dict[str, Any]:
     return {
         "key": key,
         "state": key_badge(key, now),
-        "lives": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
+        "is_valid": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
         "scopes": scopes_of(key),
         "networks": ", ".join(key.networks) or "any address",
         "used": ago(key.last_used_at, now),
@@ -83,18 +83,18 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     initial = {"scopes": best.scopes, "expires_at": best.expires_at, "like": models[0].pk}
     form = IssueForm(request.POST or None, models=models, scopes=tuple(scopes), initial=initial)
     if request.method == "POST" and form.is_valid():
-        refused = too_often(request, "issue", f"customer {member.customer_id}", _ISSUES)
+        refused = limited(request, "issue", f"customer {member.customer_id}", _ISSUES)
         if refused is not None:
             return refused
         like = next(key for key in models if key.pk == form.cleaned_data["like"])
         wish = _wish(form, key_rights.given(like).expires_at)
 
-        def order() -> IssuedKey:
+        def run() -> IssuedKey:
             new = key_actions.issue(member.customer_id, like=like.pk, wish=wish, now=now)
             audit.record(request, "issued", new.key, text="in the portal")
             return new
 
-        return _handed_over(request, order) or page(
+        return _show_secret(request, run) or page(
             request, "portal/key_issue.html", {**context, "form": form}, status=409
         )
     return page(request, "portal/key_issue.html", {**context, "form": form})
@@ -102,7 +102,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
 
 @changed_by_owners
 def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    """One key: what it is, may and did; its form changes it."""
+    """One key; the form changes it."""
     found, now = _own(member, pk), timezone.now()
     rights = key_rights.given(found)
     initial = {
@@ -127,9 +127,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                     changes=_changes(found, changed),
                 )
         except ActionRefused as refusal:
-            say_no(request, refusal)
+            show_refusal(request, refusal)
         else:
-            messages.success(request, f"{changed} is changed; it counts within two seconds")
+            messages.success(request, f"Changed {changed}; this applies within two seconds")
             return HttpResponseRedirect(reverse("portal:key", args=[pk]))
     state = state_of(found, now=now)
     context = {
@@ -170,9 +170,9 @@ def _changes(before: ApiKey, after: ApiKey) -> dict[str, list[Any]]:
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-@order_of_owners
+@action_of_owners
 def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    """A new secret; the old one works for the overlap."""
+    """Issues a new key; the old one stays valid for the overlap."""
     found, form = _own(member, pk), RotateForm(request.POST)
     back = HttpResponseRedirect(reverse("portal:key", args=[pk]))
     if not form.is_valid():
@@ -180,40 +180,40 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             request, f"Overlap in hours: {' '.join(map(str, form.errors['overlap_hours']))}"
         )
         return back
-    refused = too_often(request, "issue", f"customer {member.customer_id}", _ISSUES)
+    refused = limited(request, "issue", f"customer {member.customer_id}", _ISSUES)
     if refused is not None:
         return refused
     overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
 
-    def order() -> IssuedKey:
+    def run() -> IssuedKey:
         new = key_actions.rotate(member.customer_id, pk, overlap=overlap, now=timezone.now())
         audit.record(request, "rotated", found, text=f"in the portal; overlap {overlap}")
         audit.record(request, "issued", new.key, text="in the portal, by rotation")
         return new
 
-    return _handed_over(request, order) or back
+    return _show_secret(request, run) or back
 
 
-def _handed_over(request: HttpRequest, order: Callable[[], IssuedKey]) -> HttpResponse | None:
-    """Leads to the page that shows the secret; None, with a message, where it was refused."""
+def _show_secret(request: HttpRequest, run: Callable[[], IssuedKey]) -> HttpResponse | None:
+    """Redirects to the page with the secret; None, with a message, if refused."""
     try:
-        # Together with the parking: without it nobody would ever see the secret.
+        # In one transaction with the parking, so that no secret is lost.
         with transaction.atomic():
-            token = parked_secrets.park([order()], owner=str(request.user.pk))
+            token = parked_secrets.park([run()], owner=str(request.user.pk))
     except ActionRefused as refusal:
-        say_no(request, refusal)
+        show_refusal(request, refusal)
         return None
     return secret_cookies.lead_to(reverse("portal:issued"), token)
 
 
-def _action(verb: str, order: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
+def _action(verb: str, action: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
     """A button of a key's page."""
 
-    @order_of_owners
+    @action_of_owners
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         found = _own(member, pk)
-        run = partial(order, member.customer_id, pk, now=timezone.now())
-        said = f"{found} is {verb}; it counts within two seconds"
+        run = partial(action, member.customer_id, pk, now=timezone.now())
+        said = f"{found} is {verb}; this applies within two seconds"
         carry_out(request, found, verb, run, said=said)
         return HttpResponseRedirect(reverse("portal:key", args=[pk]))
 
