@@ -33,12 +33,12 @@ StateFilter = choice_filter(
 
 @admin.register(Alarm)
 class AlarmAdmin(LongListAdmin):
-    list_display = ("what", "level", "text", "began", "state", "seen")
+    list_display = ("what", "level", "problem", "began", "state", "seen")
     list_filter = (StateFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")
     actions = ("acknowledge",)
     change_form_outer_after_template = "admin/operations/alarm/actions.html"
-    fields = ("what", "level", "text", "advice", "state", "seen")
+    fields = ("what", "level", "problem", "advice", "state", "seen")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alarm]:
         # Without conditions that have not held for long enough to be alarms.
@@ -96,7 +96,7 @@ class AlarmAdmin(LongListAdmin):
         hue = "bad" if alarm.severity == Alarm.Severity.CRITICAL else "warning"
         return badge(alarm.severity, hue if alarm.closed_at is None else "quiet")
 
-    text = column("problem", lambda row: row.text)
+    problem = column("problem", lambda row: row.text)
 
     @admin.display(description="what to do")
     def advice(self, alarm: Alarm) -> str:

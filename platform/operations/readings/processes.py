@@ -20,7 +20,7 @@ DUTIES = {
     "simulations": "runs simulation jobs and the replay audit",
     "follower": "reads the chain's stream",
     "lander": "sends what was accepted",
-    "beat": "is the clock that starts tasks",
+    "beat": "starts periodic tasks",
     "localnet": "is the small Solana of this machine",
 }
 
