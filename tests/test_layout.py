@@ -89,7 +89,7 @@ SERVICES = {"services", *ROWS[3], *ROWS[4]}
 
 # Packages whose services still build some queries themselves.
 QUERIES_IN_SERVICES = {
-    *("operations", "rewind"),
+    "rewind",
 }
 
 

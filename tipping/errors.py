@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from access.buckets import Taken
 from access.capped_buckets import DAILY_CAP
 from gateway.refusals import Refusal
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 
 # `error` is the reason itself; a quota's `reason` appears in the GET response only.
 _NO_DATA = ("error", "reason")
@@ -92,14 +92,14 @@ class TipAddressesUnavailable(FetchRefused):
         return {"Retry-After": str(self.retry_seconds)}
 
 
-class DefaultClassRequired(OrderRefused):
+class DefaultClassRequired(ActionRefused):
     """The default TTL class can be deleted or demoted only after another class is the default."""
 
     def __init__(self) -> None:
         super().__init__("One class is the default: make another one the default first.")
 
 
-class ClassHasBatches(OrderRefused):
+class ClassHasBatches(ActionRefused):
     """A TTL class whose addresses were issued is kept, so that late tips are still swept."""
 
     def __init__(self, ttl_seconds: int) -> None:

@@ -61,21 +61,21 @@ class KeyExpired(KeyRefused):
         )
 
 
-class OrderRefused(errors.OrderRefused):
+class ActionRefused(errors.ActionRefused):
     """An invalid action of an administrator; the text says why."""
 
 
-class KeyIsRevoked(OrderRefused):
+class KeyIsRevoked(ActionRefused):
     """A revoked key cannot come back: issue another one."""
 
 
-class UnknownScope(OrderRefused):
+class UnknownScope(ActionRefused):
     """A scope that is none of access.callers.SCOPES."""
 
 
-class BadNetwork(OrderRefused):
+class BadNetwork(ActionRefused):
     """A CIDR list's item that is no network."""
 
 
-class BadMethod(OrderRefused):
+class BadMethod(ActionRefused):
     """A method allow-list's item that is no method's name, or too many of them."""

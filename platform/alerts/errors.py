@@ -1,27 +1,27 @@
 """Errors of alerts; each text is shown to the user."""
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 
 
-class BadAddress(OrderRefused):
+class BadAddress(ActionRefused):
     """A URL that cannot, or may not, be posted to."""
 
 
-class UnknownKind(OrderRefused):
+class UnknownKind(ActionRefused):
     """A kind of event that does not exist, or is not available to this webhook's owner."""
 
 
-class NameMissing(OrderRefused):
+class NameMissing(ActionRefused):
     """A webhook without a name, or with too long a name."""
 
 
-class TooManyWebhooks(OrderRefused):
+class TooManyWebhooks(ActionRefused):
     """The customer already has the maximum of webhooks."""
 
 
-class WebhookIsOff(OrderRefused):
+class WebhookIsOff(ActionRefused):
     """The webhook is disabled: enable it first."""
 
 
-class SecretUnreadable(OrderRefused):
+class SecretUnreadable(ActionRefused):
     """The stored secret was encrypted under another SECRET_KEY: rotate the webhook's secret."""

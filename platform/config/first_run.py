@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from access import store
-from access.errors import KeyMalformed, KeyRefused, KeyUnknown, OrderRefused
+from access.errors import ActionRefused, KeyMalformed, KeyRefused, KeyUnknown
 from access.services import keys
 from portal.models import Member
 from portal.services import members
@@ -107,7 +107,7 @@ def _ensure_member(url: str, password: str) -> PortalLogin:
     if user is None:
         try:
             user = members.invite(customer, email=_MEMBER, role=Member.Role.OWNER).user
-        except OrderRefused:
+        except ActionRefused:
             return PortalLogin(url, _MEMBER, "")
     user.set_password(password)
     user.save(update_fields=["password"])

@@ -23,7 +23,7 @@ from unfold.widgets import (
 )
 
 from chain.slot_ranges import SlotRange
-from ingest.errors import OrderRefused
+from ingest.errors import ActionRefused
 from ingest.findings import FINDINGS
 from ingest.models import RangeOrder
 from ingest.services import orders
@@ -115,7 +115,7 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
                     ledger=values["ledger"],
                     source=values["source"],
                 )
-            except OrderRefused as refused:
+            except ActionRefused as refused:
                 raise forms.ValidationError(str(refused)) from None
         return values
 

@@ -16,7 +16,7 @@ class ImportRefused(Exception):
         self.blocks = blocks
 
 
-class OrderRefused(errors.OrderRefused):
+class ActionRefused(errors.ActionRefused):
     """An order over a range of slots that cannot be accepted; the text is for the user."""
 
 

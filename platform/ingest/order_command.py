@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
-from ingest.errors import OrderRefused
+from ingest.errors import ActionRefused
 from ingest.findings import FINDINGS, SETTLED
 from ingest.models import RangeOrder
 from ingest.services import orders
@@ -45,7 +45,7 @@ def run_order(command: BaseCommand, kind: str, source: str, options: dict[str, A
                 due_at=timezone.now() + _OURS,
             )
             audit.record(None, "ordered", order)
-    except OrderRefused as refused:
+    except ActionRefused as refused:
         raise CommandError(str(refused)) from None
     try:
         orders.run_to_the_end(order, now=timezone.now, progress=_bar)

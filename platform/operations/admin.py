@@ -18,10 +18,10 @@ from operations.services import alarms
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, duration
+from staff.formatting import ago, badge, counted, duration
 from staff.read_only import LongListAdmin
 
-StandingFilter = choice_filter(
+StateFilter = choice_filter(
     "state",
     "state",
     {
@@ -33,15 +33,15 @@ StandingFilter = choice_filter(
 
 @admin.register(Alarm)
 class AlarmAdmin(LongListAdmin):
-    list_display = ("what", "level", "told", "began", "standing", "seen")
-    list_filter = (StandingFilter, "severity")
+    list_display = ("what", "level", "problem", "began", "state", "seen")
+    list_filter = (StateFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")
     actions = ("acknowledge",)
-    change_form_outer_after_template = "admin/operations/alarm/orders.html"
-    fields = ("what", "level", "told", "advice", "standing", "seen")
+    change_form_outer_after_template = "admin/operations/alarm/actions.html"
+    fields = ("what", "level", "problem", "advice", "state", "seen")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alarm]:
-        # Conditions that have not held for long enough are nobody's business yet.
+        # Without conditions that have not held for long enough to be alarms.
         found: QuerySet[Alarm] = super().get_queryset(request).filter(opened_at__isnull=False)
         return found.select_related("acknowledged_by")
 
@@ -53,7 +53,7 @@ class AlarmAdmin(LongListAdmin):
         )
         return [own, *super().get_urls()]
 
-    # --- orders ---
+    # --- actions ---
 
     def has_acknowledge_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("operations.change_alarm")
@@ -62,10 +62,9 @@ class AlarmAdmin(LongListAdmin):
     def acknowledge(self, request: HttpRequest, queryset: QuerySet[Alarm]) -> None:
         rows = list(queryset)
         count = sum(self._acknowledge(request, alarm) for alarm in rows)
-        noun = "alarm is" if count == 1 else "alarms are"
-        others = "" if count == len(rows) else " The others are closed, or were acknowledged."
+        others = "" if count == len(rows) else " The others are closed or acknowledged already."
         level = messages.SUCCESS if count else messages.WARNING
-        messages.add_message(request, level, f"{count} {noun} acknowledged.{others}")
+        messages.add_message(request, level, f"Acknowledged {counted(count, 'alarm')}.{others}")
 
     def _acknowledge(self, request: HttpRequest, alarm: Alarm) -> bool:
         with transaction.atomic():
@@ -97,7 +96,7 @@ class AlarmAdmin(LongListAdmin):
         hue = "bad" if alarm.severity == Alarm.Severity.CRITICAL else "warning"
         return badge(alarm.severity, hue if alarm.closed_at is None else "quiet")
 
-    told = column("what is the matter", lambda row: row.text)
+    problem = column("problem", lambda row: row.text)
 
     @admin.display(description="what to do")
     def advice(self, alarm: Alarm) -> str:
@@ -107,7 +106,7 @@ class AlarmAdmin(LongListAdmin):
     began = column("since", lambda row: ago(row.began_at), "began_at")
 
     @admin.display(description="state", ordering="closed_at")
-    def standing(self, alarm: Alarm) -> SafeString:
+    def state(self, alarm: Alarm) -> SafeString:
         now = timezone.now()
         if alarm.closed_at is None:
             began = ago(alarm.began_at, now)
@@ -125,6 +124,6 @@ class AlarmAdmin(LongListAdmin):
 
 
 def title_of(alarm: Alarm) -> str:
-    """The rule's title; a rule of an older version is told by its name."""
+    """The rule's title, or its name if this version does not have the rule."""
     rule = BY_NAME.get(alarm.name)
     return alarm.name if rule is None else rule.title

@@ -1,4 +1,4 @@
-"""The operations app: how the service is, over time and now."""
+"""The operations app: state of the service, now and over time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The token of METRICS_TOKEN, as DRF's authentication class."""
+"""Bearer authentication with METRICS_TOKEN."""
 
 import hmac
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ class TokenRefused(Refusal):
 
 
 class MetricsToken(BaseAuthentication):
-    """`Authorization: Bearer …` with the token; nobody in particular has it."""
+    """`Authorization: Bearer …` with the token, which belongs to no user."""
 
     def authenticate(self, request: Any) -> tuple[None, None]:
         """Raises TokenRefused."""

@@ -1,7 +1,17 @@
-"""What GET /metrics tells Prometheus: every metric's name, kind, labels and meaning."""
+"""The metrics of GET /metrics: name, labels, meaning, and how each is read."""
 
 import enum
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
+
+from operations.readings.chain import GapCount
+from operations.readings.present import Readings
+from operations.readings.tips import ClassReading
+from shared_state import counters
+
+# Values of the labels, and the figure; None: not known now.
+Labelled = Iterable[tuple[tuple[str, ...], float | None]]
 
 
 class Kind(enum.StrEnum):
@@ -11,142 +21,226 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One family of figures. A counter's name on the wire ends in `_total`."""
+    """One family of figures. `read` returns one figure, or one for each combination of labels."""
 
     name: str
-    kind: Kind
     meaning: str
+    read: Callable[[Readings], float | Labelled | None]
     labels: tuple[str, ...] = ()
 
+    @property
+    def kind(self) -> Kind:
+        return Kind.COUNTER if self.name.endswith("_total") else Kind.GAUGE
 
-_COUNTER, _GAUGE = Kind.COUNTER, Kind.GAUGE
 
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            "tidemark_build_info",
-            _GAUGE,
-            "1, with the versions that run",
-            ("version", "python", "django"),
-        ),
-        Metric("tidemark_up", _GAUGE, "processes alive of each kind", ("process",)),
-        Metric(
-            "tidemark_calls_total",
-            _COUNTER,
-            "calls answered; `ok`, or the reason told to the caller",
-            ("method", "status"),
-        ),
-        Metric(
-            "tidemark_call_seconds_total",
-            _COUNTER,
-            "seconds spent on these calls: over `tidemark_calls_total` the mean time of a call",
-            ("method", "status"),
-        ),
-        Metric(
-            "tidemark_submissions_total",
-            _COUNTER,
-            "submissions that came to the state: received by a lander, then settled as landed,"
-            " failed, expired or refused; a nonce that lands after it expired counts for both",
-            ("state",),
-        ),
-        Metric(
-            "tidemark_attempts_total",
-            _COUNTER,
-            "tries to bring a submission out",
-            ("upstream", "outcome"),
-        ),
-        Metric("tidemark_landed_ratio", _GAUGE, "of what settled in 15 minutes, what landed"),
-        Metric("tidemark_slots_to_land", _GAUGE, "slots from acceptance to the block, mean"),
-        Metric(
-            "tidemark_first_send_seconds", _GAUGE, "from acceptance until the first try went out"
-        ),
-        Metric("tidemark_upstream_broken", _GAUGE, "1 while the breaker is open", ("upstream",)),
-        Metric("tidemark_landers", _GAUGE, "landers that share the work"),
-        Metric("tidemark_in_flight", _GAUGE, "submissions that a lander has", ("lander",)),
-        Metric(
-            "tidemark_tip_lamports_total",
-            _COUNTER,
-            "lamports of tips, in finalized transactions, to static and to dynamic addresses",
-            ("address",),
-        ),
-        Metric("tidemark_tips_total", _COUNTER, "tips, in finalized transactions"),
-        Metric(
-            "tidemark_tip_addresses_left",
-            _GAUGE,
-            "addresses of the class's open batch that can still be fetched",
-            ("ttl_seconds",),
-        ),
-        Metric(
-            "tidemark_tip_batches_prepared",
-            _GAUGE,
-            "batches that wait behind the open one",
-            ("ttl_seconds",),
-        ),
-        Metric(
-            "tidemark_tip_class_available", _GAUGE, "1 while one can be fetched", ("ttl_seconds",)
-        ),
-        Metric("tidemark_slots_stored_total", _COUNTER, "slots stored", ("store",)),
-        Metric("tidemark_account_writes_total", _COUNTER, "account writes archived"),
-        Metric("tidemark_transactions_stored_total", _COUNTER, "transactions stored"),
-        Metric("tidemark_following", _GAUGE, "1 while the stream speaks; a silent one is 0"),
-        Metric("tidemark_silent_seconds", _GAUGE, "since the stream said something last"),
-        Metric("tidemark_head_slot", _GAUGE, "the newest slot that the stream told"),
-        Metric("tidemark_finalized_slot", _GAUGE, "the newest finalized one"),
-        Metric("tidemark_stored_slot", _GAUGE, "the newest one in the ledger"),
-        Metric(
-            "tidemark_slots_behind",
-            _GAUGE,
-            "stored against finalized; lacking while nobody knows, as when the stream is silent",
-        ),
-        Metric("tidemark_gaps_open", _GAUGE, "gaps that can be filled", ("store", "cause")),
-        Metric("tidemark_gap_slots", _GAUGE, "slots in such gaps", ("store", "cause")),
-        Metric(
-            "tidemark_gap_slots_given_up",
-            _GAUGE,
-            "slots that no source has any more, by proof or by decision",
-            ("store",),
-        ),
-        Metric("tidemark_divergences_open", _GAUGE, "replays that ended otherwise than the chain"),
-        Metric(
-            "tidemark_queue_length",
-            _GAUGE,
-            "what waits: tasks of the three workers (default, ingest, simulations), accepted"
-            " submissions, those of them that were not sent yet (unsent), slots to be stored"
-            " (follower), deliveries, batches to be swept (sweeps)",
-            ("queue",),
-        ),
-        Metric(
-            "tidemark_queue_age_seconds",
-            _GAUGE,
-            "since the oldest submission was accepted that was not tried to be sent yet",
-        ),
-        Metric(
-            "tidemark_sent_per_second",
-            _GAUGE,
-            "submissions that landers can send a second: measured while some wait, and the least"
-            " of it otherwise",
-        ),
-        Metric("tidemark_alarms_open", _GAUGE, "open alarms", ("alarm", "severity")),
-        Metric("tidemark_sample_age_seconds", _GAUGE, "since the clock's work was last done"),
-        Metric("tidemark_database_bytes", _GAUGE, "the database on the disk"),
-        Metric("tidemark_database_seconds", _GAUGE, "for a query that does nothing"),
-        Metric("tidemark_redis_up", _GAUGE, "0 while Valkey is away: its figures are lacking then"),
-        Metric("tidemark_redis_bytes", _GAUGE, "memory that Valkey uses"),
-        Metric("tidemark_redis_max_bytes", _GAUGE, "memory that it may use; 0: nothing bounds it"),
-        Metric("tidemark_disk_free_bytes", _GAUGE, "free for the run directory"),
-        Metric("tidemark_disk_bytes", _GAUGE, "of its file system"),
-    )
-}
+def _figure(name: str, meaning: str, path: str, factor: float = 1) -> Metric:
+    """The figure at the end of a path of attributes: None where one on the way is."""
+
+    def read(now: Readings) -> float | None:
+        found: Any = now
+        for attribute in path.split("."):
+            found = None if found is None else getattr(found, attribute)
+        return None if found is None else float(found * factor)
+
+    return Metric(name, meaning, read)
+
+
+def _counter(
+    name: str, meaning: str, counter: str, *labels: str, factor: float | None = None
+) -> Metric:
+    def read(now: Readings) -> Labelled:
+        for found, count in sorted(now.counts(counter).items()):
+            yield found, count if factor is None else count * factor
+
+    return Metric(name, meaning, read, labels)
+
+
+def _of_classes(name: str, meaning: str, value: Callable[[ClassReading], float]) -> Metric:
+    """One figure for each TTL class."""
+
+    def read(now: Readings) -> Labelled:
+        return [((str(each.ttl_seconds),), value(each)) for each in now.tips.classes]
+
+    return Metric(name, meaning, read, ("ttl_seconds",))
+
+
+def _of_gaps(name: str, meaning: str, value: Callable[[GapCount], float]) -> Metric:
+    def read(now: Readings) -> Labelled:
+        return [((gap.store, gap.cause), value(gap)) for gap in now.chain.gaps]
+
+    return Metric(name, meaning, read, ("store", "cause"))
+
+
+def _broken(now: Readings) -> Labelled:
+    for each in now.landing.upstreams:
+        if each.is_enabled:
+            is_broken = each.broken_until is not None and each.broken_until > now.at
+            yield (each.name,), float(is_broken)
+
+
+def _queue_lengths(now: Readings) -> Labelled:
+    queue = now.landing.queue
+    lengths = {
+        **({} if now.redis is None else now.redis.queues),
+        "accepted": now.landing.waiting,
+        "unsent": None if queue is None else queue.unsent,
+        "follower": now.chain.waiting_slots,
+        "deliveries": now.alerts.waiting,
+        "sweeps": now.tips.unswept,
+    }
+    return [((name,), length) for name, length in lengths.items()]
+
+
+def _sample_age(now: Readings) -> float | None:
+    return None if now.sampled_at is None else (now.at - now.sampled_at).total_seconds()
+
+
+# What GET /metrics adds: no reading has it.
+BUILD_INFO, ALARMS_OPEN = "tidemark_build_info", "tidemark_alarms_open"
+
+_ALL = (
+    Metric(
+        *(BUILD_INFO, "1, with the versions that run", lambda now: ()),
+        ("version", "python", "django"),
+    ),
+    Metric(
+        *("tidemark_up", "processes alive of each kind"),
+        lambda now: [((each.kind,), each.alive) for each in now.processes or ()],
+        ("process",),
+    ),
+    _counter(
+        "tidemark_calls_total",
+        "calls answered; `ok`, or the reason of the refusal",
+        *(counters.CALLS, "method", "status"),
+    ),
+    _counter(
+        "tidemark_call_seconds_total",
+        "seconds spent on these calls: over `tidemark_calls_total` the mean time of a call",
+        *(counters.CALL_MICROSECONDS, "method", "status"),
+        factor=1e-6,
+    ),
+    _counter(
+        "tidemark_submissions_total",
+        "submissions that came to the state: received by a lander, then settled as landed,"
+        " failed, expired or refused; a nonce that lands after it expired counts for both",
+        *(counters.SUBMISSIONS, "state"),
+    ),
+    _counter(
+        *("tidemark_attempts_total", "attempts to send a submission"),
+        *(counters.ATTEMPTS, "upstream", "outcome"),
+    ),
+    _figure("tidemark_landed_ratio", "of what settled in 15 minutes, what landed", "landing.rate"),
+    _figure(
+        *("tidemark_slots_to_land", "slots from acceptance to the block, mean"),
+        "landing.slots_to_land",
+    ),
+    _figure(
+        *("tidemark_first_send_seconds", "from acceptance to the start of the first attempt"),
+        *("landing.first_send_milliseconds", 1e-3),
+    ),
+    Metric(
+        *("tidemark_upstream_broken", "1 while the circuit breaker is open"),
+        *(_broken, ("upstream",)),
+    ),
+    Metric(
+        *("tidemark_landers", "landers that share the work"),
+        lambda now: None if now.landing.landers is None else len(now.landing.landers),
+    ),
+    Metric(
+        *("tidemark_in_flight", "submissions that a lander works on"),
+        lambda now: [((each.name,), each.unsettled) for each in now.landing.landers or ()],
+        ("lander",),
+    ),
+    Metric(
+        "tidemark_tip_lamports_total",
+        "lamports of tips, in finalized transactions, to static and to dynamic addresses",
+        lambda now: [(("static",), now.tips.sums.static), (("dynamic",), now.tips.sums.dynamic)],
+        ("address",),
+    ),
+    _figure("tidemark_tips_total", "tips, in finalized transactions", "tips.sums.tips"),
+    _of_classes(
+        "tidemark_tip_addresses_left",
+        "addresses of the class's open batch that can still be fetched",
+        lambda each: each.left,
+    ),
+    _of_classes(
+        *("tidemark_tip_batches_prepared", "prepared batches, which open after the open one"),
+        lambda each: each.prepared,
+    ),
+    _of_classes(
+        *("tidemark_tip_class_available", "1 while an address of the class can be fetched"),
+        lambda each: float(each.is_available),
+    ),
+    _counter("tidemark_slots_stored_total", "slots stored", counters.SLOTS, "store"),
+    _counter("tidemark_account_writes_total", "account writes archived", counters.WRITES),
+    _counter("tidemark_transactions_stored_total", "transactions stored", counters.TRANSACTIONS),
+    Metric(
+        *("tidemark_following", "1 while the stream sends; 0 while it is silent or lost"),
+        lambda now: float(now.chain.stream == "following"),
+    ),
+    _figure(
+        *("tidemark_silent_seconds", "since the last message of the stream"),
+        "chain.silent_seconds",
+    ),
+    _figure("tidemark_head_slot", "the newest slot of the stream", "chain.head_slot"),
+    _figure("tidemark_finalized_slot", "the newest finalized slot of it", "chain.finalized_slot"),
+    _figure("tidemark_stored_slot", "the newest slot in the ledger", "chain.newest_slot"),
+    _figure(
+        "tidemark_slots_behind",
+        "from the newest stored to the newest finalized slot; absent while unknown, as when the"
+        " stream is silent",
+        "chain.behind",
+    ),
+    _of_gaps("tidemark_gaps_open", "gaps that can be filled", lambda gap: gap.gaps),
+    _of_gaps("tidemark_gap_slots", "slots in such gaps", lambda gap: gap.slots),
+    Metric(
+        *("tidemark_gap_slots_given_up", "slots given up, by proof or by decision"),
+        lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
+        ("store",),
+    ),
+    _figure(
+        *("tidemark_divergences_open", "replays whose result differs from the chain's"),
+        "chain.divergences",
+    ),
+    Metric(
+        "tidemark_queue_length",
+        "what waits: tasks of the three workers (default, ingest, simulations), accepted"
+        " submissions, those of them that were not sent yet (unsent), slots to be stored"
+        " (follower), deliveries, batches to be swept (sweeps)",
+        *(_queue_lengths, ("queue",)),
+    ),
+    _figure(
+        *("tidemark_queue_age_seconds", "since the oldest submission without an attempt came"),
+        *("landing.queue.age_ms", 1e-3),
+    ),
+    _figure(
+        "tidemark_sent_per_second",
+        "submissions that landers can send a second: measured while some wait, else a lower bound",
+        "landing.queue.per_second",
+    ),
+    Metric(ALARMS_OPEN, "open alarms", lambda now: (), ("alarm", "severity")),
+    Metric("tidemark_sample_age_seconds", "since the worker last checked the rules", _sample_age),
+    _figure("tidemark_database_bytes", "size of the database on disk", "database.size"),
+    _figure("tidemark_database_seconds", "time of an empty query", "database.milliseconds", 1e-3),
+    Metric(
+        *("tidemark_redis_up", "0 while Valkey is down: its other figures are absent then"),
+        lambda now: float(now.redis is not None),
+    ),
+    _figure("tidemark_redis_bytes", "memory that Valkey uses", "redis.used"),
+    _figure("tidemark_redis_max_bytes", "memory that it may use; 0: no limit", "redis.most"),
+    _figure("tidemark_disk_free_bytes", "free for the run directory", "disk.free"),
+    _figure("tidemark_disk_bytes", "size of its file system", "disk.total"),
+)
+METRICS = {metric.name: metric for metric in _ALL}
 
 _HEAD = """\
 # Metrics
 
 Made from the code by `manage.py metric_catalogue`. `GET /metrics` answers in the text format of
 Prometheus to `Authorization: Bearer METRICS_TOKEN`; `manage.py metrics_token` shows the token where
-the environment sets none. One scrape tells of all processes: the figures are read when they are
+the environment sets none. One scrape covers all processes: the figures are read when they are
 asked for, from PostgreSQL and Valkey, as the admin's home and the alarms read them. Counters grow
-over restarts of every process; they begin anew with an emptied Valkey, which `rate()` knows.
+across restarts of every process; with an emptied Valkey they restart from 0, as `rate()` expects.
 
 ```yaml
 scrape_configs:

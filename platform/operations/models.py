@@ -1,4 +1,4 @@
-"""What was read of the service over time, and what needs somebody."""
+"""Samples of the service over time, and alarms."""
 
 from typing import ClassVar
 
@@ -8,8 +8,8 @@ from django.db.models import F, Q
 
 
 class Sample(models.Model):
-    """Readings of one moment, or their means over a longer step of time. `values` are the figures
-    that charts show; `totals` only grow, and what they grew by is a rate.
+    """Readings of one moment, or their means over a longer step of time. `values` are figures for
+    charts; `totals` are counters, from which rates are taken.
     """
 
     at = models.DateTimeField(help_text="where its step of time begins")
@@ -28,8 +28,8 @@ class Sample(models.Model):
 
 
 class Alarm(models.Model):
-    """Something that needs somebody. A condition that just began waits (`opened_at` is empty) until
-    it has held for its rule's time; one that is over is closed when it has been well for a while.
+    """A problem for the operator. `opened_at` is empty until the condition has held for the time of
+    its rule; once it is over for a while the alarm is closed.
     """
 
     class Severity(models.TextChoices):

@@ -1,4 +1,4 @@
-"""Which processes are missing or hung, and how much room the disk has, for /readyz."""
+"""The checks of processes and disk of /readyz."""
 
 from datetime import datetime
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from historical.services.bounds import newest_slot_or_none
-from operations.models import Sample
+from operations import store
 from operations.readings.present import MOMENT_SECONDS
 from operations.readings.processes import REMEDY, read_processes
 from operations.readings.servers import read_disk
@@ -16,16 +16,16 @@ from staff.formatting import size_of
 
 
 def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]:
-    """`{ok, missing, hung, watchedSecondsAgo}`, with `why` and `remedy` where it is not ok; nulls
-    where nobody knows. Calls are answered without a worker as well, for a while.
+    """`{ok, missing, hung, watchedSecondsAgo}`, with `why` and `remedy` if it is not ok; null
+    where unknown. Calls are answered without a worker as well, for a while.
     """
     newest_slot, sampled_at = None, None
     if is_database_there:
         newest_slot = newest_slot_or_none()
-        newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+        newest = store.newest_sample(MOMENT_SECONDS)
         sampled_at = None if newest is None else newest.at
     found = read_processes(now, newest_slot=newest_slot)
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "missing": None,
         "hung": None,
         "watchedSecondsAgo": None
@@ -33,15 +33,17 @@ def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]
         else int((now - sampled_at).total_seconds()),
     }
     if found is None:
-        return {**told, "ok": False, "why": "processes write heartbeats to Redis, which is away"}
+        return {**answer, "ok": False, "why": "processes write heartbeats to Redis, which is away"}
     for trouble in ("missing", "hung"):
-        told[trouble] = [each.kind for each in found if each.trouble == trouble]
+        answer[trouble] = [each.kind for each in found if each.trouble == trouble]
     reasons = [
-        f"{', '.join(told[trouble])} {trouble}" for trouble in ("missing", "hung") if told[trouble]
+        f"{', '.join(answer[trouble])} {trouble}"
+        for trouble in ("missing", "hung")
+        if answer[trouble]
     ]
     if not reasons:
-        return told
-    return {**told, "ok": False, "why": "; ".join(reasons), "remedy": REMEDY}
+        return answer
+    return {**answer, "ok": False, "why": "; ".join(reasons), "remedy": REMEDY}
 
 
 def disk_state() -> dict[str, Any]:

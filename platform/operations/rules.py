@@ -1,4 +1,4 @@
-"""The rules of alarms: what has to hold for how long until somebody is called, and what to do."""
+"""The rules of alarms: the condition, how long it has to hold, and what to do about it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from shared_state.outages import FULL_BYTES
-from staff.formatting import duration, grouped, size_of
+from staff.formatting import counted, duration, grouped, size_of
 
 CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
 _DUTIES = DUTIES | SERVER_DUTIES
 _SLOTS_BEHIND = 50
 _GB = 1_000_000_000
-# Entries that wait longer than moments mean that nobody keeps up.
+# Lengths above which a queue is an alarm: its workers do not keep up.
 _QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
 _ACCEPTED = 1_000
 _FOLLOWER_SLOTS = 200
@@ -25,26 +25,26 @@ _LANDED_SHARE, _SETTLED = 0.5, 20
 _REDIS_SHARE = 0.8
 _SLOW_MILLISECONDS = 100.0
 _SWEEP_PATIENCE = timedelta(minutes=10)
-# Three samples in a row that did not come.
+# Three samples in a row are missing.
 CLOCK_PATIENCE = timedelta(seconds=45)
 
 
 class Finding(NamedTuple):
-    """What is the matter with one subject (empty: with the service), in words."""
+    """A problem of one subject (empty: of the service), as text."""
 
     subject: str
     text: str
 
 
-# None: what the rule looks at is not known now.
+# None: the readings that the rule needs are not known now.
 Check = Callable[[Readings], Iterable[Finding] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of alarm. It opens when the condition `holds` so many seconds, and closes when there
-    has been none for the `calm` ones. `page` is the admin URL where somebody can do something;
-    `query` shows what is wrong there, and not what was.
+    """One kind of alarm. It opens once the condition has held for `holds` seconds, and closes once
+    it has been over for `calm` seconds. `page` is the name of the admin URL to act on, `query` its
+    filter for what is wrong now.
     """
 
     name: str
@@ -66,9 +66,9 @@ def _chain_behind(now: Readings) -> Iterator[Finding]:
 
 def _stream_silent(now: Readings) -> Iterator[Finding]:
     if now.chain.stream == "silent":
-        since = now.chain.silent_seconds
-        told = "has said nothing yet" if since is None else f"has said nothing for {since} s"
-        yield Finding("", f"The {now.chain.source} is connected and {told}.")
+        silent = now.chain.silent_seconds
+        since = "since it connected" if silent is None else f"for {silent} s"
+        yield Finding("", f"The {now.chain.source} is connected and has sent nothing {since}.")
 
 
 def _stream_lost(now: Readings) -> Iterator[Finding]:
@@ -77,8 +77,8 @@ def _stream_lost(now: Readings) -> Iterator[Finding]:
         yield Finding("", f"The chain is not followed, its source is not connected{why}")
 
 
-def _streams_lacking(now: Readings) -> Iterator[Finding]:
-    if now.chain.stream != "not connected" and (count := now.chain.streams_lacking):
+def _streams_down(now: Readings) -> Iterator[Finding]:
+    if now.chain.stream != "not connected" and (count := now.chain.streams_down):
         verb = "is" if count == 1 else "are"
         why = f": {now.chain.problem}" if now.chain.problem else "."
         yield Finding("", f"{grouped(count)} of the streams {verb} not connected{why}")
@@ -90,15 +90,15 @@ def _gaps_open(now: Readings) -> Iterator[Finding]:
         if old:
             slots, gaps = sum(each.slots for each in old), sum(each.old for each in old)
             causes = ", ".join(sorted({each.cause for each in old}))
-            noun = "gap is" if gaps == 1 else "gaps are"
-            text = f"{grouped(gaps)} {noun} not filled, about {grouped(slots)} slots ({causes})."
+            verb = "is" if gaps == 1 else "are"
+            about = f"about {grouped(slots)} slots ({causes})"
+            text = f"{counted(gaps, 'gap')} {verb} not filled, {about}."
             yield Finding(store, text)
 
 
 def _divergences(now: Readings) -> Iterator[Finding]:
     if count := now.chain.divergences:
-        noun = "transaction" if count == 1 else "transactions"
-        yield Finding("", f"The replay of {grouped(count)} {noun} did not end as the chain says.")
+        yield Finding("", f"The replay of {counted(count, 'transaction')} differs from the chain.")
 
 
 def _class_unavailable(now: Readings) -> Iterator[Finding]:
@@ -112,34 +112,36 @@ def _class_running_dry(now: Readings) -> Iterator[Finding]:
     for each in now.tips.classes:
         if each.is_available and not each.prepared:
             text = (
-                f"No batch is prepared behind the open one of the class of {each.ttl_seconds:,} s,"
-                f" which has {grouped(each.left)} of {grouped(each.size)} addresses left."
+                f"No batch is prepared for the class of {each.ttl_seconds:,} s, whose open one has"
+                f" {grouped(each.left)} of {grouped(each.size)} addresses left."
             )
             yield Finding(f"{each.ttl_seconds} s", text)
 
 
 def _sweep_stuck(now: Readings) -> Iterator[Finding]:
     if now.tips.unswept:
-        noun = "batch" if now.tips.unswept == 1 else "batches"
-        yield Finding("batches", f"{grouped(now.tips.unswept)} expired {noun} were not swept.")
+        count = counted(now.tips.unswept, "expired batch", "expired batches")
+        yield Finding("batches", f"Not swept: {count}.")
     oldest = now.tips.oldest_sweep_at
     if oldest is not None and now.at - oldest > _SWEEP_PATIENCE:
-        yield Finding("sweeps", f"A sweep is under way for {duration(now.at - oldest)}.")
+        yield Finding("sweeps", f"A sweep has been in progress for {duration(now.at - oldest)}.")
 
 
 def _upstream_broken(now: Readings) -> Iterator[Finding]:
     for each in now.landing.upstreams:
         if each.is_enabled and each.broken_until is not None and each.broken_until > now.at:
-            text = f"Nothing is sent by {each.name}: {each.broken_reason or 'it fails'}."
+            text = f"Nothing is sent to {each.name}: {each.broken_reason or 'it fails'}."
             yield Finding(each.name, text)
 
 
 def _no_upstream(now: Readings) -> Iterator[Finding]:
     enabled = [each for each in now.landing.upstreams if each.is_enabled]
     if not enabled:
-        yield Finding("", "No upstream is enabled: what is accepted will expire.")
+        yield Finding("", "No upstream is enabled: accepted submissions will expire.")
     elif all(each.broken_until and each.broken_until > now.at for each in enabled):
-        yield Finding("", "The breakers of all upstreams are open: what is accepted waits.")
+        yield Finding(
+            "", "The circuit breakers of all upstreams are open: accepted submissions wait."
+        )
 
 
 def _landing_low(now: Readings) -> Iterator[Finding]:
@@ -172,16 +174,16 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
     for each in processes:
         if not each.trouble:
             continue
-        heard = "it was never heard"
+        heard = "no heartbeat yet"
         if each.heard_at is not None:
-            heard = f"it was heard {duration(at - each.heard_at)} ago"
+            heard = f"last heartbeat {duration(at - each.heard_at)} ago"
         duty = _DUTIES[each.kind]
         text = f"No {each.kind} process is alive ({heard}): it {duty}."
         if each.trouble == "hung":
-            noun = f"{each.silent} of {each.alive + each.silent} {each.kind} processes"
+            which = f"{each.silent} of {each.alive + each.silent} {each.kind} processes"
             if each.alive == 0:
-                noun = f"The {each.kind} process"
-            text = f"{noun} makes no progress ({heard}): it {duty}."
+                which = f"The {each.kind} process"
+            text = f"{which} makes no progress ({heard}): it {duty}."
         found.append(Finding(each.kind, text))
     return found
 
@@ -189,7 +191,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
 def _clock_stopped(now: Readings) -> Iterator[Finding]:
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
         since = duration(now.at - now.sampled_at)
-        text = f"What clocks should start every 15 s did not run for {since}; a web process looks."
+        text = f"Periodic tasks have not run for {since}; a web process checks the rules instead."
         yield Finding("", text)
 
 
@@ -203,7 +205,7 @@ def _queue_deep(now: Readings) -> list[Finding] | None:
     ]
     accepted, slots = now.landing.waiting or 0, now.chain.waiting_slots
     if accepted > _ACCEPTED:
-        text = f"{grouped(accepted)} accepted submissions wait for a lander or for their fate."
+        text = f"{grouped(accepted)} accepted submissions wait for a lander or are not settled."
         found.append(Finding("accepted", text))
     if slots > _FOLLOWER_SLOTS:
         found.append(Finding("follower", f"{grouped(slots)} slots wait to be stored."))
@@ -232,100 +234,100 @@ def _redis_memory(now: Readings) -> list[Finding] | None:
     used, most = now.redis.used, now.redis.most
     if not most or used < _REDIS_SHARE * most:
         return []
-    text = f"Valkey uses {size_of(used)} of the {size_of(most)} that it may; full, it refuses."
+    text = f"Valkey uses {size_of(used)} of at most {size_of(most)}; once full, it refuses writes."
     return [Finding("", text)]
 
 
 def _redis_down(now: Readings) -> Iterator[Finding]:
     if now.redis is None:
-        yield Finding("", "Valkey does not answer: limits, queues and landing stand still.")
+        yield Finding("", "Valkey does not answer: limits, queues and landing do not work.")
     elif not now.redis.takes_writes:
-        why = "the disk is full" if now.disk.free < FULL_BYTES else "its disk is full or fails"
-        yield Finding("", f"Valkey cannot write, {why}: limits, queues and landing stand still.")
+        why = "the disk is full" if now.disk.free < FULL_BYTES else "its disk is full or broken"
+        yield Finding("", f"Valkey cannot write, {why}: limits, queues and landing do not work.")
 
 
 def _database_slow(now: Readings) -> Iterator[Finding]:
     if now.database.milliseconds > _SLOW_MILLISECONDS:
-        text = f"PostgreSQL takes {now.database.milliseconds:.0f} ms for a query that does nothing."
+        text = f"PostgreSQL takes {now.database.milliseconds:.0f} ms for an empty query."
         yield Finding("", text)
 
 
 def _webhook_failing(now: Readings) -> Iterator[Finding]:
     for name in now.alerts.failing:
-        yield Finding(name, f"The webhook {name} does not take what it is sent.")
+        yield Finding(name, f"Deliveries to the webhook {name} fail.")
 
 
 def _deliveries_late(now: Readings) -> Iterator[Finding]:
     if late := now.alerts.late:
-        noun = "delivery waits" if late == 1 else "deliveries wait"
-        yield Finding("", f"{grouped(late)} {noun} for minutes: people are not told of events.")
+        count = counted(late, "delivery", "deliveries")
+        yield Finding("", f"{count} overdue by minutes: mails and webhooks about events are late.")
 
 
 _GAPS, _OPEN = "rewind_gap_changelist", "state=open"
 _UPSTREAMS, _CLASSES = "priority_upstream_changelist", "tipping_ttlclass_changelist"
 _DELIVERIES, _WEBHOOKS = "alerts_delivery_changelist", "alerts_webhook_changelist"
 _USAGE = "access_usageminute_changelist"
-_NODE = "Look whether the node answers and keeps up, and at the follower's lines in the log."
+_NODE = "Check that the node answers and keeps up, and the follower's lines in the log."
 
 RULES = (
     Rule("stream_silent", CRITICAL, 10, 15, "The stream is silent", _NODE, _GAPS, _stream_silent),
     Rule("stream_lost", CRITICAL, 20, 15, "The stream is lost", _NODE, _GAPS, _stream_lost),
     Rule(
-        *("streams_lacking", WARNING, 60, 60, "A stream of several is lost"),
-        "The chain is followed by the others. Look whether its server answers, and at the"
-        " follower's lines in the log: one of another chain is left out until it starts again.",
-        *(_GAPS, _streams_lacking),
+        *("streams_lacking", WARNING, 60, 60, "One of several streams is lost"),
+        "The chain is followed through the others. Check that its server answers, and the"
+        " follower's lines in the log: one of another chain is ignored until it restarts.",
+        *(_GAPS, _streams_down),
     ),
     Rule(
         *("chain_behind", WARNING, 30, 30, "Behind the chain"),
-        "Look at the ingest process, the database and the disk: slots come faster than are stored.",
+        "Check the ingest process, the database and the disk: slots are stored too slowly.",
         *(_GAPS, _chain_behind),
     ),
     Rule(
         *("gaps_open", WARNING, 0, 0, "Gaps are open"),
-        "They are tried again by themselves, and at once on their page. Nodes of FILL_RPC_URLS fill"
-        " the ledger's; the archive's come from the streams' replays alone. What no source has any"
-        " more is taken out of this by itself, once each said so, or by you on its page.",
+        "They are retried automatically, and at once from their page. Nodes of FILL_RPC_URLS fill"
+        " gaps of the ledger, replays of the streams those of the archive. A gap that no source can"
+        " fill is given up automatically once each source said so, or by you on its page.",
         *(_GAPS, _gaps_open, _OPEN),
     ),
     Rule(
         *("divergences_open", WARNING, 0, 0, "Replays diverge"),
-        "Each says what differs: the archive lacks or mistakes something, or the engine does.",
+        "Each shows what differs: the archive or the simulation engine is wrong somewhere.",
         *("rewind_divergence_changelist", _divergences, _OPEN),
     ),
     Rule(
         *("class_unavailable", CRITICAL, 10, 10, "A tip class is unavailable"),
-        "Prepare a batch and rotate on the class' page; the worker process does it by itself.",
+        "Prepare a batch and rotate on the tip desk; normally the worker process does both.",
         *(_CLASSES, _class_unavailable),
     ),
     Rule(
         *("class_running_dry", WARNING, 30, 15, "A tip class runs dry"),
-        "Prepare batches on the class' page, or look whether the worker process keeps up.",
+        "Prepare batches on the tip desk, or check whether the worker process keeps up.",
         *(_CLASSES, _class_running_dry),
     ),
     Rule(
         *("sweep_stuck", WARNING, 60, 30, "Tips are not swept"),
-        "Notes on the batches say why; the node has to answer, and a sweep to land.",
+        "Notes on the batches say why. The node has to answer, and a sweep has to land.",
         *("tipping_tipsweep_changelist", _sweep_stuck),
     ),
     Rule(
         *("no_upstream", CRITICAL, 10, 20, "No upstream"),
-        "Enable an upstream, or reset a breaker whose cause is mended.",
+        "Enable an upstream, or reset a circuit breaker once its cause is fixed.",
         *(_UPSTREAMS, _no_upstream),
     ),
     Rule(
         *("upstream_broken", WARNING, 20, 30, "An upstream is broken"),
-        "It is tried again by itself; reset its breaker or disable it on its page.",
+        "It is retried automatically; reset its circuit breaker or disable it on its page.",
         *(_UPSTREAMS, _upstream_broken),
     ),
     Rule(
         *("landing_low", WARNING, 60, 60, "Little lands"),
-        "Reasons stand with each submission: dead blockhashes and refusing upstreams look alike.",
+        "Each submission shows its reason, such as an expired blockhash or a refusing upstream.",
         *("priority_submission_changelist", _landing_low),
     ),
     Rule(
         *("landing_behind", CRITICAL, 10, 30, "Landing is behind"),
-        "Look whether landers run and upstreams answer; start another lander where one is busy.",
+        "Check that landers run and upstreams answer; start another lander if one is busy.",
         *(_UPSTREAMS, _landing_behind),
     ),
     Rule(
@@ -333,52 +335,52 @@ RULES = (
         *(REMEDY, "", _process_missing),
     ),
     Rule(
-        *("clock_stopped", CRITICAL, 30, 20, "The clock stands still"),
-        "Start worker and beat again: nothing is rotated or swept until they run.",
+        *("clock_stopped", CRITICAL, 30, 20, "The scheduler is not running"),
+        "Restart worker and beat: no tip batch is rotated or swept until they run.",
         *("", _clock_stopped),
     ),
     Rule(
-        *("queue_deep", WARNING, 30, 30, "A queue is deep"),
-        "Whoever empties it is missing or too slow: see the processes, and WORKER_PROCESSES.",
+        *("queue_deep", WARNING, 30, 30, "A queue is long"),
+        "Its workers are missing or too slow: see the processes, and WORKER_PROCESSES.",
         *("", _queue_deep),
     ),
     Rule(
         *("errors_high", CRITICAL, 20, 60, "Calls fail"),
-        "The log has their tracebacks, with the request's id; usage says which methods.",
+        "The log has the tracebacks with request ids; usage shows which methods fail.",
         *(_USAGE, _errors_high),
     ),
     Rule(
-        *("disk_low", CRITICAL, 30, 30, "The disk fills"),
-        "Free some of it, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
+        *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),
+        "Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
         *("", _disk_low),
     ),
     Rule(
-        *("redis_memory_high", WARNING, 30, 60, "Valkey fills"),
-        "What waits in it is told under queues; a lander that is missing lets it grow.",
+        *("redis_memory_high", WARNING, 30, 60, "Valkey is nearly full"),
+        "See the queues for what waits in it; without a lander it grows.",
         *("", _redis_memory),
     ),
     Rule(
         *("redis_down", CRITICAL, 10, 10, "Valkey is down"),
-        "Free the disk if it is full. The supervisor starts its own Valkey again; with REDIS_URL"
-        " look after that server.",
+        "Free the disk if it is full. The supervisor restarts its own Valkey; with REDIS_URL check"
+        " that server.",
         *("", _redis_down),
     ),
     Rule(
         *("database_slow", WARNING, 30, 60, "PostgreSQL is slow"),
-        "Look at the machine's load and disk, and at pg_stat_activity for what runs long.",
+        "Check the load and disk of the machine, and pg_stat_activity for long queries.",
         *("", _database_slow),
     ),
     Rule(
         *("webhook_failing", WARNING, 60, 0, "A webhook fails"),
-        "Its deliveries say what was answered; send one again when it is mended.",
+        "Its deliveries show the responses; deliver one again once the receiver is fixed.",
         *(_WEBHOOKS, _webhook_failing),
     ),
     Rule(
         *("deliveries_late", WARNING, 60, 30, "Deliveries are late"),
-        "The worker process delivers them: look whether it runs.",
+        "The worker process delivers them: check that it runs.",
         *(_DELIVERIES, _deliveries_late),
     ),
 )
 BY_NAME = {rule.name: rule for rule in RULES}
-# Where somebody acts on one subject, if that is not the rule's page.
+# The page to act on one subject, if it is not the rule's.
 PAGES_OF_SUBJECTS = {("gaps_open", "ledger"): "historical_gap_changelist"}

@@ -1,4 +1,4 @@
-"""Celery's door to operations."""
+"""The periodic Celery task of operations."""
 
 import logging
 

@@ -22,8 +22,8 @@ class Metrics(OpenView):
     authentication_classes = (MetricsToken,)
 
     def get(self, request: Any) -> Response:
-        """Everything that is measured, as Prometheus reads it. It asks for the token of
-        METRICS_TOKEN, as `Authorization: Bearer …`, not for an API key.
+        """All metrics in Prometheus' text format. Takes the token of METRICS_TOKEN as
+        `Authorization: Bearer …`, not an API key.
         """
         body = exposition.exposed(present(timezone.now()), alarms.open_alarms(), version=_version())
         return Response(body, content_type=exposition.CONTENT_TYPE)
@@ -38,7 +38,7 @@ class Metrics(OpenView):
 
 
 class _OnlyScraped(NotAllowed):
-    """Said in a word, as every refusal of /metrics."""
+    """A JSON body, as every refusal of /metrics has."""
 
     response_body: ClassVar[dict[str, str]] = {"error": NotAllowed.reason}
 

@@ -1,19 +1,19 @@
-"""What the portal refuses a customer, in words for a page."""
+"""Errors of the portal, which its pages show."""
 
-from access.errors import OrderRefused
-
-
-class MayNot(OrderRefused):
-    """More than staff gave, or something of staff's own."""
+from access.errors import ActionRefused
 
 
-class TooMany(OrderRefused):
-    """As many as there may be."""
+class MayNot(ActionRefused):
+    """Beyond the rights that staff gave."""
 
 
-class AddressTaken(OrderRefused):
+class TooMany(ActionRefused):
+    """The maximum number is reached."""
+
+
+class AddressTaken(ActionRefused):
     """The e-mail address signs in already."""
 
 
-class LinkSpent(OrderRefused):
-    """The link was used, is too old, or was never one."""
+class LinkSpent(ActionRefused):
+    """The link was used, has expired, or is invalid."""

@@ -1,4 +1,4 @@
-"""Who of a customer's people signs in, and what a customer did to a key."""
+"""Members of customers, and the rights of keys."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from access.models import ApiKey, Customer
 
 
 class Member(models.Model):
-    """One person of a customer. The user's name is the e-mail address, in lower case."""
+    """A user of a customer. The user name is the e-mail address in lower case."""
 
     class Role(models.TextChoices):
         OWNER = "owner"  # sees and changes everything of the customer
@@ -34,9 +34,9 @@ class Member(models.Model):
 
 
 class KeyTerms(models.Model):
-    """What staff gave a key, from the customer's first change of it on: how far the customer may
-    change it. It binds as long as the key is as the customer left it (`set_…`); after a change by
-    staff, what the key then has is what was given.
+    """The rights that staff gave a key (`given_…`), from the customer's first change on: the limits
+    of further changes. Valid while the key is as the customer left it (`set_…`); after a change by
+    staff, the key's own rights are the given ones.
     """
 
     key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="portal_terms")
@@ -44,7 +44,7 @@ class KeyTerms(models.Model):
     given_expires_at = models.DateTimeField(null=True)
     set_scopes = ArrayField(models.CharField(max_length=20), default=list)
     set_expires_at = models.DateTimeField(null=True)
-    # A suspension or revocation of this very moment was the customer's own.
+    # A suspension or revocation at exactly this time was the customer's own.
     suspended_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
 

@@ -49,7 +49,7 @@ def members_of(customer_id: int) -> QuerySet[Member]:
 
 
 def lock_members(customer_id: int) -> list[Member]:
-    """The customer's people, locked until the transaction ends; also where there is none yet."""
+    """The customer's members, locked with the customer until the transaction ends."""
     Customer.objects.select_for_update().get(pk=customer_id)
     return list(
         Member.objects.select_for_update(of=("self",))
@@ -59,7 +59,7 @@ def lock_members(customer_id: int) -> list[Member]:
 
 
 def is_taken(username: str) -> bool:
-    """Somebody has the name, in whatever case: staff chooses theirs freely."""
+    """Is the name in use, in any case? Staff chooses names freely."""
     return User.objects.filter(username__iexact=username).exists()
 
 
@@ -87,7 +87,7 @@ def living_keys(customer_id: int, now: datetime) -> int:
 
 
 def keys_of_month(customer_id: int, start: datetime) -> int:
-    """Keys that worked at some time since the month's start; a key and its successors are one."""
+    """Keys valid at some time since the month's start; a key and its successors are one."""
     return (
         ApiKey.objects.filter(customer=customer_id, rotated_to__isnull=True)
         .filter(Q(revoked_at__isnull=True) | Q(revoked_at__gte=start))
@@ -100,8 +100,8 @@ def write_terms(key_id: int, **values: Any) -> None:
     KeyTerms.objects.update_or_create(key_id=key_id, defaults=values)
 
 
-# By each key on its own, in the order of its index: together they would be sorted whole. What is
-# looked through for a rare state is bounded, whatever the number of keys.
+# Per key, in the order of its index: together they would be sorted whole. The rows searched
+# for a rare state are bounded for any number of keys.
 _NEWEST = """
 SELECT found.id FROM access_apikey k CROSS JOIN LATERAL (
     SELECT looked.id, looked.state FROM (
@@ -112,7 +112,7 @@ SELECT found.id FROM access_apikey k CROSS JOIN LATERAL (
 ) found
 WHERE k.customer_id = %s ORDER BY found.id DESC LIMIT %s
 """
-LOOKED_THROUGH = 20_000
+SEARCHED = 20_000
 _LAST = 2**63 - 1
 
 
@@ -120,13 +120,13 @@ def newest_submissions(
     customer_id: int, *, state: str, before: int | None, limit: int
 ) -> list[Submission]:
     """The customer's newest submissions, newest first; with a state, of the newest
-    LOOKED_THROUGH.
+    SEARCHED.
     """
     keys = max(1, ApiKey.objects.filter(customer=customer_id).count())
-    looked = limit if not state else max(limit, LOOKED_THROUGH // keys)
+    searched = limit if not state else max(limit, SEARCHED // keys)
     last = _LAST if before is None else before
     with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, [last, looked, state, state, limit, customer_id, limit])
+        cursor.execute(_NEWEST, [last, searched, state, state, limit, customer_id, limit])
         ids = [row[0] for row in cursor.fetchall()]
     return list(Submission.objects.select_related("key").filter(pk__in=ids).order_by("-pk"))
 
@@ -154,7 +154,7 @@ def has_bundle(customer_id: int, bundle_id: str) -> bool:
 
 
 def any_key(customer_id: int) -> int | None:
-    """A key of the customer, whichever: what one of them sees, all of them see."""
+    """Any key of the customer: all see the same."""
     keys = ApiKey.objects.filter(customer=customer_id).order_by("pk")
     return keys.values_list("pk", flat=True).first()
 
@@ -164,7 +164,7 @@ def webhooks_of(customer_id: int) -> QuerySet[Webhook]:
 
 
 def refused_calls(customer_id: int, since: datetime, limit: int) -> list[tuple[str, int, datetime]]:
-    """(reason, calls, last minute) of the customer's calls that were not answered well, most calls
+    """(reason, calls, last minute) of the customer's refused or failed calls, most calls
     first.
     """
     keys = ApiKey.objects.filter(customer=customer_id).values("pk")

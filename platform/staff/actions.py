@@ -1,4 +1,4 @@
-"""AdminAction: what staff can do to one row, with the page that asks whether it is meant."""
+"""AdminAction: an action of staff on one row, with its confirmation page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from django.urls import URLPattern, path, reverse
 from unfold.decorators import action as theme_action
 
 from staff import audit
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 from staff.pages import StaffAdmin
 
 
@@ -28,10 +28,11 @@ def _always(request: HttpRequest, row: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AdminAction:
-    """`effect` is told before, `why_not` gives a reason why it cannot be done now, or "". `run`
-    does it, in a transaction with the audit entry (`verb`; without one `run` writes it). What `run`
-    returns is for `said`, the message afterwards; with `logs` it is the entry's text, and "" means
-    that nothing was done (`in_vain`); with `shows` the admin's `result_page` gets it.
+    """`effect` is on the confirmation page; `why_not` returns why it cannot be done now, or "".
+    `run` does it, in one transaction with the audit entry (`verb`; if that is empty, `run` writes
+    the entry). What `run` returns goes to `said`, the message afterwards; with `logs` it is the
+    entry's text, and "" means that nothing was done (`in_vain`); with `shows` the admin's
+    `result_page` shows it.
     """
 
     name: str
@@ -50,8 +51,8 @@ class AdminAction:
 
 
 class ActionsAdmin(StaffAdmin):
-    """Each of `admin_actions` has a page below the row's: GET asks, POST does it. Those with an
-    icon are links at the top of the row's page, while they can be done.
+    """Each of `admin_actions` has a page below the row's: GET asks for confirmation, POST does it.
+    Those with an icon are links at the top of the row's page, while they can be done.
     """
 
     admin_actions: ClassVar[tuple[AdminAction, ...]] = ()
@@ -73,7 +74,7 @@ class ActionsAdmin(StaffAdmin):
         return bool(self.has_change_permission(request, row))
 
     def facts(self, row: Any) -> list[tuple[str, Any]]:
-        """What the page that asks says of the row."""
+        """Rows of the confirmation page."""
         return []
 
     def result_page(
@@ -82,7 +83,7 @@ class ActionsAdmin(StaffAdmin):
         raise NotImplementedError
 
     def after_action(self, row: Any) -> str:
-        """The address to go on to."""
+        """The address of the next page."""
         return self.page_of(row.pk)
 
     # --- the page ---
@@ -124,7 +125,7 @@ class ActionsAdmin(StaffAdmin):
                 is_done = bool(result) or not action.logs
                 if is_done and action.verb:
                     audit.record(request, action.verb, row, text=result if action.logs else "")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             messages.error(request, str(refusal))
             return back
         if action.shows:

@@ -1,4 +1,4 @@
-"""The staff app: who works here, what each may do, and what each did."""
+"""The staff app: staff users, their roles, and the audit log."""
 
 from django.apps import AppConfig
 
@@ -8,4 +8,4 @@ class StaffConfig(AppConfig):
     verbose_name = "Staff"
 
     def ready(self) -> None:
-        from staff import sign_ins  # noqa: F401  (hears who comes and goes)
+        from staff import sign_ins  # noqa: F401  (connects its signals)

@@ -1,4 +1,4 @@
-"""Writing down what staff did."""
+"""Writing the audit log."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from staff.models import AuditEntry
 
-# One writer at a time: each entry stands on the digest of the one before.
+# One writer at a time: each entry's digest covers the digest of the one before.
 _LOCK = 7_340_210
 
 
@@ -29,9 +29,9 @@ def record(
 ) -> AuditEntry:
     """Adds an entry: what the request's user did (`verb` in the past tense, at most 40 characters)
     to `subject`, a model's instance or a text. `changes` is {field: [before, after]}, without
-    secrets. Without a request it was a command of the server's; `by` is who did it where the
-    request does not know yet. Call it within the transaction of the change, as late as possible:
-    both are there, or neither, and the next writer waits until that transaction ends.
+    secrets. Without a request it was a command on the server; `by` is the user if the request has
+    none yet. Call it within the transaction of the change, as late as possible: the next writer
+    waits until that transaction ends.
     """
     user: Any = by or getattr(request, "user", None)
     known = user is not None and user.is_authenticated
@@ -61,13 +61,13 @@ def record(
 
 
 def digest_of(before: bytes, entry: AuditEntry) -> bytes:
-    """SHA-256 over the digest of the entry before and all that this one says."""
+    """SHA-256 over the digest of the entry before and the content of this one."""
     at: datetime = entry.at
     content = [
         at.isoformat(),
         entry.user_id,
         entry.who,
-        # The database may write an address otherwise than we did: both are spelled out alike.
+        # The database may format an address differently: both are normalized.
         ip_address(entry.address).exploded if entry.address else None,
         entry.request_id,
         entry.verb,
@@ -82,10 +82,10 @@ def digest_of(before: bytes, entry: AuditEntry) -> bytes:
 
 
 def _address(request: HttpRequest) -> str | None:
-    """What the wiring found behind trusted proxies, else the peer."""
-    told = getattr(request, "client_address", "") or request.META.get("REMOTE_ADDR") or ""
+    """The client's address behind trusted proxies, else the peer's."""
+    given = getattr(request, "client_address", "") or request.META.get("REMOTE_ADDR") or ""
     try:
-        found = ip_address(told.partition("%")[0])
+        found = ip_address(given.partition("%")[0])
     except ValueError:
         return None
     mapped = found.ipv4_mapped if found.version == 6 else None
@@ -93,23 +93,23 @@ def _address(request: HttpRequest) -> str | None:
 
 
 def _text(value: Any, most: int | None = None) -> str:
-    """The value as text that the database stores as it is: without NUL and half characters."""
+    """The value as text that the database can store: without NUL and lone surrogates."""
     text = str(value).replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text.encode("utf-8", "replace").decode()[:most]
 
 
 def _pair(value: Any) -> list[Any]:
-    """[before, after], also of what was given otherwise."""
+    """[before, after]; a single value is the one after."""
     pair = list(value) if isinstance(value, list | tuple) and len(value) == 2 else [None, value]
     return [_settled(part) for part in pair]
 
 
 def _settled(value: Any) -> Any:
-    """The value in the form in which it comes back from a JSON column, to the last digit."""
+    """The value exactly as a JSON column returns it."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
-        # The database keeps a number, not how it was written: 1e+22 would come back as an integer.
+        # The database keeps the number, not its notation: 1e+22 would come back as an integer.
         plain = math.isfinite(value) and "e" not in repr(value) and repr(value) != "-0.0"
         return value if plain else str(value)
     if isinstance(value, Mapping):

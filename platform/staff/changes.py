@@ -1,4 +1,4 @@
-"""What a form changed, in words: {field: [before, after]}."""
+"""What a form changed, as {field: [before, after]}."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,24 +6,22 @@ from urllib.parse import urlsplit
 
 from django import forms
 
-# Parts of names whose values are never written down, and never looked up by.
+# Parts of field names whose values are neither logged nor used in lookups.
 SECRET = ("password", "secret", "digest", "token")
 _LONGEST = 500
 
 
 def is_secret(name: str) -> bool:
-    return any(word in name for word in SECRET)
+    return any(part in name for part in SECRET)
 
 
 def is_address(name: str) -> bool:
-    """Is it a URL? Its path, query or user may hold a key of whoever is behind it: everybody sees
-    its host alone.
-    """
+    """Is it a URL? Its path, query or user part may hold a secret, so only its host is shown."""
     return name == "url" or name.endswith("_url")
 
 
 def host_of(url: Any) -> str | None:
-    """What the log keeps of a URL."""
+    """The part of a URL that is logged."""
     if not url:
         return None
     host = urlsplit(str(url)).netloc.rpartition("@")[2]
@@ -31,7 +29,7 @@ def host_of(url: Any) -> str | None:
 
 
 def of_form(form: Any, *, is_new: bool) -> dict[str, Any]:
-    """The changed fields of a form that was saved: choices by their labels, rows by their names."""
+    """The changed fields of a form that was saved: choices by label, rows by name."""
     found: dict[str, Any] = {}
     for name in getattr(form, "changed_data", []):
         if name not in form.cleaned_data:
@@ -40,8 +38,8 @@ def of_form(form: Any, *, is_new: bool) -> dict[str, Any]:
             found[name] = ["(secret)", "(secret)"]
             continue
         if is_address(name):
-            told = host_of(form.cleaned_data[name])
-            found[name] = [None if is_new else host_of(form.initial.get(name)), told]
+            before = None if is_new else host_of(form.initial.get(name))
+            found[name] = [before, host_of(form.cleaned_data[name])]
             continue
         field = form.fields[name]
         before = None if is_new else _shown(field, form.get_initial_for_field(field, name))
@@ -67,7 +65,7 @@ def of_formsets(formsets: Iterable[Any]) -> dict[str, Any]:
 
 
 def of_row(row: Any) -> dict[str, Any]:
-    """What a row says before it is deleted."""
+    """The values of a row that is deleted."""
     found: dict[str, Any] = {}
     for field in row._meta.concrete_fields:
         value = None if field.attname in row.get_deferred_fields() else field.value_from_object(row)
@@ -98,7 +96,7 @@ def _shown(field: forms.Field, value: Any) -> Any:
 
 
 def _row(field: Any, value: Any) -> str:
-    """A row by its name, be it given as itself or as what the form sends for it."""
+    """A row's name, from the row or from the value that the form sends for it."""
     if hasattr(value, "_meta"):
         return str(value)
     key = field.to_field_name or "pk"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-# Of a chart's height 100: a single one beside a million is still to be seen.
+# Of a chart's height of 100: one beside a million is still visible.
 LEAST = 1.5
 
 
@@ -19,7 +19,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One step, its pieces from the ground up."""
+    """One step, its pieces from the bottom up."""
 
     x: float
     parts: Sequence[Part]
@@ -39,7 +39,7 @@ class Chart:
 def stacked(
     steps: Sequence[tuple[str, Mapping[str, int]]], names: Sequence[str], times: Sequence[str]
 ) -> Chart:
-    """A bar for each (title, counts); `names` stand in it from the ground up. Of `times`, one a
+    """A bar for each (title, counts); `names` are its pieces from the bottom up. Of `times`, one a
     step, five are shown.
     """
     top = rounded_up(max((sum(counts.values()) for _, counts in steps), default=0))
@@ -74,12 +74,12 @@ def rounded_up(number: int) -> int:
 
 
 def _parts(counts: Mapping[str, int], names: Sequence[str], top: int) -> list[Part]:
-    # The small ones above give way last: what stands on the ground makes room for them.
+    # Small pieces keep their least height: the lower ones shrink for them.
     heights = {name: max(100 * counts[name] / top, LEAST) for name in names if counts.get(name)}
-    ground, parts, left = 0.0, [], sum(heights.values())
+    base, parts, left = 0.0, [], sum(heights.values())
     for name, wanted in heights.items():
         left -= wanted
-        height = max(min(wanted, 100 - ground - left), 0.0)
-        ground += height
-        parts.append(Part(name, round(100 - ground, 2), round(height, 2)))
+        height = max(min(wanted, 100 - base - left), 0.0)
+        base += height
+        parts.append(Part(name, round(100 - base, 2), round(height, 2)))
     return parts

@@ -1,4 +1,4 @@
-"""Entries of the audit log in order of their ids, a page at a time: however many there are."""
+"""Entries of the audit log in order of their ids, read in pages."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _PAGE = 2_000
 
 
 def ascending(entries: QuerySet[AuditEntry], *, most: int | None = None) -> Iterator[AuditEntry]:
-    """Oldest first, at most so many."""
+    """Oldest first, at most `most`."""
     ordered, after = entries.order_by("pk"), 0
     while most is None or most > 0:
         size = _PAGE if most is None else min(_PAGE, most)

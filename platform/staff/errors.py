@@ -1,5 +1,5 @@
-"""What cannot be done to people who work here."""
+"""Errors that pages show to the user."""
 
 
-class OrderRefused(Exception):
-    """An order that cannot be carried out; the text says why, for the page that asked."""
+class ActionRefused(Exception):
+    """An action that cannot be done; the text says why."""

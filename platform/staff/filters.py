@@ -1,4 +1,4 @@
-"""Filters of lists, each in a line or two."""
+"""Filters of lists."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from staff.parsing import id_in
 
-# No index orders the rows of one state or tier: a rare one would be looked for among all of them.
+# No index orders the rows of one state or tier: a rare one would be searched among all of them.
 _NEWEST = 200_000
 _Choices = Iterable[tuple[str, str]]
 
@@ -36,9 +36,7 @@ def choice_filter(
 def value_filter(
     title: str, parameter: str, choices: Callable[[], _Choices], *, newest: bool = False
 ) -> type[admin.SimpleListFilter]:
-    """A filter by the value of the parameter's field; with `newest` only the newest rows are
-    looked through.
-    """
+    """A filter by the value of the parameter's field; with `newest` only among the newest rows."""
 
     class ValueFilter(admin.SimpleListFilter):
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -65,8 +63,8 @@ def row_filter(
     missing: str = "no such {}",
     newest: bool = False,
 ) -> type[admin.SimpleListFilter]:
-    """A filter by one row of another table, which another page's link names: there are too many to
-    choose among. `field` is compared with `rows` of its id.
+    """A filter by one row of another table, set by links from other pages: there are too many to
+    list. `field` is compared with `rows` of its id.
     """
 
     class RowFilter(admin.SimpleListFilter):
@@ -93,6 +91,6 @@ def row_filter(
 
 
 def newest_of(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """The newest of a table that is too long to be looked through."""
+    """The newest rows of a table that is too long to be searched whole."""
     newest = rows.model._default_manager.aggregate(newest=Max("pk"))["newest"] or 0
     return rows.filter(pk__gt=newest - _NEWEST)

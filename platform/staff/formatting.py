@@ -1,4 +1,4 @@
-"""How every page, of the admin and of the portal, shows a state, a moment, a number, a link."""
+"""Formatting of states, times, numbers and links on pages of the admin and of the portal."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ _LAMPORTS_PER_SOL = 1_000_000_000
 
 
 def badge(text: object, hue: str, title: str = "") -> SafeString:
-    """A label on a ground of its hue (good, warning, bad or quiet), with a hint."""
+    """A label in its hue (good, warning, bad or quiet), with a hint."""
     return format_html('<span class="tm-word tm-{}" title="{}">{}</span>', hue, title, text)
 
 
@@ -23,7 +23,7 @@ def utc(at: datetime, *, seconds: bool = False) -> str:
 
 
 def ago(at: datetime | None, now: datetime | None = None, never: str = "never") -> SafeString | str:
-    """How long ago or ahead of `now` (by default this moment), with the moment as a hint."""
+    """How long ago or ahead of `now` (by default this moment), with the exact time as a hint."""
     if at is None:
         return never
     now = now or timezone.now()
@@ -65,9 +65,9 @@ def grouped(number: int | float | None, nothing: str = "-") -> str:
     return nothing if number is None else f"{number:,}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """1 batch; 1,234 batches. `plural` is for nouns that take more than an s."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+def counted(number: int, what: str, plural: str = "") -> str:
+    """1 batch; 1,234 batches. `plural` if it takes more than an s."""
+    return f"{number:,} {what if number == 1 else plural or f'{what}s'}"
 
 
 def slot_range(first: int | None, last: int | None) -> str:
@@ -111,9 +111,9 @@ def link(text: object, page: str, *args: Any, **query: Any) -> SafeString:
     return format_html('<a class="tm-link" href="{}">{}</a>', address, text)
 
 
-def progress(done: int, total: int, noun: str = "") -> SafeString:
+def progress(done: int, total: int, unit: str = "") -> SafeString:
     """A bar, and 3 of 4."""
-    text = f"{done:,} of {total:,} {noun}".rstrip()
+    text = f"{done:,} of {total:,} {unit}".rstrip()
     return format_html(
         '<span class="tm-progress"><progress max="{}" value="{}">{}%</progress>'
         ' <span class="tm-nowrap">{}</span></span>',

@@ -20,7 +20,7 @@ class CodeForm(forms.Form):
 
 
 class PasswordAndCodeForm(CodeForm):
-    """For what a stranger at an open browser must not do."""
+    """For what takes more than an open session."""
 
     field_order = ("password", "code")
 

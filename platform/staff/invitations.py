@@ -1,4 +1,4 @@
-"""Links by which somebody of the staff sets a password: for the first time, or a new one."""
+"""Links with which a staff user sets a first or a new password."""
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -12,7 +12,7 @@ from staff.models import SignOut
 
 
 class _Links(PasswordResetTokenGenerator):
-    """Ends with the first use, the next sign-in, a sign-out everywhere, or with time."""
+    """Valid until first use, the next sign-in, a sign-out everywhere, or its expiry."""
 
     key_salt = "staff.invitations"
 
@@ -26,7 +26,7 @@ links = _Links()
 
 
 def link_for(user: User) -> str:
-    """The address that lets its holder choose the person's password, once."""
+    """The address at which its holder can set the user's password, once."""
     path = reverse(
         "staff_new_password",
         args=[urlsafe_base64_encode(force_bytes(user.pk)), links.make_token(user)],
@@ -35,19 +35,19 @@ def link_for(user: User) -> str:
 
 
 def days() -> int:
-    """For how long a link is good."""
+    """For how many days a link is valid."""
     return int(settings.PASSWORD_RESET_TIMEOUT // 86_400)
 
 
 def mail(user: User, link: str, *, by: str, is_new: bool) -> None:
-    """Sends the link to the person's address."""
+    """Mails the link to the user."""
     what = "has invited you to" if is_new else "sends you a link for a new password of"
     send_mail(
         "Your invitation to Tidemark" if is_new else "A new password for Tidemark",
         f"{by} {what} the Tidemark admin at {settings.PUBLIC_URL}/admin/.\n\n"
         f"Your user name: {user.get_username()}\n"
         f"Choose your password here, once, within {days()} days:\n\n{link}\n\n"
-        "Whoever has this link can choose your password: do not pass it on.\n",
+        "Anyone with this link can set your password: do not pass it on.\n",
         None,
         [user.email],
     )

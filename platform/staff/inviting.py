@@ -1,4 +1,4 @@
-"""InvitingAdmin: pages where a person is added by a link with which they choose a password."""
+"""InvitingAdmin: users are added by a link with which they set a password."""
 
 from typing import Any, ClassVar
 
@@ -11,23 +11,23 @@ from staff.formatting import badge
 
 
 def sign_in_badge(*, is_active: bool, is_invited: bool) -> SafeString:
-    """Whether the person can sign in."""
+    """Whether the user can sign in."""
     if not is_active:
         return badge("deactivated", "bad", "cannot sign in")
     if is_invited:
-        return badge("invited", "warning", "has not chosen a password yet")
+        return badge("invited", "warning", "has not set a password yet")
     return badge("active", "good")
 
 
 def _factor(row: Any) -> SafeString:
     if row.has_device:
-        return badge("on", "good", "signing in takes a code of an app")
-    return badge("off", "quiet", "the password alone signs in")
+        return badge("on", "good", "signing in takes a code of an authenticator app")
+    return badge("off", "quiet", "signing in takes only the password")
 
 
 class InvitingAdmin(ActionsAdmin):
-    """Adding ends on `show_link`, the page of the link, shown once; so does an action that shows
-    its result.
+    """Adding a user, and actions that show a result, end on `show_link`: the page that shows the
+    link once.
     """
 
     invite_title: ClassVar[str]
@@ -49,7 +49,7 @@ class InvitingAdmin(ActionsAdmin):
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
         request.invited = obj  # type: ignore[attr-defined]
-        return HttpResponse()  # for the page of the link, which stands outside the transaction
+        return HttpResponse()  # replaced by the page of the link, outside the transaction
 
     def changeform_view(
         self,

@@ -1,4 +1,4 @@
-"""StaffMiddleware: who is signed in may be, and nothing that staff does goes unwritten."""
+"""StaffMiddleware: checks sessions, and logs every change by staff."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ _WITH_SESSIONS = (_ADMIN, "/portal/")
 
 
 class StaffMiddleware:
-    """Stands behind the middleware that knows who asks."""
+    """Comes after the authentication middleware."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -48,13 +48,13 @@ class StaffMiddleware:
             return self._get_response(request)
         with Writes() as writes:
             response = self._get_response(request)
-        if _went_unwritten(request, response, writes):
+        if _is_unlogged(request, response, writes):
             audit.record(request, "sent a form", path, text=_sent(request), by=user)
         return response
 
 
 def _stopped(request: HttpRequest, *, has_device: bool) -> HttpResponseBase | None:
-    """The page that the person has to pass first."""
+    """The page that the user has to pass first."""
     user: Any = request.user
     path = request.path_info
     if path == reverse("admin:logout"):
@@ -78,9 +78,9 @@ def _stopped(request: HttpRequest, *, has_device: bool) -> HttpResponseBase | No
     return None
 
 
-def _went_unwritten(request: HttpRequest, response: HttpResponseBase, writes: Writes) -> bool:
-    """Did the request do something that no entry tells? A page as the answer is a form that was
-    not accepted, or one that asks once more: then only what was written counts.
+def _is_unlogged(request: HttpRequest, response: HttpResponseBase, writes: Writes) -> bool:
+    """Did the request change something without an audit entry? A page as the response is a rejected
+    form or a confirmation: then only writes to tables count.
     """
     if getattr(request, "audit_entries", 0) or response.status_code >= 400:
         return False
@@ -99,7 +99,7 @@ def _chosen(request: HttpRequest) -> int:
 def _sent(request: HttpRequest) -> str:
     action = request.POST.get("action", "")[:100]
     if not action:
-        return f"{request.method}, which answered without an entry of its own."
+        return f"{request.method}, which wrote no entry of its own."
     chosen = _chosen(request)
     every = " and all others" if request.POST.get("select_across") == "1" else ""
     return f"The action “{action}” on {chosen} row{'' if chosen == 1 else 's'}{every}."

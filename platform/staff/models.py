@@ -1,4 +1,4 @@
-"""What staff did: entries that are added and never changed; and whose sessions are over."""
+"""The audit log, its check, and sign-outs."""
 
 from typing import ClassVar
 
@@ -7,9 +7,7 @@ from django.db import models
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody of the staff did. A trigger of the database refuses any change and
-    any deletion of a row, also by hand.
-    """
+    """One action of a staff user. A trigger of the database refuses to change or delete rows."""
 
     at = models.DateTimeField()
     user = models.ForeignKey(
@@ -49,8 +47,8 @@ class AuditEntry(models.Model):
 
 
 class AuditCheck(models.Model):
-    """How far the audit log was found unbroken: one row. What comes new is looked at from there;
-    beside it a round goes from the first entry to the last, some entries at a time.
+    """How far the audit log was checked: one row. New entries are checked from there; a full check
+    (`round_…`) goes from the first entry to the last, in parts.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
@@ -59,7 +57,7 @@ class AuditCheck(models.Model):
     looked_at = models.DateTimeField(null=True)
     round_id = models.BigIntegerField(default=0, help_text="where the round is; 0: none goes on")
     round_digest = models.BinaryField(max_length=32, default=bytes)
-    # The last time that the end was reached without a break, and with how many entries.
+    # When a full check last ended without a break, and at which entry.
     whole_at = models.DateTimeField(null=True)
     whole_to = models.BigIntegerField(default=0)
     problem = models.CharField(max_length=300, blank=True)
@@ -74,7 +72,7 @@ class AuditCheck(models.Model):
 
 
 class SignOut(models.Model):
-    """A person's sessions that began before this moment are over."""
+    """Ends the sessions of a user that began before this time."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,

@@ -19,7 +19,7 @@ from django.urls import reverse
 from unfold.admin import ModelAdmin
 
 from staff import audit, changes
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 from staff.models import AuditEntry
 
 # Entries that the page of a row's history shows; the audit log has them all.
@@ -27,33 +27,32 @@ _NEWEST = 200
 
 
 class StaffAdmin(ModelAdmin):  # type: ignore[misc]
-    """Writes what is done here into the audit log. An action of a list calls
-    `staff.audit.record(request, "rotated", row)` in the transaction of what it does. What a service
-    refuses (`OrderRefused`) is shown as a message.
+    """Logs every change. An action of a list calls `staff.audit.record(request, "rotated", row)`
+    in its transaction. An `ActionRefused` of a service is shown as a message.
     """
 
     list_per_page = 50
     # Why a list may be empty.
     why_nothing = ""
-    # Fields whose rows are neither shown nor changed in a window of their own from here.
+    # Related fields without links to add, change or view their rows.
     plain_choices: ClassVar[tuple[str, ...]] = ()
-    # Rows are added one at a time, each with a page to go on to.
+    # Rows are added one at a time, without “save and add another”.
     adds_one = False
 
-    # --- hooks of our own ---
+    # --- hooks ---
 
     def condition(self, text: str) -> Q | None:
-        """The rows that a searched text names; None for what can be none of them. Without this
-        Django searches `search_fields`.
+        """The rows that a search text names; None: it cannot name any. Without this Django
+        searches `search_fields`.
         """
         raise NotImplementedError
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """What a row's page shows beside its fields, by the names of its template."""
+        """Context for the templates above and below a row's fields."""
         return {}
 
     def complete_rows(self, rows: Any) -> None:
-        """Gives the rows of a list's page what the list shows of other tables."""
+        """Adds what the list shows from other tables to the rows of one page."""
 
     def button(self, action: str) -> Any:
         """A view that does one of the list's actions to one row: `path("<int:pk>/retry/", …)`."""
@@ -75,7 +74,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         return self.admin_site.admin_view(press)
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-        """A page of this admin that is kept nowhere."""
+        """A page of this admin that is not cached."""
         shared = {**self.admin_site.each_context(request), "opts": self.opts}
         response = TemplateResponse(request, template, {**shared, **context})
         response.headers["Cache-Control"] = "no-store"
@@ -122,7 +121,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         extra |= extra_context or {}
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(request.get_full_path())
         return response
@@ -132,7 +131,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     ) -> HttpResponse:
         try:
             response: HttpResponse = super().delete_view(request, object_id, extra_context)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(self.page_of(unquote(object_id)))
         return response
@@ -170,19 +169,19 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         return super().log_deletions(request, queryset)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        # `?secret__startswith=a` would tell a secret letter by letter to who may see the list.
+        # `?secret__startswith=a` would reveal a secret letter by letter.
         hidden = changes.is_secret(lookup) or any(map(changes.is_address, lookup.split("__")))
         return not hidden and super().lookup_allowed(lookup, value, request)
 
     def has_history(self, object_id: str) -> bool:
-        """Has staff done anything to this row?"""
+        """Does the audit log have entries on this row?"""
         kept = {"subject_type": self.opts.label_lower, "subject_id": unquote(object_id)}
         return AuditEntry.objects.filter(**kept).exists()
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """What the audit log has of one row, and what Django's own log had before it."""
+        """The entries of the audit log on one row, and older ones of Django's own log."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404

@@ -1,4 +1,4 @@
-"""What somebody typed or an address carries, as a slot, an id, a pubkey or a signature."""
+"""Text from forms and addresses → slot, id, pubkey or signature."""
 
 from solders.pubkey import Pubkey
 from solders.signature import Signature
@@ -7,7 +7,7 @@ from chain.units import I64_MAX
 
 
 def slot_in(text: str) -> int | None:
-    """The slot, which may have commas; None for what is none."""
+    """The slot, which may have commas; None if it is not one."""
     digits = text.strip().replace(",", "")
     if digits.isascii() and digits.isdecimal() and len(digits) < 20 and int(digits) <= I64_MAX:
         return int(digits)
@@ -15,7 +15,7 @@ def slot_in(text: str) -> int | None:
 
 
 def id_in(text: str | None) -> int | None:
-    """The number of a row; None for what is none."""
+    """The id of a row; None if it is not one."""
     if not text or not text.isascii() or not text.isdecimal() or len(text) > 18:
         return None
     return int(text)

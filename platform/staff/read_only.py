@@ -1,4 +1,4 @@
-"""Pages to look at: their rows are written by the service itself."""
+"""Read-only pages: their rows are written by the service itself."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class ReadOnlyAdmin(StaffAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        # The service wrote it: it has a history only where staff did something to it.
+        # The service wrote the row: it has a history only if staff acted on it.
         known = object_id is not None and self.has_history(object_id)
         extra = {"show_history": known, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, extra)
@@ -40,7 +40,7 @@ class ReadOnlyAdmin(StaffAdmin):
 
 
 class LongListAdmin(ReadOnlyAdmin):
-    """A table that may have millions of rows: to count all would take longer than the page."""
+    """A table that may have millions of rows, which are not counted."""
 
     paginator = InfinitePaginator
     show_full_result_count = False

@@ -1,4 +1,4 @@
-"""What each of the staff may do: one role a person, kept as one of Django's groups."""
+"""Roles of staff users: one each, kept as one of Django's groups."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -8,11 +8,11 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from staff.errors import OrderRefused
+from staff.errors import ActionRefused
 
 
 class Role(StrEnum):
-    """The roles, each with all that those before it may do. Their names are those of the groups."""
+    """The roles, each with the rights of those before it. The names are those of the groups."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -23,12 +23,12 @@ MEANINGS = {
     Role.VIEWER: "sees every page, changes nothing",
     Role.OPERATOR: "sees every page and runs the service: gaps, upstreams, tips, alarms, suspending"
     " keys",
-    Role.ADMINISTRATOR: "everything: customers, keys, tiers, limits, and who works here",
+    Role.ADMINISTRATOR: "everything: customers, keys, tiers, limits, and staff users",
 }
 
 
 def role_of(user: Any) -> Role | None:
-    """The person's role; None has none. Superusers are administrators."""
+    """The user's role, if any. Superusers are administrators."""
     if user.is_superuser:
         return Role.ADMINISTRATOR
     return highest(group.name for group in user.groups.all())
@@ -41,19 +41,17 @@ def highest(names: Iterable[str]) -> Role | None:
 
 
 def administrators() -> QuerySet[User]:
-    """Who can sign in and may do everything."""
+    """Active administrators."""
     either = Q(is_superuser=True) | Q(groups__name=Role.ADMINISTRATOR)
     return User.objects.filter(either, is_active=True, is_staff=True).distinct()
 
 
 @transaction.atomic
 def give_role(user: User, role: Role, *, by: Any) -> None:
-    """Makes it the person's one role, in place of every right given in another way. Raises
-    OrderRefused.
-    """
+    """Makes it the user's only role, and removes all other permissions. Raises ActionRefused."""
     if role_of(user) is not role:
         if by is not None and by.pk == user.pk:
-            raise OrderRefused("Nobody changes their own role: ask another administrator")
+            raise ActionRefused("You cannot change your own role: ask another administrator")
         if role is not Role.ADMINISTRATOR:
             keep_one_administrator(without=user)
     user.is_staff = True
@@ -64,13 +62,12 @@ def give_role(user: User, role: Role, *, by: Any) -> None:
 
 
 def keep_one_administrator(*, without: User) -> None:
-    """Raises OrderRefused when nobody could do everything without this person. Call it in the
-    transaction of the change: of two that take each other's role away at once, the second is
-    refused.
+    """Raises ActionRefused for the last active administrator. Call it in the transaction of the
+    change: of two administrators who demote each other at once, the second is refused.
     """
     Group.objects.select_for_update().get_or_create(name=Role.ADMINISTRATOR)
     able = set(administrators().values_list("pk", flat=True))
     if able == {without.pk}:
-        raise OrderRefused(
-            f"“{without}” is the last administrator: give somebody else that role first"
+        raise ActionRefused(
+            f"“{without}” is the last administrator: give another user that role first"
         )

@@ -1,4 +1,4 @@
-"""The second factor: codes of a person's app, and the recovery codes beside it."""
+"""The second factor: codes of an authenticator app, and recovery codes."""
 
 import hashlib
 import secrets
@@ -19,11 +19,11 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 RECOVERY_CODES = 10
-# Letters and digits that are not taken for each other.
+# Letters and digits that are not easily confused.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-# Between the password and the code.
+# Session key and time limit between the password and the code.
 _PENDING, _PATIENCE = "password_given", timedelta(minutes=5)
-# A picture that was shown and never confirmed is not shown again after this.
+# An unconfirmed secret is replaced after this time.
 _UNCONFIRMED = timedelta(hours=1)
 
 
@@ -31,12 +31,12 @@ _UNCONFIRMED = timedelta(hours=1)
 
 
 def has_device(user: Any) -> bool:
-    """Does the person give a code when signing in?"""
+    """Does signing in take a code?"""
     return device_of(user) is not None
 
 
 def begin(request: HttpRequest, user: Any, *, lead_to: str) -> None:
-    """Notes that the password was right; nobody is signed in until `finish`, also not who was."""
+    """Notes that the password was right, and signs out until `finish`."""
     if request.user.is_authenticated:
         logout(request)
     request.session.cycle_key()
@@ -49,8 +49,8 @@ def begin(request: HttpRequest, user: Any, *, lead_to: str) -> None:
 
 
 def pending(request: HttpRequest) -> tuple[User, str] | None:
-    """Who gave the password and not yet the code, and where that person was going. A changed
-    password, a deactivation, or some minutes end it.
+    """The user who gave the password and not yet the code, and the page to go to. Ends with a
+    changed password, a deactivation, or after some minutes.
     """
     noted = request.session.get(_PENDING)
     if noted is None:
@@ -64,25 +64,25 @@ def pending(request: HttpRequest) -> tuple[User, str] | None:
 
 
 def pending_id(request: HttpRequest) -> int | None:
-    """The id of who gave the password and not yet the code, without a look into the tables."""
+    """The id of the user who gave the password and not yet the code, without a query."""
     noted = request.session.get(_PENDING)
     return None if noted is None else int(noted["user"])
 
 
 def finish(request: HttpRequest, user: Any, device: Device) -> None:
-    """Signs the person in, or, who is signed in already, counts the session as verified."""
+    """Signs the user in, or marks the session of a signed-in user as verified."""
     request.session.pop(_PENDING, None)
     if request.user.is_authenticated and request.user.pk == user.pk:
         request.session.cycle_key()
         django_otp.login(request, device)
         return
-    user.otp_device = device  # which the sign-in notes in the session
+    user.otp_device = device  # stored in the session by login
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
 
 
 def check_code(user: Any, code: str) -> Device | None:
-    """The device that accepts the code, once; None for a wrong code, a used one, or one that
-    comes too soon after a wrong one.
+    """The device that accepts the code, once; None for a wrong or used code, and for one too soon
+    after a wrong one.
     """
     text = "".join(code.split()).replace("-", "").lower()
     device: Device | None
@@ -111,14 +111,14 @@ def locked_until(user: Any) -> datetime | None:
 
 
 def device_of(user: Any) -> TOTPDevice | None:
-    """The person's app, once it was confirmed with a code."""
+    """The user's app, once confirmed with a code."""
     return TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).first()
 
 
 def new_device(user: Any) -> TOTPDevice:
-    """The app that is being set up: the same for a while, so that a page can be loaded again."""
+    """The app that is being set up: the same for an hour, so that the page can be reloaded."""
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # of two tabs, the second sees the first's
+        User.objects.select_for_update().get(pk=user.pk)  # two tabs share one device
         waiting = TOTPDevice.objects.filter(user_id=user.pk, confirmed=False)
         waiting.filter(created_at__lt=timezone.now() - _UNCONFIRMED).delete()
         found: TOTPDevice | None = waiting.first()
@@ -126,8 +126,8 @@ def new_device(user: Any) -> TOTPDevice:
 
 
 def confirm(request: HttpRequest, code: str) -> list[str] | None:
-    """Turns it on for the request's person when the code is the new app's: gives the recovery
-    codes, and counts the session as verified. None: not the code, or it is on already.
+    """Turns it on if the code is the new app's, marks the session as verified, and returns the
+    recovery codes. None: wrong code, or it is on already.
     """
     user: Any = request.user
     with transaction.atomic():
@@ -153,7 +153,7 @@ def remove(user: Any) -> bool:
 
 @transaction.atomic
 def renew_recovery_codes(user: Any) -> list[str]:
-    """New recovery codes in place of all old ones; the tables keep only their digests."""
+    """Replaces all recovery codes; the tables keep only digests."""
     StaticDevice.objects.filter(user_id=user.pk).delete()
     device = StaticDevice.objects.create(user_id=user.pk, name="recovery codes")
     codes = ["".join(secrets.choice(_LETTERS) for _ in range(10)) for _ in range(RECOVERY_CODES)]
@@ -168,14 +168,14 @@ def recovery_codes_left(user: Any) -> int:
 
 
 def secret_text(device: TOTPDevice) -> str:
-    """The secret for typing it in, in groups of four."""
+    """The secret to type in, in groups of four."""
     text = b32encode(device.bin_key).decode().rstrip("=")
     return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
 
 
 def picture(device: TOTPDevice) -> SafeString:
     """The secret as a QR code, an SVG."""
-    # Made of our own secret and the user's name, which the code has as bits.
+    # Safe: the QR code holds secret and user name as bits.
     return SafeString(
         segno.make(device.config_url, error="m").svg_inline(scale=5, border=4, light="#fff")
     )

@@ -1,4 +1,4 @@
-"""How long somebody stays signed in."""
+"""How long a session lasts."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,9 +17,7 @@ _BEGAN = "signed_in_at"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What each request of a person has to know: which sessions are over, and whether a code is
-    due.
-    """
+    """Which sessions of a user are over, and whether signing in takes a code."""
 
     signed_out_before: datetime | None
     has_device: bool
@@ -32,12 +30,12 @@ def standing(user: Any) -> Standing:
 
 
 def begin(session: SessionBase, now: datetime) -> None:
-    """Notes when somebody signed in."""
+    """Notes the time of the sign-in."""
     session[_BEGAN] = now.timestamp()
 
 
 def is_over(session: SessionBase, standing: Standing, now: datetime) -> bool:
-    """Did the session end, by its age or because its person was signed out everywhere?"""
+    """Did the session end, by its age or by a sign-out everywhere?"""
     began: float = session.get(_BEGAN, 0.0)
     before = standing.signed_out_before
     ended = before is not None and began < before.timestamp()
@@ -45,5 +43,5 @@ def is_over(session: SessionBase, standing: Standing, now: datetime) -> bool:
 
 
 def sign_out_everywhere(user: Any, now: datetime) -> None:
-    """Ends every session of the person, also for when they are let in again."""
+    """Ends every session of the user, also if the user is activated again."""
     SignOut.objects.update_or_create(user_id=user.pk, defaults={"before": now})

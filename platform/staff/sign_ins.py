@@ -1,4 +1,4 @@
-"""Who came and went: what the audit log has of it, and when a session began."""
+"""Sign-ins and sign-outs in the audit log, and the start of sessions."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from staff import audit, sessions
 @receiver(user_logged_in, dispatch_uid="staff")
 def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
     sessions.begin(request.session, timezone.now())
-    if request.META:  # else no browser's: a command's, or a test's
+    if request.META:  # not a command or a test
         device = getattr(user, "otp_device", None)
         text = "" if device is None else f"With a second factor: {device.name}."
         audit.record(request, "signed in", user, text=text, by=user)
@@ -33,7 +33,7 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_
 
 
 def record_failure(request: HttpRequest, name: str) -> None:
-    """An entry on a wrong name or password, at the person's own page where the name is known."""
+    """Logs a wrong name or password, on the user if the name is known."""
     known = User.objects.filter(username=name).first() if "\0" not in name else None
     where = request.path_info
     audit.record(request, "failed to sign in", known or name[:150], text=f"At {where}.")

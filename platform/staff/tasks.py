@@ -1,4 +1,4 @@
-"""What clocks do for the staff."""
+"""Periodic tasks of staff."""
 
 from celery import shared_task
 from django.contrib.sessions.models import Session
@@ -14,5 +14,5 @@ def check_audit_log() -> None:
 
 @shared_task
 def forget_sessions() -> None:
-    """Nothing but time ends a session that nobody signs out of; its row would stay."""
+    """Deletes expired sessions."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()

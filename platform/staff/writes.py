@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from django.db import connection
 
-# Of every request, not of what it was for.
+# Written by any request.
 _BESIDE = {"django_session", "django_admin_log"}
 _WRITE = re.compile(r'\s*(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?(\w+)', re.IGNORECASE)
 

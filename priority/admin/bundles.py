@@ -1,4 +1,4 @@
-"""Bundles and the fates of their transactions, to look at."""
+"""Bundles with their transactions, read-only."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from access.admin.key_names import key_link, with_key_names
-from priority.admin.fates import slots_after, state_word
+from priority.admin.fates import slots_after, state_label
 from priority.admin.list_filters import StateFilter
 from priority.models import Bundle
 from staff.columns import column
@@ -51,7 +51,7 @@ class BundleAdmin(LongListAdmin):
             {
                 "row": row,
                 "name": shortened(row.signature),
-                "state": state_word(row),
+                "state": state_label(row),
                 "tip": lamports(row.tip_lamports),
                 "slots": grouped(slots_after(row)),
             }
@@ -63,7 +63,7 @@ class BundleAdmin(LongListAdmin):
 
     name = column("bundle", lambda row: shortened(row.bundle_id))
     whole_name = column("bundle id", lambda row: in_full(row.bundle_id))
-    standing = column("state", state_word)
+    standing = column("state", state_label)
     by_key = column("key", key_link)
     size = column("transactions", lambda row: grouped(row.transaction_count))
     landed_in = column("slot", lambda row: "-" if row.slot is None else str(row.slot))
@@ -72,7 +72,7 @@ class BundleAdmin(LongListAdmin):
     @admin.display(description="ids at the engines")
     def engines(self, bundle: Bundle) -> SafeString | str:
         ids = ((name, in_full(each)) for name, each in sorted(bundle.engine_ids.items()))
-        return format_html_join("", "<div>{}: {}</div>", ids) or "none took it yet"
+        return format_html_join("", "<div>{}: {}</div>", ids) or "none accepted it yet"
 
     came = column("accepted", lambda row: ago(row.accepted_at))
     accepted = column("accepted", lambda row: utc(row.accepted_at, seconds=True))

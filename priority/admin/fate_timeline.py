@@ -1,4 +1,4 @@
-"""A submission's timeline, with advice on what to do."""
+"""The timeline of one submission, its outcome, and advice."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,39 +7,48 @@ from typing import Any, NamedTuple
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_word
+from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
 from staff.formatting import after, badge, link, milliseconds, shortened, utc
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
-_TRIES_SHOWN = 200
-# By how a reason begins: what to do about it.
+_ATTEMPTS_SHOWN = 200
+# What to do, by how a reason begins.
 _ADVICE = (
-    ("blockhash_expired", "Its blockhash is too old for any block: sign it again with a new one."),
-    ("not_landed", "Its blockhash is too old for any block: sign it again with a new one."),
+    ("blockhash_expired", "Its blockhash expired: sign it again with a new one."),
+    ("not_landed", "Its blockhash expired: sign it again with a new one."),
     ("nonce_unused", "Its durable nonce was not used: the same transaction may be sent again."),
-    ("no_upstream", "No enabled upstream serves its tier: enable one, then let it be sent again."),
-    ("upstream_rests", "Every upstream of its tier rested: see their circuit breakers."),
-    ("upstream_busy", "Its upstream had too many tries under way: add another one, or a lander."),
-    ("engine_", "The block engine did not take it: see its answer; a higher tip may help."),
+    ("no_upstream", "No enabled upstream serves its tier: enable one, then have it sent again."),
+    ("upstream_rests", "Every upstream of its tier was in cooldown: see their circuit breakers."),
+    (
+        "upstream_busy",
+        "Its upstream had too many attempts in progress: add another upstream or lander.",
+    ),
+    (
+        "engine_",
+        "The block engine did not accept it: its response says why; a higher tip may help.",
+    ),
     ("own_tip_unfunded", "The fee payer of our own tips to the block engine is empty: fund it."),
-    ("no_schedule", "No leader schedule: check whether the upstream's node answers."),
-    ("no_address", "No coming leader has a reachable port: nodes and engines still take it."),
-    ("never_sent", "No lander sent it in time: see whether one runs, and its upstreams."),
+    (
+        "no_schedule",
+        "The leader schedule was unknown: check that the node of the upstream answers.",
+    ),
+    ("no_address", "No upcoming leader has a reachable port: send by nodes or block engines."),
+    ("never_sent", "No lander sent it in time: check that one runs, and its upstreams."),
 )
 _ADVICE_BY_STATE = {
-    State.FAILED: "It is on chain and paid its fee: its error is the program's or the account's."
+    State.FAILED: "It is on chain and paid its fee: the error comes from a program or an account."
     " Sending the same transaction again changes nothing.",
-    State.EXPIRED: "It can never land as it is: sign it again with a new blockhash, and a higher"
+    State.EXPIRED: "It can no longer land: sign it again with a new blockhash, and a higher"
     " tip or priority fee where blocks were full.",
-    State.REFUSED: "No upstream took it: see the answers below. Once that is fixed it has to be"
-    " signed again with a new blockhash.",
+    State.REFUSED: "No upstream accepted it: the responses below say why. Fix that, then sign it"
+    " again with a new blockhash.",
 }
 
 
 class Moment(NamedTuple):
-    """One thing that happened."""
+    """One event of the timeline."""
 
     at: datetime
     hue: str
@@ -49,16 +58,16 @@ class Moment(NamedTuple):
 
 def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
     """For admin/priority/submission/fate.html."""
-    tries = list(row.attempts.order_by("started_at", "pk")[: _TRIES_SHOWN + 1])
+    attempts = list(row.attempts.order_by("started_at", "pk")[: _ATTEMPTS_SHOWN + 1])
     address = _address(row)
     moments = sorted(
-        [*_moments(row), *map(_try, tries[:_TRIES_SHOWN]), *_sweeps(address, row)],
+        [*_moments(row), *map(_attempt, attempts[:_ATTEMPTS_SHOWN]), *_sweeps(address, row)],
         key=lambda moment: moment.at,
     )
     return {
         "fate": {
-            "word": state_word(row),
-            "summary": in_words(row),
+            "badge": state_label(row),
+            "sentence": in_words(row),
             "advice": advice(row),
             "moments": [
                 {
@@ -72,8 +81,8 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
                 }
                 for number, each in enumerate(moments)
             ],
-            "more_tries": len(tries) > _TRIES_SHOWN,
-            "tries_shown": _TRIES_SHOWN,
+            "more_attempts": len(attempts) > _ATTEMPTS_SHOWN,
+            "attempts_shown": _ATTEMPTS_SHOWN,
             "waits": "" if row.settled_at else _waits(row),
             "tip": _tip(row, address),
             "siblings": _siblings(row),
@@ -82,7 +91,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
 
 
 def advice(row: Submission) -> str:
-    """What can be done about it; empty where nothing has to be."""
+    """What to do about it; empty if nothing."""
     if row.state in (State.EXPIRED, State.REFUSED):
         for begin, text in _ADVICE:
             if row.reason.startswith(begin):
@@ -101,11 +110,11 @@ def _moments(row: Submission) -> Iterator[Moment]:
         yield Moment(row.seen_at, hue, "seen in a block", f"slot {row.slot}{index}{later}")
     if row.settled_at is not None:
         hue = "good" if row.state == State.LANDED else "bad"
-        title = f"{row.commitment or row.state}: its fate is final"
+        title = f"{row.commitment or row.state}, final"
         yield Moment(row.settled_at, hue, title, row.reason)
 
 
-def _try(each: Attempt) -> Moment:
+def _attempt(each: Attempt) -> Moment:
     took = milliseconds(each.latency_us / 1e3)
     outcome = badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)])
     title = format_html("round {}: {} {} in {}", each.number, each.upstream, outcome, took)
@@ -120,7 +129,7 @@ def _address(row: Submission) -> TipAddress | None:
 
 
 def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
-    """Where the tip went: sweeps of its address after it."""
+    """The sweep of its tip address after it landed."""
     if address is None or row.seen_at is None or row.state != State.LANDED:
         return
     parts = TipSweepPart.objects.filter(
@@ -137,21 +146,21 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
 
 def _waits(row: Submission) -> str:
     if row.is_nonced:
-        return "It uses a durable nonce: no block height ends it."
+        return "It uses a durable nonce and does not expire."
     if row.last_valid_block_height is None:
-        return "Until when it may land is not known yet."
-    return f"It may land until block height {row.last_valid_block_height}."
+        return "Its last valid block height is not known yet."
+    return f"It can land until block height {row.last_valid_block_height}."
 
 
 def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     if row.tip_lamports is None:
         return ""
-    text = f"{row.tip_lamports:,} lamports"
+    amount = f"{row.tip_lamports:,} lamports"
     if address is None:
-        return f"{text} to a static address"
+        return f"{amount} to a static address"
     batch = link(f"batch {address.batch.number}", "tipping_tipbatch_change", address.batch_id)
     ttl = f"{address.batch.ttl_seconds:,}"
-    return format_html("{} to an address of class {} s, {}", text, ttl, batch)
+    return format_html("{} to an address of class {} s, {}", amount, ttl, batch)
 
 
 def _siblings(row: Submission) -> list[dict[str, Any]]:
@@ -162,7 +171,7 @@ def _siblings(row: Submission) -> list[dict[str, Any]]:
         {
             "row": each,
             "name": shortened(str(each.signature)),
-            "word": state_word(each),
+            "badge": state_label(each),
             "is_this": each.pk == row.pk,
         }
         for each in rows[:8]

@@ -1,4 +1,4 @@
-"""Formatting of submissions' and bundles' fates for the admin."""
+"""State and outcome of submissions and bundles on pages."""
 
 from django.utils.safestring import SafeString
 
@@ -15,10 +15,10 @@ HUES = {
     State.REFUSED: "bad",
 }
 _SENTENCES = {
-    State.RECEIVED: "Accepted, and no upstream has it yet.",
-    State.SENT: "At least one upstream has it; no block does yet.",
-    State.EXPIRED: "In no block, and no block can take it any more.",
-    State.REFUSED: "In no block, and no upstream ever took it.",
+    State.RECEIVED: "Accepted; no upstream has it yet.",
+    State.SENT: "Sent to at least one upstream; not in a block yet.",
+    State.EXPIRED: "Not in a block, and it can no longer land.",
+    State.REFUSED: "Not in a block; no upstream accepted it.",
 }
 OUTCOME_HUES = {
     Attempt.Outcome.SENT: "good",
@@ -27,8 +27,8 @@ OUTCOME_HUES = {
 }
 
 
-def state_word(row: Submission | Bundle) -> SafeString:
-    """The state in its colour; while it may still change, with how deep it is."""
+def state_label(row: Submission | Bundle) -> SafeString:
+    """The state as a badge; until it is final, with its commitment."""
     depth = row.commitment if isinstance(row, Submission) else ""
     return state_badge(row.state, row.reason, final=bool(row.settled_at), depth=depth)
 
@@ -43,10 +43,10 @@ def state_badge(
 
 
 def in_words(submission: Submission) -> str:
-    """Its fate as a sentence."""
+    """The outcome as a sentence."""
     text = _SENTENCES.get(State(submission.state))
     if text is None:
-        how = "Landed" if submission.state == State.LANDED else "Landed with an error"
+        how = "Landed" if submission.state == State.LANDED else "Failed on chain"
         index = submission.transaction_index
         place = "" if index is None else f", transaction {index}"
         depth = f" ({submission.commitment})" if submission.commitment else ""
@@ -68,5 +68,5 @@ def later(submission: Submission) -> str:
     if slots is None:
         return ""
     if slots == 0:
-        return ", the slot that it was accepted in"
-    return f", {slots} slot{'s'[: slots != 1]} after it was accepted"
+        return ", the slot of its acceptance"
+    return f", {slots} slot{'s'[: slots != 1]} after acceptance"

@@ -1,4 +1,4 @@
-"""The landing page: submissions by state, upstream, tips and losses."""
+"""The landing page: submissions by state, upstream, tip and key."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -27,15 +27,15 @@ from staff.formatting import ago, badge, grouped, milliseconds
 from staff.parsing import id_in
 
 _STATES = [state.value for state in State]
-# From the ground of a bar up.
+# From the bottom of a bar up.
 _STACKED = ["landed", "failed", "expired", "refused", "sent", "received"]
 _MEANINGS = {
     "received": "accepted; no upstream has it yet",
-    "sent": "an upstream has it; no block does yet",
+    "sent": "an upstream has it; not in a block yet",
     "landed": "in a block, without an error",
-    "failed": "in a block, with an error of its own",
-    "expired": "sent, in no block, and can never be in one",
-    "refused": "no upstream ever took it",
+    "failed": "in a block, with an error",
+    "expired": "sent, not in a block, and it can no longer land",
+    "refused": "no upstream accepted it",
 }
 _KINDS = {
     Upstream.Kind.LEADERS: "leaders",
@@ -46,11 +46,11 @@ _KINDS = {
 
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
-    """The whole page, for who may see submissions."""
+    """The page, for users who may see submissions."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
     span = landing.span_named(request.GET.get("span"))
-    narrowed, selection = _narrowed(request)
+    narrowed, chosen = _narrowed(request)
     report = landing.landing_report(span, narrowed, now=timezone.now())
     asked = {name: str(value) for name, value in request.GET.items() if value}
     context = {
@@ -61,7 +61,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
             for each in landing.SPANS
         ],
         "filters": _filters(narrowed, asked),
-        "selection": selection,
+        "chosen": chosen,
         "cleared": f"?span={span.name}",
         **_shown(report, narrowed),
     }
@@ -70,7 +70,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
 
 
 def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
-    """The filters of the query string, and their names."""
+    """The filters of the URL, and their description."""
     key = _row(ApiKey, request.GET.get("key"))
     customer = None if key else _row(Customer, request.GET.get("customer"))
     tier = request.GET.get("tier", "")[:30]
@@ -115,10 +115,10 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         "chart": chart,
         "total": grouped(report.total),
         "rate": percent(report.rate),
-        "counted": ago(report.counted_at, never="never: the worker counts"),
+        "counted": ago(report.counted_at, never="never, which the worker does"),
         "states": [
             {
-                "word": badge(state, HUES[State(state)], _MEANINGS[state]),
+                "badge": badge(state, HUES[State(state)], _MEANINGS[state]),
                 "count": grouped(report.states[state]),
                 "share": percent(report.states[state] / report.total if report.total else None),
                 "link": list_link(report, narrowed, state=state),
@@ -155,16 +155,16 @@ def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
 
 
 def percent(share: float | None) -> str:
-    """97.3%; what is not known, as -."""
+    """97.3%; - if unknown."""
     if share is None:
         return "-"
     shown = f"{100 * share:.1f}"
-    # A partial count must not be labelled as the total.
+    # Only all of them is 100%.
     return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
 
 
 def times(found: Percentiles | None) -> list[tuple[str, str]]:
-    """What half, nine in ten and 99 in 100 of them took at most."""
+    """p50, p90 and p99."""
     if found is None:
         return []
     return [
@@ -192,14 +192,14 @@ def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any
 
 
 def _upstream(each: UpstreamFigures) -> dict[str, Any]:
-    tried = sum(each.tries.values())
+    attempts = sum(each.tries.values())
     return {
         "name": each.name,
         "link": f"{reverse('admin:priority_upstream_changelist')}?q={each.name}",
         "took": grouped(sum(each.took.values())),
         "first": grouped(each.first),
         "rate": percent(each.rate),
-        "tries": grouped(tried),
+        "attempts": grouped(attempts),
         "refused": grouped(each.tries["refused"]),
         "failed": grouped(each.tries["failed"]),
         "byte": "-" if each.byte is None else milliseconds(each.byte.p50 / 1e3),
@@ -213,7 +213,7 @@ def _upstream(each: UpstreamFigures) -> dict[str, Any]:
 
 
 def class_name(name: str) -> str:
-    """A class of addresses as people read it."""
+    """The name of a class of addresses."""
     return "static addresses" if name == "static" else f"class {int(name):,} s"
 
 
@@ -222,7 +222,7 @@ def _tip(each: ClassTips) -> tuple[str, str, str, str]:
         class_name(each.name),
         grouped(each.count),
         grouped(each.lamports),
-        # It is accurate to 5 %: fewer digits suffice.
+        # It is known to 5 %.
         grouped(int(float(f"{each.median:.2g}"))),
     )
 
@@ -253,7 +253,7 @@ def _losses(each: KeyLosses, report: LandingReport) -> dict[str, Any]:
         "reasons": [
             (
                 badge(reason.state, HUES[State(reason.state)]),
-                reason.reason or "no reason was given",
+                reason.reason or "no reason given",
                 grouped(reason.count),
             )
             for reason in each.reasons[:4]

@@ -15,7 +15,7 @@ def over_time(
     *,
     label: Callable[[str], str] = str,
 ) -> Chart:
-    """A bar a step, in the colours of admin.css' classes tm-l-…"""
+    """One bar for each step, in the colours of the classes tm-l-… of admin.css."""
     times = [
         time_label(start, timedelta(seconds=span.step_seconds), span.steps) for start, _ in steps
     ]

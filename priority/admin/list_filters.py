@@ -14,7 +14,7 @@ from priority.models import Attempt, Submission, Upstream
 from priority.submissions import State
 from staff.filters import choice_filter, row_filter, value_filter
 
-# Each of them is looked for among the tries.
+# Each of them is looked up among the attempts.
 _NEWEST_TRIED = 20_000
 
 
@@ -59,9 +59,9 @@ CustomerFilter = row_filter(
 
 
 class UpstreamFilter(admin.SimpleListFilter):
-    """Those that an upstream took, of the newest ones."""
+    """Submissions that an upstream accepted, among the newest ones."""
 
-    title = "taken by"
+    title = "accepted by"
     parameter_name = "upstream"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

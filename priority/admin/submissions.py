@@ -1,4 +1,4 @@
-"""Submissions, their tries and fates, to look at."""
+"""Submissions with their attempts and outcomes, read-only."""
 
 import json
 from datetime import datetime
@@ -14,9 +14,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin.key_names import key_link, with_key_names
-from priority.admin import looking_up
+from priority.admin import lookup
 from priority.admin.fate_timeline import fate_of
-from priority.admin.fates import slots_after, state_word
+from priority.admin.fates import slots_after, state_label
 from priority.admin.landing import landing_page
 from priority.admin.list_filters import (
     CustomerFilter,
@@ -27,10 +27,10 @@ from priority.admin.list_filters import (
     TierFilter,
     UpstreamFilter,
 )
-from priority.admin.looking_up import fate_page
+from priority.admin.lookup import fate_page
 from priority.models import Submission
 from staff.columns import column
-from staff.formatting import after, ago, grouped, in_full, lamports, link, shortened, utc
+from staff.formatting import after, ago, counted, grouped, in_full, lamports, link, shortened, utc
 from staff.read_only import LongListAdmin
 from tipping.services.expiries import expiry_of
 
@@ -44,7 +44,7 @@ class SubmissionAdmin(LongListAdmin):
         "tip",
         "landed_in",
         "latency",
-        "tries_made",
+        "attempts_made",
         "came",
     )
     list_filter = (
@@ -57,7 +57,7 @@ class SubmissionAdmin(LongListAdmin):
     fieldsets = (
         (None, {"fields": ("whole_name", "error")}),
         (
-            "Who sent it, and how",
+            "Sender and options",
             {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
         ),
         ("Tip", {"fields": ("tip", "tip_goes_to", "tip_stands_in")}),
@@ -83,7 +83,7 @@ class SubmissionAdmin(LongListAdmin):
         return with_key_names(queryset).select_related("bundle")
 
     def condition(self, text: str) -> Q | None:
-        return looking_up.condition(text)
+        return lookup.condition(text)
 
     def beside_fields(self, request: HttpRequest, row: Submission) -> dict[str, Any]:
         return fate_of(row, now=timezone.now())
@@ -92,7 +92,7 @@ class SubmissionAdmin(LongListAdmin):
 
     name = column("transaction", lambda row: shortened(row.signature))
     whole_name = column("signature", lambda row: in_full(row.signature))
-    standing = column("state", state_word)
+    standing = column("state", state_label)
     error = column("error", lambda row: "none" if row.err is None else in_full(json.dumps(row.err)))
     by_key = column("key", key_link)
 
@@ -119,14 +119,13 @@ class SubmissionAdmin(LongListAdmin):
     tip_stands_in = column("instruction", lambda row: grouped(row.tip_instruction_index))
     landed_in = column("slot", lambda row: "-" if row.slot is None else str(row.slot))
     latency = column("slots to land", lambda row: grouped(slots_after(row)))
-    tries_made = column("tries", lambda row: grouped(row.tries))
+    attempts_made = column("attempts", lambda row: grouped(row.tries))
     chosen = column("chosen upstreams", lambda row: ", ".join(row.only) or "all of the tier")
 
     @admin.display(description="retries")
     def retries(self, row: Submission) -> str:
         most = "until it lands or expires" if row.max_retries is None else f"{row.max_retries:,}"
-        unit = "round" if row.tries == 1 else "rounds"
-        return f"{row.tries:,} {unit} made; retries asked for: {most}"
+        return f"{counted(row.tries, 'round')} made; retries asked for: {most}"
 
     request_number = column(
         "request id", lambda row: in_full(row.request_id) if row.request_id else "-"
@@ -142,12 +141,12 @@ class SubmissionAdmin(LongListAdmin):
     seen = column("seen in a block", lambda row: _after(row.seen_at, row.accepted_at))
     settled = column("settled", lambda row: _after(row.settled_at, row.accepted_at))
 
-    @admin.display(description="may land until")
+    @admin.display(description="valid until")
     def good_until(self, row: Submission) -> str:
         if row.is_nonced:
-            return "its durable nonce is used: no block height ends it"
+            return "its durable nonce is used: it does not expire"
         height = row.last_valid_block_height
-        return "not known" if height is None else f"block height {height}"
+        return "unknown" if height is None else f"block height {height}"
 
     hash = column("blockhash", lambda row: in_full(row.blockhash))
 

@@ -1,4 +1,4 @@
-"""Upstreams, and their circuit breakers."""
+"""Upstreams and their circuit breakers."""
 
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from access.models import Tier
 from priority.admin.landing import percent
-from priority.admin.upstream_lately import upstream_lately
+from priority.admin.upstream_activity import upstream_activity
 from priority.models import Upstream
 from priority.reports.landing import all_figures
 from priority.submissions import BUNDLE_NAME
@@ -32,7 +32,7 @@ Kind = Upstream.Kind
 
 
 def derived_url(kind: str) -> str:
-    """Where an upstream without an address of its own leads; empty: nowhere."""
+    """The URL of an upstream without one of its own; empty if there is none."""
     if kind != Kind.BLOCK_ENGINE:
         return settings.UPSTREAM_RPC_URL
     if not settings.LOCALNET:
@@ -41,13 +41,13 @@ def derived_url(kind: str) -> str:
 
 
 class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Says in words what would leave the upstream without a use."""
+    """Refuses settings with which the upstream could not work."""
 
     tiers = forms.ModelMultipleChoiceField(
         queryset=Tier.objects.order_by("rank"),
         required=False,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "tm-box"}),
-        help_text="The tiers that it serves; none chosen: all",
+        help_text="Tiers that it serves; none chosen: all",
     )
 
     class Meta:
@@ -59,11 +59,11 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {"is_enabled": "Enabled", "own_tip_lamports": "Own tip (lamports)"}
         help_texts = {
             "name": "Callers choose by it; “bundle” is reserved",
-            "url": "Of the node that reports the leaders, of the node, or of the block engine;"
-            " empty: those of the followed chain (the block engine: localnet's)",
-            "weight": "Of a hundred submissions that choose no upstream, so many go this way too",
-            "own_tip_lamports": "Block engines: what we tip the engine ourselves, by a transaction"
-            " of our own behind the bundle's; 0 leaves it to the bundle",
+            "url": "URL of the node or the block engine; for leaders, of the node with the leader"
+            " schedule. Empty: those of the followed chain (the block engine: localnet's)",
+            "weight": "Percent of submissions without chosen upstreams that go to it as well",
+            "own_tip_lamports": "Block engines: what this service tips the engine, in a transaction"
+            " of its own after the bundle's; 0 leaves tipping to the bundle",
         }
 
     def clean_name(self) -> str:
@@ -99,7 +99,7 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("url", _missing(kind))
         tip = cleaned.get("own_tip_lamports")
         if kind and kind != Kind.BLOCK_ENGINE and tip:
-            self.add_error("own_tip_lamports", "Only block engines are tipped by us: set it to 0")
+            self.add_error("own_tip_lamports", "Only block engines are tipped: set it to 0")
         return cleaned
 
 
@@ -107,48 +107,48 @@ ACTIONS = (
     AdminAction(
         "enable",
         "Enable",
-        "It takes new submissions.",
+        "It accepts new submissions.",
         "enabled",
         lambda request, row: orders.enable(row.pk),
         lambda request, row: "enabled" if row.is_enabled and row.draining_since is None else "",
         said="Enabled",
-        in_vain="they take submissions already",
+        in_vain="already enabled",
     ),
     AdminAction(
         "drain",
         "Drain",
-        "New submissions go elsewhere; those under way go on.",
+        "New submissions go elsewhere; those in progress continue.",
         "drained",
         lambda request, row: orders.drain(row.pk, now=timezone.now()),
         lambda request, row: "" if row.is_enabled and row.draining_since is None else "not in use",
         said="No new submissions go to",
-        in_vain="they are disabled, or drained already",
+        in_vain="disabled or drained already",
     ),
     AdminAction(
         "disable",
         "Disable",
-        "Nothing is sent to it any more, also what is under way.",
+        "Nothing more is sent to it, including submissions in progress.",
         "disabled",
         lambda request, row: orders.disable(row.pk),
         lambda request, row: "" if row.is_enabled else "disabled",
         said="Disabled",
-        in_vain="they are disabled already",
+        in_vain="disabled already",
     ),
     AdminAction(
         "reset_breaker",
         "Reset the circuit breaker",
-        "It is tried again at once.",
+        "It is retried at once.",
         "reset the breaker of",
         lambda request, row: orders.reset_breaker(row.pk, now=timezone.now()),
         lambda request, row: "closed" if row.broken_until is None else "",
-        said="Tried again now",
-        in_vain="no breaker of theirs is open",
+        said="Retrying now",
+        in_vain="no circuit breaker is open",
     ),
 )
 
 
 def _list_action(each: AdminAction) -> Any:
-    """Done to the chosen rows at once: the landers read them every second or two."""
+    """Done at once to the chosen rows, which landers read every second or two."""
 
     @admin.action(description=each.title, permissions=["change"])
     def act(model_admin: Any, request: HttpRequest, queryset: QuerySet[Upstream]) -> None:
@@ -164,7 +164,9 @@ def _list_action(each: AdminAction) -> Any:
         else:
             messages.info(request, f"Nothing to do: {each.in_vain}.")
         if not Upstream.objects.filter(is_enabled=True, draining_since__isnull=True).exists():
-            messages.warning(request, "No upstream is left: what is accepted now will expire.")
+            messages.warning(
+                request, "No upstream is enabled: submissions accepted now will expire."
+            )
 
     act.__name__ = each.name
     return act
@@ -172,8 +174,8 @@ def _list_action(each: AdminAction) -> Any:
 
 def _missing(kind: str) -> str:
     if kind == Kind.BLOCK_ENGINE:
-        return "The followed chain has no block engine of its own: write the engine's address"
-    return "No node is followed (UPSTREAM_RPC_URL is empty): write the node's address"
+        return "The followed chain has no block engine: enter the engine's URL"
+    return "No node is followed (UPSTREAM_RPC_URL is empty): enter the node's URL"
 
 
 @admin.register(Upstream)
@@ -181,21 +183,21 @@ class UpstreamAdmin(StaffAdmin):
     form = UpstreamForm
     list_display = (
         "name",
-        "way",
+        "kind_name",
         "leads_to",
         "for_tiers",
         "share",
         "switched",
         "breaker",
-        "lately",
+        "activity",
     )
     list_filter = ("kind", "is_enabled")
     search_fields = ("name", "url")
     search_help_text = "Name or address"
     actions = [*map(_list_action, ACTIONS)]
     readonly_fields = ("breaker", "switched")
-    change_form_outer_before_template = "admin/priority/upstream/orders.html"
-    change_form_outer_after_template = "admin/priority/upstream/lately.html"
+    change_form_outer_before_template = "admin/priority/upstream/actions.html"
+    change_form_outer_after_template = "admin/priority/upstream/activity.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),
         ("Routing", {"fields": ("tiers", "weight")}),
@@ -208,7 +210,7 @@ class UpstreamAdmin(StaffAdmin):
         state = ("Now", {"fields": ("switched", "breaker")})
         if self.has_change_permission(request, obj):
             return (state, *self.fieldsets)
-        # The host alone is for everybody: an address may hold a key in its path or query.
+        # Without the right to change only the host is shown: a URL may hold a key.
         shown = {"fields": ("name", "kind", "leads_to", "is_enabled")}
         return (state, (None, shown), *self.fieldsets[1:])
 
@@ -230,8 +232,8 @@ class UpstreamAdmin(StaffAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Upstream) -> dict[str, Any]:
         may = self.has_change_permission(request, row)
-        fit = {"orders": [each for each in ACTIONS if may and not each.why_not(request, row)]}
-        return {**upstream_lately(row, now=timezone.now()), **fit}
+        fit = {"actions": [each for each in ACTIONS if may and not each.why_not(request, row)]}
+        return {**upstream_activity(row, now=timezone.now()), **fit}
 
     def save_model(self, request: HttpRequest, obj: Upstream, form: Any, change: bool) -> None:
         if "is_enabled" in form.changed_data:
@@ -240,14 +242,14 @@ class UpstreamAdmin(StaffAdmin):
 
     # --- what is shown ---
 
-    way = column("kind", lambda row: str(Kind(row.kind).label), "kind")
+    kind_name = column("kind", lambda row: str(Kind(row.kind).label), "kind")
 
     @admin.display(description="leads to")
     def leads_to(self, upstream: Upstream) -> SafeString:
         url = upstream.url or derived_url(upstream.kind)
         if not url:
             return badge("nowhere", "bad", _missing(upstream.kind))
-        # The host alone: an address may hold a key in its path or query.
+        # Only the host: a URL may hold a key in its path or query.
         own = "" if upstream.url else " (followed chain)"
         return format_html("<code>{}</code>{}", urlsplit(url).netloc.rpartition("@")[2], own)
 
@@ -255,48 +257,48 @@ class UpstreamAdmin(StaffAdmin):
         "tiers", lambda row: ", ".join(tier.name for tier in row.tiers.all()) or "all"
     )
     share = column("weight", lambda row: f"{row.weight}%", "weight")
-    switched = column("state", lambda row: state_word(row), "is_enabled")
+    switched = column("state", lambda row: state_label(row), "is_enabled")
 
     @admin.display(description="last 24 hours")
-    def lately(self, upstream: Any) -> SafeString | str:
+    def activity(self, upstream: Any) -> SafeString | str:
         figures = getattr(upstream, "figures", None)
         if figures is None:
-            return "nothing was tried"
+            return "no attempts"
         took = sum(figures.took.values())
         link = f"{reverse('admin:priority_landing')}?upstream={upstream.name}"
         rate = "" if figures.rate is None else f", {percent(figures.rate)} landed"
-        text = f"{took:,} taken{rate}"
+        text = f"{took:,} accepted{rate}"
         return format_html('<a class="tm-link" href="{}">{}</a>', link, text)
 
     @admin.display(description="circuit breaker", ordering="broken_until")
     def breaker(self, upstream: Upstream) -> SafeString:
-        word = breaker_word(upstream, timezone.now())
-        return format_html('{} <span class="tm-muted">{}</span>', word, upstream.broken_reason)
+        label = breaker_label(upstream, timezone.now())
+        return format_html('{} <span class="tm-muted">{}</span>', label, upstream.broken_reason)
 
 
-def state_word(upstream: Upstream) -> SafeString:
-    """Whether it takes new submissions, and how far it is drained."""
+def state_label(upstream: Upstream) -> SafeString:
+    """Whether it accepts new submissions, and how far it is drained."""
     if not upstream.is_enabled:
         return badge("disabled", "quiet", "Nothing is sent to it.")
     draining = orders.draining(upstream)
     if draining is None:
-        return badge("enabled", "good", "It takes new submissions.")
+        return badge("enabled", "good", "It accepts new submissions.")
     since = f"No new submissions since {utc(draining.since, seconds=True)}"
     if draining.is_drained:
-        hint = f"{since}; all that were accepted before have a fate: it may be disabled."
+        hint = f"{since}; all earlier ones are settled: it can be disabled."
         return badge("drained", "quiet", hint)
     most = "at least " if draining.under_way >= orders.MOST_COUNTED else ""
-    hint = f"{since}; {most}{draining.under_way:,} of before have no fate yet."
-    return badge(f"draining, {most}{draining.under_way:,} under way", "warning", hint)
+    hint = f"{since}; {most}{draining.under_way:,} earlier ones are not settled yet."
+    return badge(f"draining, {most}{draining.under_way:,} in progress", "warning", hint)
 
 
-def breaker_word(upstream: Upstream, now: datetime) -> SafeString:
-    """Whether it is sent to, and if not, until when; the reason is its hint."""
+def breaker_label(upstream: Upstream, now: datetime) -> SafeString:
+    """Whether it is in use, and if not, until when; the reason is its hint."""
     until = upstream.broken_until
     if until is None:
-        return badge("closed", "good", "It is sent to.")
+        return badge("closed", "good", "In use.")
     if until <= now:
-        hint = "One try shows whether it works again."
+        hint = "One attempt tests whether it works again."
         return badge("half open", "warning", f"{upstream.broken_reason} {hint}".strip())
     hint = f"{upstream.broken_reason}, until {utc(until, seconds=True)}"
     return badge(f"open for {duration(until - now)}", "bad", hint)

@@ -168,7 +168,7 @@ def test_an_order_asks_and_then_changes_the_key_and_is_logged(
 ) -> None:
     from django.utils import timezone
 
-    from access.admin.key_orders import ACTIONS
+    from access.admin.key_actions import ACTIONS
     from access.key_states import state_of
     from access.services import keys
     from staff.models import AuditEntry
@@ -188,7 +188,7 @@ def test_an_order_asks_and_then_changes_the_key_and_is_logged(
     entry = AuditEntry.objects.get(subject_type="access.apikey", subject_id=str(key.key.pk))
     assert (entry.who, entry.verb) == ("admin", ACTIONS[order].verb)
     page = admin_client.get(f"{LIST}{key.key.pk}/change/")
-    assert [(who, verb) for _when, who, verb, _text in page.context["story"]] == [
+    assert [(who, verb) for _when, who, verb, _text in page.context["entries"]] == [
         ("admin", entry.verb)
     ]
 

@@ -137,7 +137,7 @@ def test_two_tiers_change_places_in_one_saving_of_the_list(admin_client: Any, db
 
 def test_the_hint_says_that_a_burst_is_never_empty(admin_client: Any, db: None) -> None:
     text = admin_client.get(TIERS).content.decode()
-    assert "rate or cap (∞) has no limit; a burst is a number" in text
+    assert "rate or cap (∞) is no limit; a burst is always a number" in text
 
 
 def test_a_tier_in_use_and_that_of_keyless_callers_cannot_be_deleted(
@@ -162,7 +162,7 @@ def test_the_tier_of_keyless_callers_keeps_its_name(admin_client: Any, db: None)
     tier = Tier.objects.get(name="anonymous")
     sent = {"name": "visitors", **{n: getattr(tier, n) or "" for n in LIMITS}}
     page = admin_client.post(f"{TIERS}{tier.pk}/change/", sent)
-    assert "its name stays" in page.content.decode()
+    assert "keep its name" in page.content.decode()
     tier.refresh_from_db()
     assert tier.name == "anonymous"
 

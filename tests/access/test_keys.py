@@ -13,6 +13,7 @@ from django.utils import timezone
 from access import buckets, key_cache, key_text
 from access.callers import Caller
 from access.errors import (
+    ActionRefused,
     BadNetwork,
     KeyExpired,
     KeyIsRevoked,
@@ -20,7 +21,6 @@ from access.errors import (
     KeyRefused,
     KeyRevoked,
     KeyUnknown,
-    OrderRefused,
     UnknownScope,
 )
 from access.models import ApiKey, Customer, Tier
@@ -166,10 +166,10 @@ def test_rotating_is_no_way_out_of_a_suspension(issue: Issue) -> None:
 def test_orders_that_make_no_sense_are_refused(issue: Issue) -> None:
     issued = issue()
     now = timezone.now()
-    with pytest.raises(OrderRefused, match="negative"):
+    with pytest.raises(ActionRefused, match="negative"):
         keys.rotate_key(issued.key.pk, overlap=timedelta(seconds=-1), now=now)
     keys.rotate_key(issued.key.pk, overlap=timedelta(0), now=now)
-    with pytest.raises(OrderRefused, match="successor"):
+    with pytest.raises(ActionRefused, match="successor"):
         keys.rotate_key(issued.key.pk, overlap=timedelta(0), now=now)
     keys.revoke_key(issued.key.pk, now=now)
     with pytest.raises(KeyIsRevoked):

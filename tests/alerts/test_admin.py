@@ -70,7 +70,7 @@ def test_a_webhook_is_added_tested_and_its_log_read(
     hook = Webhook.objects.get()
     assert response.redirect_chain[-1][0] == f"{HOOKS}{hook.pk}/change/"
     assert (hook.customer, hook.kinds, hook.is_enabled) == (ada, ["key.revoked"], True)
-    assert "Send a test to see whether its receiver answers" in response.content.decode()
+    assert "Send a test to check that the receiver answers" in response.content.decode()
     assert _said(_order(admin_client, hook, "test")) == [
         "A test is on its way: the list below shows the result."
     ]
@@ -172,9 +172,7 @@ def test_a_delivery_is_sent_again(
     receiver.status = 200
     operator.post(f"{DELIVERIES}{first.pk}/again/")
     chosen = {"action": "deliver_again", "_selected_action": [second.pk]}
-    assert "1 delivery is on the way again." in _said(
-        operator.post(DELIVERIES, chosen, follow=True)
-    )
+    assert "Sending 1 delivery again." in _said(operator.post(DELIVERIES, chosen, follow=True))
     clock.move(minutes=5)  # the pages' own clock went on
     work()
     assert set(Delivery.objects.values_list("state", flat=True)) == {"delivered"}
@@ -236,7 +234,7 @@ def test_deleting_a_webhook_lists_what_is_deleted_with_it(
     happen(ada)
     work()
     page = admin_client.get(f"{HOOKS}{hook.pk}/delete/").content.decode()
-    assert "1 deliveries to it, with their tries" in page
+    assert "1 deliveries to it, with their attempts" in page
     admin_client.post(f"{HOOKS}{hook.pk}/delete/", {"post": "yes"})
     assert not Webhook.objects.exists()
     assert AuditEntry.objects.filter(verb="deleted").count() == 1
@@ -292,4 +290,4 @@ def test_a_webhooks_page_costs_the_same_however_much_it_got(
 def test_an_empty_list_says_what_fills_it(admin_client: Any, path: str) -> None:
     page = admin_client.get(path).content.decode()
     assert "Nothing here yet" in page
-    assert "An event" in page or "Events come" in page or "posted to" in page
+    assert "Each event" in page or "Events are published" in page or "posted: customers" in page

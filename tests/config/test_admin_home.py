@@ -101,7 +101,7 @@ def test_without_alarms_it_says_that_nothing_is_the_matter_and_who_looks(admin_c
     text = home(admin_client)
     assert "not checked yet" not in text and "Neither worker" not in text
     Sample.objects.update(at=timezone.now() - timedelta(minutes=3))
-    assert "Neither worker nor beat has done its work for 3 min" in home(admin_client)
+    assert "The worker or beat has not run for 3 min" in home(admin_client)
 
 
 # --- lines over time ---
@@ -125,7 +125,7 @@ def test_a_day_is_drawn_from_means(admin_client: Any) -> None:
     at = step_of(timezone.now() - timedelta(hours=20), 300)
     Sample.objects.create(at=at, resolution=300, values={"behind": 7.5})
     assert "least 7.5, most 7.5" in card(admin_client, "chain", "/admin/?span=24h")
-    assert "Nothing to draw in this span yet" in card(admin_client, "chain")
+    assert "No data in this span yet" in card(admin_client, "chain")
 
 
 # --- alive ---

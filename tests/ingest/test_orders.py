@@ -16,7 +16,7 @@ from columns.gaps import GapStatus
 from historical.models import Gap as LedgerGap
 from historical.services.removal import remove_blocks
 from ingest import sources
-from ingest.errors import OrderRefused
+from ingest.errors import ActionRefused
 from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services import orders
@@ -259,19 +259,19 @@ def test_a_cancelled_order_stays_cancelled(stored: list[Any]) -> None:
 def test_what_cannot_be_ordered_is_refused_in_words(
     stored: list[Any], told: dict[str, Any], text: str
 ) -> None:
-    with pytest.raises(OrderRefused, match=text):
+    with pytest.raises(ActionRefused, match=text):
         ask(**told)
 
 
 def test_a_node_is_not_asked_for_account_writes(stored: list[Any]) -> None:
-    with pytest.raises(OrderRefused, match="A node has no account writes"):
+    with pytest.raises(ActionRefused, match="A node has no account writes"):
         ask(kind="reingest", source=orders.source_names()[0])
 
 
 def test_one_order_at_a_time_for_a_slot(stored: list[Any]) -> None:
     ask(10, 20)
     for first, last in ((20, 30), (0, 10), (12, 13)):
-        with pytest.raises(OrderRefused, match="Another order over some of these slots"):
+        with pytest.raises(ActionRefused, match="Another order over some of these slots"):
             ask(first, last)
     ask(21, 30)
     work_off()

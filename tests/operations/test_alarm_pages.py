@@ -66,7 +66,7 @@ def test_who_may_acknowledges_once_and_it_is_written_down(
 ) -> None:
     user = signed_in(client, django_user_model, "view_alarm", "change_alarm", "view_upstream")
     page = text_of(client, f"{LIST}{alarm.pk}/change/")
-    assert "reset its breaker" in page
+    assert "reset its circuit breaker" in page
     assert 'href="/admin/priority/upstream/"' in page
     order = f"{LIST}{alarm.pk}/acknowledge/"
     assert order in page
@@ -102,7 +102,7 @@ def test_who_acts_sees_what_is_open_and_not_what_was(
 
 def test_several_are_acknowledged_at_once(admin_client: Any, alarm: Alarm) -> None:
     body = {"action": "acknowledge", "_selected_action": [alarm.pk]}
-    assert "1 alarm is acknowledged." in admin_client.post(LIST, body, follow=True).content.decode()
+    assert "Acknowledged 1 alarm." in admin_client.post(LIST, body, follow=True).content.decode()
     assert Alarm.objects.get().acknowledged_at is not None
 
 

@@ -122,14 +122,14 @@ def test_an_alarm_waits_for_its_time_and_is_told_once() -> None:
     )
     (event,) = Event.objects.filter(kind="alarm.opened")
     assert event.data["name"] == "stream_silent"
-    assert "a node is connected and has said nothing for 12 s" in event.text
+    assert "a node is connected and has sent nothing for 12 s" in event.text
 
     alarms.evaluate(well(NOON + seconds(45)), now=NOON + seconds(45))
     assert alarms.open_alarms(), "it has to be well for a while"
     alarms.evaluate(well(NOON + seconds(60)), now=NOON + seconds(60))
     assert alarms.open_alarms() == []
     (event,) = Event.objects.filter(kind="alarm.closed")
-    assert event.text.startswith("Well again after 45 s.")
+    assert event.text.startswith("Resolved after 45 s.")
 
 
 def test_what_passes_at_once_calls_nobody() -> None:
@@ -175,7 +175,7 @@ def test_a_gap_that_cannot_be_had_raises_no_alarm() -> None:
 
 def test_one_of_several_streams_that_is_lost_is_told() -> None:
     now = timezone.now()
-    chain = changed(read(now).chain, stream="following", streams_lacking=1, problem="refused")
+    chain = changed(read(now).chain, stream="following", streams_down=1, problem="refused")
     for after in (0, 30, 61):
         at = now + timedelta(seconds=after)
         alarms.evaluate(changed(well(at), chain=chain), now=at)
@@ -195,7 +195,7 @@ def test_dead_processes_are_missed_one_by_one_and_what_is_not_known_changes_noth
         alarms.evaluate(changed(readings, processes=missing), now=NOON + seconds(after))
     (alarm,) = alarms.open_alarms()
     assert (alarm.name, alarm.subject) == ("process_missing", "worker")
-    assert "it was heard 50 s ago" in alarm.text
+    assert "last heartbeat 50 s ago" in alarm.text
     # Redis is away: nobody knows which processes live.
     alarms.evaluate(changed(readings, processes=None), now=NOON + seconds(60))
     assert [each.name for each in alarms.open_alarms()] == ["process_missing"]

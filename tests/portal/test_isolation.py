@@ -13,7 +13,7 @@ from tests.portal.conftest import Browser, People
 pytestmark = pytest.mark.django_db
 
 DOORS = {
-    str(pattern.name): getattr(pattern.callback, "portal_door", None) for pattern in urlpatterns
+    str(pattern.name): getattr(pattern.callback, "portal_access", None) for pattern in urlpatterns
 }
 # Pages before signing in, and the way out.
 OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"}

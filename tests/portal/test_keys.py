@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from access.models import ApiKey
 from access.services import keys
-from portal.services import key_orders
+from portal.services import key_actions
 from staff.models import AuditEntry
 from tests.portal.conftest import Browser
 
@@ -74,8 +74,8 @@ def test_without_a_key_to_follow_none_is_issued(client: Client, ada: Any) -> Non
         ({"scopes": ["proxy"]}, "not one of the available choices"),
         ({"networks": "10.0.0.0/33"}, "Neither a network nor an address: 10.0.0.0/33"),
         ({"expires_at": "soon"}, "Enter a valid date/time"),
-        ({"expires_at": ""}, "It may last until"),
-        ({"expires_at": "2100-01-01T00:00"}, "It may last until"),
+        ({"expires_at": ""}, "It can be valid until"),
+        ({"expires_at": "2100-01-01T00:00"}, "It can be valid until"),
         ({"like": "0"}, "Select a valid choice"),
     ],
 )
@@ -97,7 +97,7 @@ def test_of_two_keys_each_lends_its_own_rights_only(
     ApiKey.objects.filter(pk=key.pk).update(scopes=["historical"], methods=["getBlock"])
     posted = {"name": "x", "like": key.pk, "scopes": ["historical", "proxy"]}
     answer = client.post(reverse("portal:key_issue"), posted)
-    assert "Not yours to give: proxy" in answer.content.decode()
+    assert "Not among your scopes: proxy" in answer.content.decode()
     client.post(reverse("portal:key_issue"), {**posted, "scopes": ["historical"]})
     new = ada.keys.get(name="x")
     assert new.tier == tiers["elite"] and new.methods == ["getBlock"]
@@ -106,12 +106,12 @@ def test_of_two_keys_each_lends_its_own_rights_only(
 def test_scopes_that_were_narrowed_can_be_had_back_and_no_more(client: Client, key: ApiKey) -> None:
     ApiKey.objects.update(scopes=["historical", "rewind"])
     key.refresh_from_db()
-    assert "is changed" in save(client, key, scopes=["historical"], name="smaller")
+    assert "Changed smaller" in save(client, key, scopes=["historical"], name="smaller")
     assert key.scopes == ["historical"] and key.name == "smaller"
     entry = AuditEntry.objects.first()
     assert entry is not None
     assert entry.changes["scopes"] == [["historical", "rewind"], ["historical"]]
-    assert "is changed" in save(client, key, scopes=["historical", "rewind"])
+    assert "Changed smaller" in save(client, key, scopes=["historical", "rewind"])
     assert "not one of the available choices" in save(client, key, scopes=["proxy"])
     assert key.scopes == ["historical", "rewind"]
 
@@ -133,7 +133,7 @@ def test_an_expiry_can_be_brought_forward_and_never_put_off(client: Client, key:
     save(client, key, expires_at=f"{sooner:%Y-%m-%dT%H:%M}")
     assert key.expires_at == sooner
     for later in ("", f"{end + timedelta(minutes=1):%Y-%m-%dT%H:%M}"):
-        assert "It may last until" in save(client, key, expires_at=later)
+        assert "It can be valid until" in save(client, key, expires_at=later)
         assert key.expires_at == sooner
     back = end.replace(second=0, microsecond=0)
     save(client, key, expires_at=f"{back:%Y-%m-%dT%H:%M}")
@@ -155,7 +155,7 @@ def test_a_rotated_key_goes_on_for_the_overlap_within_the_same_bounds(
     assert new.scopes == ["historical", "rewind"]
     assert [entry.verb for entry in AuditEntry.objects.all()[1:3]] == ["issued", "rotated"]
     # The old one is to end: nobody follows it, and nobody puts its end off.
-    assert "It may last until" in save(client, key, expires_at="")
+    assert "It can be valid until" in save(client, key, expires_at="")
     assert "rotated before" in order(client, "rotate", key, overlap_hours="2")
     posted = {**FORM, "like": key.pk}
     assert "valid choice" in client.post(reverse("portal:key_issue"), posted).content.decode()
@@ -210,7 +210,7 @@ def test_who_revokes_the_last_key_can_replace_it_unless_staff_revoked_it(
 def test_there_is_an_end_to_keys(
     client: Client, ada: Any, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_orders, "MOST_KEYS", 2)
+    monkeypatch.setattr(key_actions, "MOST_KEYS", 2)
     client.post(reverse("portal:key_issue"), {**FORM, "like": key.pk})
     answer = client.post(reverse("portal:key_issue"), {**FORM, "like": key.pk})
     assert "the most there may be" in answer.content.decode()
@@ -228,7 +228,7 @@ def test_issuing_is_limited_by_the_hour(client: Client, ada: Any, key: ApiKey) -
 def test_keys_in_place_of_revoked_ones_bring_no_further_month(
     client: Client, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_orders, "MOST_KEYS", 3)
+    monkeypatch.setattr(key_actions, "MOST_KEYS", 3)
     ApiKey.objects.filter(pk=key.pk).update(calls_per_month=1_000)
 
     def issue() -> int:

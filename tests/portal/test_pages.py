@@ -17,7 +17,7 @@ from access.models import ApiKey, Tier
 from access.usage_sums import add_usage
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
-from portal import fate_words, refusal_words
+from portal import fate_texts, refusal_advice
 from priority.models import Bundle, Submission
 from staff.models import AuditEntry
 from tests.portal.conftest import Browser
@@ -56,11 +56,11 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     hook = webhooks.create(ada.pk, name="the bridge", url="http://127.0.0.1:9/")
     webhooks.disable(hook.pk, reason="answered 410 Gone")
     text = text_of(client, "/portal/")
-    assert "expires in 2 d : rotate it, or give it more time" in text
+    assert "expires in 2 d : rotate it, or extend it" in text
     assert "Webhook the bridge is off" in text
     assert "1,200 of 1,500" in text
     assert "30 calls a second, 30 at once" in text
-    assert "rate_limited 77" in text and refusal_words.advice("rate_limited") in text
+    assert "rate_limited 77" in text and refusal_advice.advice("rate_limited") in text
 
 
 def test_usage_shows_own_calls_by_key_method_and_outcome(
@@ -121,13 +121,13 @@ def test_a_fate_is_told_in_words_with_what_to_do(
     mine = Submission.objects.filter(key__customer=ada, kind="transaction")
     failed = mine.get(state="failed")
     text = text_of(client, f"/portal/fates/{failed.signature}/")
-    assert "It is in a block, with an error" in text and "InstructionError" in text
+    assert "it is in a block with an error" in text and "InstructionError" in text
     assert "Seen in slot 332254860" in text and "What to do:" in text
     assert "HWfQ3cT8y7c5VJm3zFbrM2p4kq5nYt9sDqGg6uEw1bQa" in text, "its tries"
     expired = mine.get(state="expired")
     Submission.objects.filter(pk=expired.pk).update(reason="blockhash_expired: told by a node")
     text = text_of(client, f"/portal/fates/{expired.signature}/")
-    assert fate_words.REASONS["blockhash_expired"].advice in text
+    assert fate_texts.REASONS["blockhash_expired"].advice in text
     bundle = Bundle.objects.get(key__customer=ada, state="expired")
     text = text_of(client, f"/portal/bundles/{bundle.bundle_id}/")
     assert "engine_refused: bundle tip is too low" in text and "Transaction 3 of 3" in text
@@ -163,7 +163,7 @@ def test_what_was_never_submitted_is_said_to_be_unknown(client: Client, key: Api
 
 
 def test_every_reason_that_landing_gives_is_explained() -> None:
-    root = Path(fate_words.__file__).resolve().parent.parent.parent
+    root = Path(fate_texts.__file__).resolve().parent.parent.parent
     folders = [root / "priority", root / "platform" / "ingest"]
     words = set()
     for file in (file for folder in folders for file in folder.rglob("*.py")):
@@ -171,7 +171,7 @@ def test_every_reason_that_landing_gives_is_explained() -> None:
             if "log." not in line and ("reason" in line or "why" in line or "explain" in line):
                 words |= set(re.findall(r'f?"([a-z]+_[a-z_]+): ', line))
     assert words >= {"submitted_before", "upstream_busy", "engine_dropped"}
-    assert words <= set(fate_words.REASONS)
+    assert words <= set(fate_texts.REASONS)
 
 
 # --- webhooks ---
@@ -190,10 +190,10 @@ def test_a_webhook_is_added_tested_and_taken_away(client: Client, ada: Any) -> N
         hook.refresh_from_db()
         return text
 
-    assert "A test is on its way" in order("test")
+    assert "The test is being sent" in order("test")
     delivery = Delivery.objects.get(webhook=hook)
     Delivery.objects.update(state="failed", tries=9)
-    assert "It is on its way again" in order("redeliver", delivery.pk)
+    assert "It is being delivered again" in order("redeliver", delivery.pk)
     delivery.refresh_from_db()
     assert delivery.state == "waiting" and delivery.tries == 0
     before = webhooks.secret_of(hook)
@@ -242,7 +242,7 @@ def test_a_customer_has_ten_webhooks_at_most(client: Client, ada: Any) -> None:
         webhooks.create(ada.pk, name=str(number), url="http://127.0.0.1:9/")
     form = {"name": "bridge", "url": "http://127.0.0.1:9/hook"}
     assert "delete one first" in client.post("/portal/webhooks/add/", form).content.decode()
-    assert "the most there may be" in text_of(client, "/portal/webhooks/")
+    assert "The maximum of 10 webhooks is reached" in text_of(client, "/portal/webhooks/")
 
 
 def test_alert_mails_are_switched(client: Client, ada: Any) -> None:

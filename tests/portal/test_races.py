@@ -8,12 +8,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import ApiKey
 from access.services import keys
 from portal.models import Member
-from portal.services import key_orders, members
-from tests.patience import PATIENCE_SECONDS
+from portal.services import key_actions, members
 from tests.portal.conftest import People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,7 +27,7 @@ def at_once(*orders: Callable[[], object]) -> list[str]:
         try:
             order()
             told.append("done")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             told.append(str(refusal))
         finally:
             connection.close()
@@ -37,7 +36,7 @@ def at_once(*orders: Callable[[], object]) -> list[str]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE_SECONDS)
+        thread.join(30)
     return sorted(told)
 
 
@@ -48,15 +47,15 @@ def test_owners_remove_each_other_and_the_last_key_is_issued_once(
     told = at_once(
         lambda: members.remove(first, second.pk), lambda: members.remove(second, first.pk)
     )
-    assert told == ["You are not an owner any more", "done"]
+    assert told == ["You are no longer an owner", "done"]
     assert Member.objects.get().is_owner
 
     key = keys.issue_key(ada, tier=tiers["elite"], name="first").key
-    monkeypatch.setattr(key_orders, "MOST_KEYS", 2)
+    monkeypatch.setattr(key_actions, "MOST_KEYS", 2)
     now = timezone.now()
-    wish = key_orders.Wish("another", "", ["historical"], [], None)
+    wish = key_actions.Wish("another", "", ["historical"], [], None)
     told = at_once(
-        *[lambda: key_orders.issue(ada.pk, like=key.pk, wish=wish, now=now) for _ in range(4)]
+        *[lambda: key_actions.issue(ada.pk, like=key.pk, wish=wish, now=now) for _ in range(4)]
     )
     assert told.count("done") == 1
     assert ApiKey.objects.filter(customer=ada).count() == 2

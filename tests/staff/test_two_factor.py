@@ -49,7 +49,7 @@ def test_setting_it_up_shows_the_secret_once_and_takes_a_code(
     assert page.count("<svg") >= 1
     assert secret[1] in browser.get(PAGE).content.decode()  # loaded again: still the same
     wrong = browser.post(PAGE, {"order": "confirm", "code": "000000"})
-    assert "Not the code" in wrong.content.decode()
+    assert "Wrong or used code" in wrong.content.decode()
     assert not second_factor.has_device(browser.user)
     done = browser.post(PAGE, {"order": "confirm", "code": code_of(browser.user)})
     codes = re.findall(r"\b[a-z2-9]{5}-[a-z2-9]{5}\b", done.content.decode())
@@ -269,7 +269,7 @@ def test_required_nothing_else_is_open_until_it_is_set_up(
         assert browser.get(path)["Location"] == PAGE
     assert browser.post("/admin/auth/user/add/", {"username": "x"})["Location"] == PAGE
     assert browser.get("/admin/password_change/").status_code == 200
-    assert "asks its staff for a second factor" in browser.get(PAGE).content.decode()
+    assert "requires a second factor for staff" in browser.get(PAGE).content.decode()
     browser.post(PAGE, {"order": "confirm", "code": code_of_new(browser, code_of)})
     assert is_in(browser)
     page = browser.get(PAGE).content.decode()
@@ -296,7 +296,7 @@ def test_turning_it_off_takes_password_and_code(
     user = browser.user
     for password, code in (("wrong", code_of(user)), (PASSWORD, "000000")):
         answer = browser.post(PAGE, {"order": "turn_off", "password": password, "code": code})
-        assert "Not your password, or not the code" in answer.content.decode()
+        assert "Wrong password or code" in answer.content.decode()
         assert second_factor.has_device(user)
     sent = {"order": "turn_off", "password": PASSWORD, "code": code_of(user)}
     assert browser.post(PAGE, sent).status_code == 302

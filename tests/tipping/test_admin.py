@@ -80,7 +80,7 @@ def test_a_batch_is_swept_on_order_and_only_once_it_is_closed(
 ) -> None:
     every = list(TipBatch.objects.values_list("pk", flat=True))
     TipBatch.objects.update(balances_read_at=timezone.now())
-    assert "The balances of 4 closed batches are read" in order(
+    assert "The balances of 4 closed batches will be read" in order(
         admin_client, BATCHES, "sweep_now", *every
     )
     assert AuditEntry.objects.filter(verb="ordered the sweep of").count() == 4
@@ -92,7 +92,7 @@ def test_an_address_shows_its_holder_and_its_tips(
 ) -> None:
     with django_assert_max_num_queries(12):
         text = text_of(admin_client, ADDRESSES, issued="yes")
-    assert "somebody without a key" in text
+    assert "a caller without a key" in text
     assert "test (tmk_" in text
     found = text_of(admin_client, ADDRESSES, q=ids["address"])
     assert f"{ADDRESSES}{ids['address']}/change/" in found
@@ -115,7 +115,7 @@ def test_the_ledger_shows_sums_by_day_and_class(admin_client: Any, ids: dict[str
     entry = TipEntry.objects.get(pk=ids["entry"])
     assert f"/admin/priority/submission/?q={entry.signature}" in text_of(admin_client, page)
     TipEntry.objects.filter(pk=entry.pk).update(key=None, kind="tip")
-    assert "not by a key of ours" in text_of(admin_client, page)
+    assert "not sent with a key of this service" in text_of(admin_client, page)
 
 
 def test_sweeps_are_listed_with_their_addresses(admin_client: Any, ids: dict[str, Any]) -> None:

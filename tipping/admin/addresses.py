@@ -1,4 +1,4 @@
-"""Tip addresses: who got each, what it received, and where that went."""
+"""Tip addresses: who fetched each, what it received, and its sweeps."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ class TipAddressAdmin(LongListAdmin):
     by_key = column(
         "to the key",
         lambda row: (
-            "somebody without a key"
+            "a caller without a key"
             if row.issued_at is not None and row.key_id is None
             else key_link(row)
         ),

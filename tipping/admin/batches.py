@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, link
+from staff.formatting import ago, badge, counted, link
 from staff.parsing import id_in
 from staff.read_only import ReadOnlyAdmin
 from tipping.models import TipAddress, TipBatch, TipSweepPart
@@ -38,7 +38,7 @@ SweptFilter = choice_filter(
 
 @admin.register(TipBatch)
 class TipBatchAdmin(ReadOnlyAdmin):
-    list_display = ("name", "ttl", "standing", "issued", "opened", "expires", "swept", "told")
+    list_display = ("name", "ttl", "standing", "issued", "opened", "expires", "swept", "note")
     list_filter = ("state", "ttl_class", SweptFilter)
     ordering = ("-number",)
     search_fields = ("number",)  # by `condition`
@@ -47,7 +47,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
     fieldsets = (
         (None, {"fields": ("name", "ttl", "standing", "issued", "links")}),
         ("Times", {"fields": ("prepared", "opened", "window_ends", "expires", "closed")}),
-        ("Sweeping", {"fields": ("swept", "read", "told", "swept_in")}),
+        ("Sweeping", {"fields": ("swept", "read", "note", "swept_in")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipBatch]:
@@ -63,7 +63,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
         number = id_in(text.replace(",", ""))
         return None if number is None else Q(number=number)
 
-    # --- orders ---
+    # --- actions ---
 
     def has_sweep_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("tipping.change_tipbatch")
@@ -75,11 +75,11 @@ class TipBatchAdmin(ReadOnlyAdmin):
             count = sweeping.recheck([batch.pk for batch in closed])
             for batch in closed:
                 audit.record(request, "ordered the sweep of", batch)
-        noun = "closed batch is" if count == 1 else "closed batches are"
+        batches = counted(count, "closed batch", "closed batches")
         messages.success(
             request,
-            f"The balances of {count} {noun} read within seconds, and what they hold is swept;"
-            " addresses that are still good are left until they expired.",
+            f"The balances of {batches} will be read and swept within seconds; addresses that are"
+            " still valid are swept after they expire.",
         )
 
     # --- what is shown ---
@@ -115,9 +115,9 @@ class TipBatchAdmin(ReadOnlyAdmin):
             return "-"
         return badge("waiting", "warning", "expired, and not swept yet")
 
-    told = column("note", lambda row: row.sweep_note or "-")
+    note = column("note", lambda row: row.sweep_note or "-")
     read = column(
-        "balances were read",
+        "balances read",
         lambda row: ago(row.balances_read_at, never="not since something changed"),
     )
 
@@ -126,8 +126,8 @@ class TipBatchAdmin(ReadOnlyAdmin):
         parts = TipSweepPart.objects.filter(address__batch=batch)
         sweeps = parts.values("sweep").distinct().count()
         waiting = parts.filter(is_open=True).count()
-        told = f"{sweeps:,} sweep{'s'[: sweeps != 1]} with {parts.count():,} of its addresses"
-        return f"{told}; the fate of {waiting:,} is not known yet" if waiting else told
+        text = f"{sweeps:,} sweep{'s'[: sweeps != 1]} with {parts.count():,} of its addresses"
+        return f"{text}; {waiting:,} not settled yet" if waiting else text
 
 
 def _issued_of(batches: list[int]) -> dict[int, int]:

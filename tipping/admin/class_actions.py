@@ -1,4 +1,4 @@
-"""What staff can do to a class of tip addresses."""
+"""Actions on a TTL class."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,8 +25,8 @@ def _rotating(row: TtlClass) -> str:
         return f"The oldest prepared batch opens now, for {window}."
     return (
         f"Batch {state.batch.number} closes now, and {state.left:,} of its {state.batch.size:,}"
-        f" addresses are never issued; the oldest prepared batch opens, for {window}. Addresses"
-        " that were issued stay good until they expire."
+        f" addresses are never issued; the oldest prepared batch opens, for {window}. Issued"
+        " addresses stay valid until they expire."
     )
 
 
@@ -43,8 +43,8 @@ def _preparing(row: TtlClass) -> str:
     state = state_of(row)
     count = counted(state.prepared, "batch", "batches")
     return (
-        f"The keys of {state.ttl_class.batch_size:,} more addresses are made; {count} wait to be"
-        " opened by now. That takes some seconds for a large batch."
+        f"Makes the keys of {state.ttl_class.batch_size:,} more addresses, which takes some seconds"
+        f" for a large batch. Prepared now: {count}."
     )
 
 
@@ -60,12 +60,11 @@ def _prepare(request: HttpRequest, row: TtlClass) -> str:
 
 def _sweeping(row: TtlClass) -> str:
     count = len(desk.batches_to_sweep(row, now=timezone.now()))
-    noun = "1 expired batch" if count == 1 else f"{count:,} expired batches"
+    after = duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS))
     return (
-        f"The balances of {noun} are read within seconds, and what they hold moves to the treasury,"
-        " by transactions that the addresses themselves pay for. Those that expired less than"
-        f" {duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS))} ago wait until then:"
-        " a tip may still be on its way."
+        f"Reads the balances of {counted(count, 'expired batch', 'expired batches')} within seconds"
+        " and moves them to the treasury, in transactions that the addresses themselves pay for."
+        f" Batches that expired less than {after} ago wait until then: a tip may still arrive."
     )
 
 
@@ -76,7 +75,7 @@ def _cannot_sweep(request: HttpRequest, row: TtlClass) -> str:
 
 def _sweep(request: HttpRequest, row: TtlClass) -> str:
     count = sweeping.recheck(desk.batches_to_sweep(row, now=timezone.now()))
-    return f"{count:,} {'batch is' if count == 1 else 'batches are'} looked at now" if count else ""
+    return f"sweeping {counted(count, 'batch', 'batches')}" if count else ""
 
 
 def _action(
@@ -103,11 +102,11 @@ ACTIONS = (
     ),
     _action(
         *("prepare", "Prepare one more batch", _preparing, "prepared a batch of", _prepare),
-        in_vain="another one is being prepared: try again",
+        in_vain="another batch is being prepared: try again",
     ),
     _action(
         *("sweep", "Sweep now", _sweeping, "ordered sweeps of", _sweep),
-        in_vain="nothing is left to be swept",
+        in_vain="nothing is left to sweep",
         why_not=_cannot_sweep,
     ),
 )

@@ -19,7 +19,7 @@ from tipping.services.desk import ClassRow, NamedAddress, TipSums, TreasuryState
 
 
 def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
-    """All of it, for who may see classes; with orders for who may give them."""
+    """The whole page; actions only for users who may change batches."""
     if not admin.has_view_permission(request):
         raise PermissionDenied
     now = timezone.now()
@@ -29,7 +29,7 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
     context = {
         "title": "Tip desk",
         "has_add_permission": admin.has_add_permission(request),
-        "may_order": may_order(request),
+        "may_act": may_act(request),
         "classes": [_class(each, now) for each in found.classes],
         "strips": [strip for each in found.classes if (strip := _strip(each, now))],
         "sums": [_sums(each) for each in found.sums] if _may_see_ledger(request) else [],
@@ -41,8 +41,8 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
     return page
 
 
-def may_order(request: HttpRequest) -> bool:
-    """Rotating, preparing and sweeping change batches."""
+def may_act(request: HttpRequest) -> bool:
+    """May the user rotate, prepare and sweep?"""
     return request.user.has_perm("tipping.change_tipbatch")
 
 
@@ -50,11 +50,11 @@ def _may_see_ledger(request: HttpRequest) -> bool:
     return request.user.has_perm("tipping.view_tipentry")
 
 
-def class_word(state: ClassState | None) -> SafeString:
+def class_badge(state: ClassState | None) -> SafeString:
     """Whether addresses of the class can be fetched."""
     if state is None or not state.is_available:
         since = None if state is None else state.unavailable_since
-        hint = "no batch was open yet" if since is None else f"since {utc(since)}"
+        hint = "no batch was opened yet" if since is None else f"since {utc(since)}"
         return badge("unavailable", "bad", hint)
     if state.is_nearly_dry:
         hint = "no batch is prepared" if not state.prepared else "few addresses are left"
@@ -72,7 +72,7 @@ def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
     ends = None if batch is None else batch.window_ends_at
     waiting: SafeString | str = "none"
     if row.waiting:
-        noted = badge(f"{row.noted} noted", "warning", "The sweeper left a note on it.")
+        noted = badge(f"{row.noted} noted", "warning", "The sweeper left a note.")
         asked = {"ttl_class__id__exact": ttl_class.pk, "swept": "waiting"}
         batches = link(grouped(row.waiting), "tipping_tipbatch_changelist", **asked)
         waiting = format_html("{} {}", batches, noted if row.noted else "")
@@ -83,7 +83,7 @@ def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
         "window": duration(timedelta(seconds=ttl_class.window_seconds)),
         "size": grouped(ttl_class.batch_size),
         "is_default": ttl_class.is_default,
-        "word": class_word(state),
+        "badge": class_badge(state),
         "batch": None if batch is None else batch_link(batch),
         "left": state.left,
         "left_shown": grouped(state.left),
@@ -113,7 +113,7 @@ def _dry(row: ClassRow, now: datetime) -> SafeString | str:
 
 
 def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
-    """The newest batches on a line of time from the first one's opening until now."""
+    """The newest batches on a timeline from the first one's opening until now."""
     shown = [(batch, issued) for batch, issued in row.batches if batch.opened_at is not None]
     if not shown:
         return None
@@ -182,12 +182,12 @@ def _why(each: TreasuryState) -> str:
         return ""
     if each.difference > 0:
         return (
-            "The chain has more: it was held before the ledger began, or came in blocks that are"
-            " not stored yet."
+            "The balance on chain is higher: it is older than the ledger, or from blocks not"
+            " stored yet."
         )
     return (
-        "The ledger has more: what was paid out stands in blocks that are not stored yet, or in a"
-        " gap of the ledger."
+        "The balance by the ledger is higher: payments are in blocks that are not stored yet, or"
+        " in a gap of the ledger."
     )
 
 

@@ -38,7 +38,7 @@ class TipEntryAdmin(LongListAdmin):
     list_before_template = "admin/tipping/tipentry/days.html"
     fields = (
         *("whole_name", "whole_address", "what", "amount", "by_key", "slot_number", "recorded"),
-        "way",
+        "submission",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipEntry]:
@@ -89,10 +89,10 @@ class TipEntryAdmin(LongListAdmin):
         return link(text, "tipping_tipaddress_change", str(entry.pubkey))
 
     what = column("kind", lambda row: badge(row.kind, _HUES[TipEntry.Kind(row.kind)]))
-    way = column(
-        "its way",
+    submission = column(
+        "submission",
         lambda row: (
-            "not by a key of ours"
+            "not sent with a key of this service"
             if row.key is None and row.kind != TipEntry.Kind.SWEEP
             else link("show the submission", "priority_submission_changelist", q=row.signature)
         ),

@@ -1,4 +1,4 @@
-"""Sweeps to the treasury, each with the addresses that it empties."""
+"""Sweeps to the treasury, with the addresses of each."""
 
 from typing import Any
 
@@ -72,6 +72,6 @@ class TipSweepAdmin(LongListAdmin):
     planned = column("planned", lambda row: ago(row.planned_at))
     settled = column("settled", lambda row: ago(row.settled_at, never="not yet"))
 
-    @admin.display(description="its way")
+    @admin.display(description="submission")
     def submission(self, sweep: TipSweep) -> SafeString:
         return link("show the submission", "priority_submission_changelist", q=sweep.signature)

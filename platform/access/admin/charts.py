@@ -7,7 +7,7 @@ from staff.charts import Chart, stacked, time_label
 
 
 def chart_of(report: UsageReport) -> Chart:
-    """Errors stand on top of what went well."""
+    """Errors are drawn above successful calls."""
     span, steps = report.span, report.steps
     times = [time_label(step.start, span.step, span.steps) for step in steps]
     titles = [
@@ -30,7 +30,7 @@ class MethodBar:
 
 
 def method_bars(report: UsageReport) -> list[MethodBar]:
-    """The methods that were called most, the first one's bar as wide as can be."""
+    """The methods called most; the first one's bar has full width."""
     top = max((share.ok + share.errors for share in report.shares), default=0) or 1
     return [
         MethodBar(

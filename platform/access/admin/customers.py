@@ -13,7 +13,7 @@ from unfold.decorators import action
 
 from access import usage_queries
 from access.admin import usage_panel
-from access.admin.key_words import key_badge
+from access.admin.key_formatting import key_badge
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits
@@ -23,7 +23,7 @@ from staff.pages import StaffAdmin
 
 
 class KeysOfCustomer(TabularInline):  # type: ignore[misc]
-    """The keys as they are; they are changed on their own pages."""
+    """The keys, read-only: they have pages of their own."""
 
     model = ApiKey
     verbose_name_plural = "API keys"
@@ -61,8 +61,8 @@ def _page_link(name: str, title: str, icon: str, page: str, permission: str) -> 
 
 
 def _allowed(permission: str) -> Any:
-    """A method for the theme's actions, which look a dotted permission up while checks run, when
-    there may be no table yet.
+    """A permission method for actions: the theme looks dotted permissions up in the database while
+    checks run, before the first migration.
     """
 
     def has_permission(_admin: Any, request: HttpRequest, object_id: Any = None) -> bool:
@@ -88,7 +88,7 @@ class CustomerAdmin(StaffAdmin):
         return queryset.annotate(key_count=Count("keys"), used_at=Max("keys__last_used_at"))
 
     def complete_rows(self, rows: Any) -> None:
-        # The month's calls of the customers on the page: of all it would take long.
+        # Of the customers on the page alone: of all it would take long.
         start, end = month_of(timezone.now())
         shown = [customer.pk for customer in rows]
         calls = usage_queries.calls_by_customer(shown, start.date(), end.date())

@@ -42,7 +42,7 @@ def _long_unused() -> Q:
     return Q(last_used_at__lt=before) | Q(last_used_at__isnull=True, created_at__lt=before)
 
 
-# Keys by when they were used last; those that are not needed are a risk for nothing.
+# Unused keys are a needless risk.
 UseFilter = choice_filter(
     "last use",
     "use",

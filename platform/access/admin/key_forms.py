@@ -12,7 +12,7 @@ from unfold.widgets import (
 )
 
 from access.callers import SCOPES
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.method_names import listed_methods
 from access.models import ApiKey
 from access.networks import read_network
@@ -30,7 +30,7 @@ MOST_OVERLAP_HOURS = 24 * 90
 
 
 class ScopesField(forms.MultipleChoiceField):
-    """One box a scope, each with what it opens."""
+    """One checkbox for each scope, with its meaning."""
 
     def __init__(self, **kwargs: Any) -> None:
         choices = [(scope, f"{scope}: {_MEANINGS.get(scope, scope)}") for scope in SCOPES]
@@ -89,7 +89,7 @@ class MethodsField(forms.CharField):
             return value
         try:
             return listed_methods(text for text in re.split(r"[\s,;]+", value or "") if text)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             raise forms.ValidationError(str(refusal)) from None
 
     prepare_value = NetworksField.prepare_value
@@ -100,12 +100,12 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
     scopes = ScopesField(initial=list(SCOPES), help_text="What the key may be used for")
     networks = NetworksField(
         required=False,
-        help_text="Addresses that may use the key, one network or address a line; empty is any",
+        help_text="Addresses that may use the key, one network or address a line; empty: any",
     )
     methods = MethodsField(
         required=False,
         help_text="Methods that the key may call, one a line: the JSON-RPC name, or tipinfo,"
-        " fetchtipaddress and the like for plain GETs as usage names them; empty is every method of"
+        " fetchtipaddress and the like for plain GETs as usage names them; empty: every method of"
         " its scopes",
     )
 
@@ -126,10 +126,10 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts = {
             "name": "What the key is for; shown in lists, no secret",
             "tier": "Decides the limits, and which tier hosts the key opens",
-            "environment": "For your own order: production, staging, …",
-            "calls_per_month": "Calls in a calendar month (UTC); above them the key is answered"
-            " 429 until the next month. Empty is what the tier says",
-            "expires_at": "UTC; empty is never",
+            "environment": "For your own sorting: production, staging, …",
+            "calls_per_month": "Calls in a calendar month (UTC); above them calls are answered"
+            " 429 until the next month. Empty: as the tier",
+            "expires_at": "UTC; empty: never",
         }
 
 
@@ -147,14 +147,14 @@ class IssueKeyForm(_KeyForm):
         if not self.errors:
             try:
                 parked_secrets.check()
-            except OrderRefused as refusal:
+            except ActionRefused as refusal:
                 raise forms.ValidationError(str(refusal)) from None
         return cleaned
 
 
 class EditKeyForm(_KeyForm):
-    """What may be changed of a key. Each field tells what it showed, so that a page opened before
-    someone else's change does not undo it.
+    """Changing a key. Each field submits its initial value too, so that a page opened before
+    another user's change does not undo it.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -172,7 +172,7 @@ class EditKeyForm(_KeyForm):
 
 
 class OverlapForm(forms.Form):
-    """How long the old key goes on beside the new one."""
+    """How long the old key stays valid after a rotation."""
 
     overlap_hours = forms.IntegerField(
         label="Overlap in hours",
@@ -180,6 +180,6 @@ class OverlapForm(forms.Form):
         max_value=MOST_OVERLAP_HOURS,
         initial=24,
         widget=UnfoldAdminIntegerFieldWidget(),
-        help_text="The old key works so long beside the new one, then it expires."
+        help_text="The old key stays valid this long beside the new one, then it expires."
         " 0 ends it at once.",
     )

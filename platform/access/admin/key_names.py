@@ -1,4 +1,4 @@
-"""How lists of other areas name the key behind a row."""
+"""The name of a row's key, for lists of other areas."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def with_key_names(queryset: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def key_link(row: Any) -> SafeString | str:
-    """The key that it came with."""
+    """A link to the key of the row."""
     if row.key_id is None:
         return "-"
     if row.key_name is None:

@@ -1,4 +1,4 @@
-"""API keys: the list, issuing one, changing one, and the way to the orders."""
+"""API keys: the list, issuing, changing, and their actions."""
 
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import action
 
 from access import key_text, store
-from access.admin import issued, key_orders, key_words, usage_panel
+from access.admin import issued, key_actions, key_formatting, usage_panel
 from access.admin.key_filters import (
     CustomerFilter,
     EnvironmentFilter,
@@ -22,8 +22,8 @@ from access.admin.key_filters import (
     StateFilter,
     UseFilter,
 )
+from access.admin.key_formatting import key_badge, scopes_of
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
-from access.admin.key_words import key_badge, scopes_of
 from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
@@ -39,30 +39,30 @@ _GIVEN = (
 
 
 def _action_link(name: str, permission: str = "change") -> Any:
-    """A link of the theme to the page that asks whether it is meant."""
+    """A link of the theme to the confirmation page."""
 
     def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(key_orders.link_to(name, [int(object_id)]))
+        return HttpResponseRedirect(key_actions.link_to(name, [int(object_id)]))
 
     lead.__name__ = name  # by which the theme knows it
-    found = key_orders.ACTIONS[name]
+    found = key_actions.ACTIONS[name]
     return action(description=found.title, icon=found.icon, permissions=[permission])(lead)
 
 
 def _list_action(name: str, title: str, permission: str = "change", *, asks: bool = False) -> Any:
-    """An action of the list, done at once or after the page that asks."""
+    """An action of the list, done at once or after confirmation."""
 
     @admin.action(description=title, permissions=[permission])
     def act(
         model_admin: Any, request: HttpRequest, chosen: QuerySet[ApiKey]
     ) -> HttpResponse | None:
-        if chosen.count() > key_orders.MOST_KEYS:
-            messages.error(request, f"At most {key_orders.MOST_KEYS} keys at a time: choose fewer")
+        if chosen.count() > key_actions.MOST_KEYS:
+            messages.error(request, f"At most {key_actions.MOST_KEYS} keys at a time: choose fewer")
         elif asks:
             ids = list(chosen.values_list("pk", flat=True))
-            return HttpResponseRedirect(key_orders.link_to(name, ids))
+            return HttpResponseRedirect(key_actions.link_to(name, ids))
         else:
-            key_orders.carry_out(model_admin, request, key_orders.ACTIONS[name], list(chosen))
+            key_actions.carry_out(model_admin, request, key_actions.ACTIONS[name], list(chosen))
         return None
 
     act.__name__ = f"{name}_keys"
@@ -165,14 +165,14 @@ class ApiKeyAdmin(StaffAdmin):
 
     @admin.display(description="this month")
     def month(self, key: ApiKey) -> SafeString | str:
-        # The theme asks six times for what a page shows once.
+        # The theme calls this six times for one page.
         shown: SafeString | str | None = getattr(key, "month_shown", None)
         if shown is None:
-            shown = key_words.month(key, timezone.now())
+            shown = key_formatting.month(key, timezone.now())
             key.month_shown = shown  # type: ignore[attr-defined]
         return shown
 
-    limits = column("limits of the tier", lambda row: key_words.limits(row.tier))
+    limits = column("limits of the tier", lambda row: key_formatting.limits(row.tier))
 
     # --- what may be changed ---
 
@@ -182,20 +182,20 @@ class ApiKeyAdmin(StaffAdmin):
         return bool(super().has_change_permission(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # revoked instead: its usage, and who held it, stay known
+        return False  # revoked instead: its usage stays
 
     def get_form(
         self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **kwargs: Any
     ) -> "type[forms.ModelForm[ApiKey]]":
         form: type[forms.ModelForm[ApiKey]] = EditKeyForm if change else IssueKeyForm
         if not self.has_add_permission(request):
-            form = forms.ModelForm  # fields that a form declares itself would be taken
+            form = forms.ModelForm  # without the fields that our forms declare
         return super().get_form(request, obj, change=change, **{"form": form, **kwargs})  # type: ignore[no-any-return]
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
         if obj is None:
             return []
-        # Who may only suspend, or revoke, gives nobody another tier, scope or month.
+        # Who may only suspend or revoke cannot change tier, scopes or limits.
         given = [] if self.has_add_permission(request) else _GIVEN
         return [*self.readonly_fields, "customer", *given]
 
@@ -241,8 +241,8 @@ class ApiKeyAdmin(StaffAdmin):
         if request.method != "GET" or not self.has_add_permission(request):
             return {}
         found: dict[str, Any] = {
-            "key_links": key_words.links(request, row),
-            "story": key_words.story(request, row, timezone.now()),
+            "key_links": key_formatting.links(request, row),
+            "entries": key_formatting.history(request, row, timezone.now()),
         }
         if request.user.has_perm("access.view_usageminute"):
             found["usage"] = usage_panel.panel(request, key_id=row.pk)
@@ -268,8 +268,8 @@ class ApiKeyAdmin(StaffAdmin):
             # The page's script posts secrets; where it did not run, at least leave the address.
             messages.warning(
                 request,
-                "That was a whole secret in the page's address: it may stand in this browser's"
-                " history. Rotate the key where others use the browser.",
+                "That was a whole secret in the page's address: it may be in this browser's"
+                " history. Rotate the key if others use the browser.",
             )
             return self._found(request, asked)
         return super().changelist_view(  # type: ignore[no-any-return]
@@ -295,14 +295,14 @@ class ApiKeyAdmin(StaffAdmin):
             messages.error(request, "Well formed, but no key with this secret was issued here")
         return HttpResponseRedirect(reverse("admin:access_apikey_changelist"))
 
-    # --- orders ---
+    # --- actions ---
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
         own = [
             path(
-                "orders/<slug:order>/",
-                wrap(lambda request, order: key_orders.page(self, request, order)),
+                "orders/<slug:name>/",
+                wrap(lambda request, name: key_actions.page(self, request, name)),
                 name="access_apikey_order",
             ),
             path(
@@ -315,12 +315,12 @@ class ApiKeyAdmin(StaffAdmin):
         return [*own, *super().get_urls()]
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """The orders that this key can take now."""
+        """The actions that this key allows now."""
         allowed = super().get_actions_detail(request, object_id)
         key = self.get_object(request, str(object_id))
         if key is None:
             return []
-        actions = key_orders.ACTIONS
+        actions = key_actions.ACTIONS
         return [
             each
             for each in allowed
@@ -328,7 +328,7 @@ class ApiKeyAdmin(StaffAdmin):
         ]
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return key_orders.may(self, request, "rotate")
+        return key_actions.may(self, request, "rotate")
 
     rotate = _action_link("rotate", "rotate")
     suspend = _action_link("suspend")

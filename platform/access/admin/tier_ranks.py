@@ -1,4 +1,4 @@
-"""What the ranks of tiers must be to one another."""
+"""Checks of the ranks of tiers."""
 
 from collections.abc import Mapping
 from itertools import pairwise

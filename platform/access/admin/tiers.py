@@ -32,13 +32,13 @@ _SECTIONS: tuple[tuple[str | None, tuple[str, ...]], ...] = (
 
 
 class ListedTierForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Says in words what the table's constraints would refuse."""
+    """Validates what the table's constraints would refuse."""
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if self.initial.get("name") == ANONYMOUS != name:
             raise forms.ValidationError(
-                f"“{ANONYMOUS}” is the tier of callers without a key: its name stays"
+                f"“{ANONYMOUS}” is the tier of callers without a key: keep its name"
             )
         return name
 
@@ -68,7 +68,7 @@ class TierForm(ListedTierForm):
 
 
 class TierFormSet(forms.BaseModelFormSet):  # type: ignore[type-arg]
-    """The list's tiers, whose ranks are looked at together: two may change places."""
+    """The list's tiers, whose ranks are validated together: two may swap."""
 
     def clean(self) -> None:
         super().clean()

@@ -23,7 +23,7 @@ from staff.parsing import id_in
 
 @admin.register(UsageMinute)
 class UsageAdmin(StaffAdmin):
-    """Usage is counted, never written by hand; its rows are shown as sums alone."""
+    """Usage is counted, never edited; its rows are shown as sums only."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -96,7 +96,7 @@ class UsageAdmin(StaffAdmin):
                 )
                 for row in busiest
             ],
-            "everybody_link": f"{here}?{urlencode(kept)}",
+            "all_link": f"{here}?{urlencode(kept)}",
             "keyless_link": f"?{urlencode({'who': 'keyless', **kept})}",
             **(extra_context or {}),
         }
@@ -104,7 +104,7 @@ class UsageAdmin(StaffAdmin):
 
 
 def _who(request: HttpRequest) -> tuple[ApiKey | None, Customer | None, bool]:
-    """Whose usage the address names; a key before its customer. Raises Http404 for nobody's."""
+    """Whose usage the URL asks for; a key before its customer. Raises Http404 if unknown."""
     key = _named(ApiKey, request.GET.get("key"))
     customer = None if key is not None else _named(Customer, request.GET.get("customer"))
     keyless = key is None and customer is None and request.GET.get("who") == "keyless"

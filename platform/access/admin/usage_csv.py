@@ -13,13 +13,13 @@ from access.services import usage_reports
 from access.spans import Span
 from access.usage_queries import Asked
 
-# A cell that begins so is run as a formula by the programs that open such files.
+# Spreadsheets would run such a cell as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 FILES = ("steps", "methods", "rows")
 
 
 class _Echo:
-    """A file whose `write` gives back what it got."""
+    """A file whose `write` returns its argument."""
 
     def write(self, line: str) -> str:
         return line
@@ -89,7 +89,7 @@ def _rows(asked: Asked, span: Span, now: datetime) -> Iterator[list[Any]]:
     for found in usage_queries.single_rows(asked, span, now):
         key_id, at, method, status, calls, microseconds = found
         if key_id is not None and key_id not in named:
-            # All at once: an export of everybody has most of the keys in it.
+            # All at once: an export of all callers has most keys.
             named = {key.pk: (str(key), key.customer.name) for key in _keys(asked)}
             named.setdefault(key_id, ("deleted", ""))
         name, customer = ("without a key", "") if key_id is None else named[key_id]

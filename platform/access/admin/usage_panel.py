@@ -1,4 +1,4 @@
-"""A report of usage as the pages show it: chart, bars, table, and the ways to narrow it."""
+"""A usage report for pages: chart, bars, table, and filters."""
 
 from typing import Any, TypedDict
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ _LONGEST = 60
 
 
 class Narrowing(TypedDict, total=False):
-    """The method and the outcome that the address names; what it does not is absent."""
+    """The method and outcome that the URL names."""
 
     method: str
     status: str
@@ -38,7 +38,7 @@ def panel(
     customer_id: int | None = None,
     keyless: bool = False,
 ) -> dict[str, Any]:
-    """What admin/usage_panel.html shows: the report over the span that the address names."""
+    """Context of admin/usage_panel.html: the report over the span that the URL names."""
     span = span_named(request.GET.get("span"))
     chosen = narrowing(request)
     report = usage_reports.usage_report(

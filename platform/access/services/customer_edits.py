@@ -3,11 +3,11 @@
 from django.db import transaction
 
 from access import store
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import Customer
 
 
-class CustomerHasKeys(OrderRefused):
+class CustomerHasKeys(ActionRefused):
     """The customer's keys and their usage are kept: revoke the keys instead."""
 
 

@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 from django.db import transaction
 
 from access import key_changes, store
-from access.errors import KeyIsRevoked, OrderRefused
+from access.errors import ActionRefused, KeyIsRevoked
 from access.key_changes import KeyChange
 from access.method_names import listed_methods
 from access.models import ApiKey, Tier
@@ -30,7 +30,7 @@ class KeyChanges(TypedDict, total=False):
 
 @transaction.atomic
 def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> ApiKey:
-    """The changed key. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and OrderRefused
+    """The changed key. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and ActionRefused
     for a past expiry.
     """
     key = store.lock_key(key_id)
@@ -43,7 +43,7 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
         changes["methods"] = listed_methods(changes["methods"])
     expiry = changes.get("expires_at")
     if expiry is not None and expiry <= now:
-        raise OrderRefused("the expiry is past: to end a key now, suspend or revoke it")
+        raise ActionRefused("the expiry is past: to end a key now, suspend or revoke it")
     for name, value in changes.items():
         setattr(key, name, value)
     if changes:

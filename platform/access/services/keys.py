@@ -11,13 +11,13 @@ from django.db import transaction
 from access import key_cache, key_changes, key_text, store
 from access.callers import ANONYMOUS, SCOPES, Caller, MonthSpent
 from access.errors import (
+    ActionRefused,
     BadNetwork,
     KeyExpired,
     KeyIsRevoked,
     KeyMalformed,
     KeyRevoked,
     KeyUnknown,
-    OrderRefused,
     UnknownScope,
 )
 from access.key_changes import KeyChange
@@ -184,12 +184,12 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
     at all), and never past its own expiry. Raises KeyIsRevoked.
     """
     if overlap < timedelta(0):
-        raise OrderRefused("an overlap cannot be negative")
+        raise ActionRefused("an overlap cannot be negative")
     old = store.lock_key(key_id)
     if old.revoked_at is not None:
         raise KeyIsRevoked(f"{old} was revoked: issue a new key instead")
     if store.has_successor(old):
-        raise OrderRefused(f"{old} was rotated before: rotate its successor")
+        raise ActionRefused(f"{old} was rotated before: rotate its successor")
     issued = issue_key(
         old.customer,
         tier=old.tier,

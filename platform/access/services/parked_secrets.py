@@ -11,14 +11,14 @@ from typing import cast
 
 import redis
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.services.keys import IssuedKey
 from shared_state.redis_client import NAMESPACE, client
 
 KEEP_SECONDS = 120
 
 
-class NowhereToPark(OrderRefused):
+class NowhereToPark(ActionRefused):
     """Redis is unavailable: the secret of a key issued now could not be shown."""
 
     def __init__(self) -> None:

@@ -4,11 +4,11 @@ from django.db import transaction
 
 from access import store
 from access.callers import ANONYMOUS
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import Tier
 
 
-class TierInUse(OrderRefused):
+class TierInUse(ActionRefused):
     """The tier has keys: they need another tier first."""
 
 
@@ -18,7 +18,7 @@ def save_tier(tier: Tier) -> None:
     """
     tier.full_clean()
     if tier.pk is not None and store.tier_name(tier.pk) == ANONYMOUS and tier.name != ANONYMOUS:
-        raise OrderRefused(f"`{ANONYMOUS}` is the tier of callers without a key: keep its name")
+        raise ActionRefused(f"`{ANONYMOUS}` is the tier of callers without a key: keep its name")
     tier.save()
 
 

@@ -1,4 +1,4 @@
-"""Deliveries: what became of each, every try, and sending one again."""
+"""Deliveries: state, attempts, and delivering again."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from access.errors import OrderRefused
-from alerts.admin.standings import attempt_rows, delivery_standing, kind_word
+from access.errors import ActionRefused
+from alerts.admin.states import attempt_rows, delivery_state, kind_badge
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, grouped, in_full, link, utc
+from staff.formatting import ago, counted, grouped, in_full, link, utc
 from staff.read_only import LongListAdmin
 
 _MOST_AGAIN = 200
-_TRIES_SHOWN = 100
+_ATTEMPTS_SHOWN = 100
 _MOST_FOUND = 500
 
 
@@ -35,7 +35,7 @@ StateFilter = choice_filter(
 
 @admin.register(Delivery)
 class DeliveryAdmin(LongListAdmin):
-    list_display = ("kind", "about", "to", "standing", "tried", "happened")
+    list_display = ("kind", "about", "to", "status", "attempts", "happened")
     list_display_links = ("kind", "about")
     list_filter = (StateFilter,)
     list_select_related = ("event", "webhook", "event__customer")
@@ -44,11 +44,11 @@ class DeliveryAdmin(LongListAdmin):
     actions = ("deliver_again",)
     fieldsets = (
         (None, {"fields": ("kind", "about", "text", "customer", "happened_at")}),
-        ("Delivery", {"fields": ("to", "standing", "tried", "next_try", "message")}),
+        ("Delivery", {"fields": ("to", "status", "attempts", "next_attempt", "message")}),
     )
-    change_form_outer_after_template = "admin/alerts/delivery/tries.html"
+    change_form_outer_after_template = "admin/alerts/delivery/attempts.html"
     why_nothing = (
-        "An event becomes deliveries to the webhooks and mail addresses that want it."
+        "Each event is delivered to the webhooks and mail addresses that subscribe to it."
         " They are kept for 35 days."
     )
 
@@ -66,15 +66,15 @@ class DeliveryAdmin(LongListAdmin):
         return Q(webhook__in=found)
 
     def beside_fields(self, request: HttpRequest, row: Delivery) -> dict[str, Any]:
-        # Sent again and again by hand there may be many: the newest tell most.
-        newest = list(row.log.order_by("-pk")[:_TRIES_SHOWN])
+        # Delivered again by hand there may be many: the newest are shown.
+        newest = list(row.log.order_by("-pk")[:_ATTEMPTS_SHOWN])
         by_mail = row.webhook_id is None
         return {
-            "tries": attempt_rows(reversed(newest), timezone.now(), by_mail=by_mail),
+            "attempts": attempt_rows(reversed(newest), timezone.now(), by_mail=by_mail),
             "may_deliver": self.has_deliver_permission(request),
         }
 
-    # --- orders ---
+    # --- actions ---
 
     def has_deliver_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("alerts.change_delivery")
@@ -97,11 +97,11 @@ class DeliveryAdmin(LongListAdmin):
             try:
                 self._send(request, delivery)
                 sent += 1
-            except OrderRefused as refusal:
+            except ActionRefused as refusal:
                 messages.warning(request, f"{delivery}: {refusal}")
         if sent:
-            noun = "delivery is" if sent == 1 else "deliveries are"
-            messages.success(request, f"{sent} {noun} on the way again.")
+            count = counted(sent, "delivery", "deliveries")
+            messages.success(request, f"Sending {count} again.")
 
     def _send(self, request: HttpRequest, delivery: Delivery) -> None:
         with transaction.atomic():
@@ -110,7 +110,7 @@ class DeliveryAdmin(LongListAdmin):
 
     # --- what is shown ---
 
-    kind = column("event", lambda row: kind_word(row.event.kind))
+    kind = column("event", lambda row: kind_badge(row.event.kind))
     about = column("about", lambda row: row.event.about)
     text = column("text", lambda row: row.event.text)
     to = column(
@@ -122,17 +122,19 @@ class DeliveryAdmin(LongListAdmin):
         ),
     )
     customer = column("customer", lambda row: customer_link(row.event.customer))
-    standing = column("state", lambda row: delivery_standing(row, timezone.now()))
-    tried = column("tries", lambda row: grouped(row.tries))
-    next_try = column(
-        "next try",
+    status = column("state", lambda row: delivery_state(row, timezone.now()))
+    attempts = column("attempts", lambda row: grouped(row.tries))
+    next_attempt = column(
+        "next attempt",
         lambda row: "none" if row.state != Delivery.State.WAITING else ago(row.due_at),
     )
     happened = column("happened", lambda row: ago(row.event.at))
     happened_at = column("happened", lambda row: utc(row.event.at, seconds=True))
     message = column(
         "webhook-id",
-        lambda row: "a mail has none" if row.webhook_id is None else in_full(message_id(row.event)),
+        lambda row: (
+            "none: sent by mail" if row.webhook_id is None else in_full(message_id(row.event))
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Events: what happened, and who was told."""
+"""Events and their deliveries."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from access.models import Customer
 from alerts.admin.deliveries import customer_link
-from alerts.admin.standings import delivery_rows, kind_word
+from alerts.admin.states import delivery_rows, kind_badge
 from alerts.kinds import KINDS
 from alerts.models import Delivery, Event
 from staff.columns import column
@@ -40,13 +40,13 @@ class EventAdmin(LongListAdmin):
     search_fields = ("kind",)  # by `condition`
     search_help_text = "A part of a customer's name"
     fieldsets = (
-        (None, {"fields": ("kind_name", "meaning", "concerns", "subject", "said", "happened_at")}),
+        (None, {"fields": ("kind_name", "meaning", "concerns", "subject", "text", "happened_at")}),
         ("Posted data", {"fields": ("content",)}),
     )
     change_form_outer_after_template = "admin/alerts/event/deliveries.html"
     why_nothing = (
-        "Events come when something happens to keys, when the calls of a month run out, and"
-        " when alarms open or close. They are kept for 35 days."
+        "Events are published when keys change, monthly quotas run out, and alarms open or"
+        " close. They are kept for 35 days."
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
@@ -58,13 +58,13 @@ class EventAdmin(LongListAdmin):
         return Q(customer__in=list(named.values_list("pk", flat=True)[:_MOST_FOUND]))
 
     def beside_fields(self, request: HttpRequest, row: Event) -> dict[str, Any]:
-        told = Delivery.objects.filter(event=row).select_related("event", "webhook")
+        found = Delivery.objects.filter(event=row).select_related("event", "webhook")
         return {
-            "deliveries": delivery_rows(told.order_by("pk")[:_SHOWN], timezone.now()),
+            "deliveries": delivery_rows(found.order_by("pk")[:_SHOWN], timezone.now()),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
         }
 
-    kind_name = column("kind", lambda row: kind_word(row.kind))
+    kind_name = column("kind", lambda row: kind_badge(row.kind))
 
     @admin.display(description="meaning")
     def meaning(self, event: Event) -> str:
@@ -73,15 +73,15 @@ class EventAdmin(LongListAdmin):
 
     concerns = column("concerns", lambda row: customer_link(row.customer))
     subject = column("about", lambda row: row.about)
-    said = column("text", lambda row: row.text)
+    text = column("text", lambda row: row.text)
 
-    @admin.display(description="told")
+    @admin.display(description="delivered")
     def reached(self, event: Event) -> SafeString | str:
         if event.spread_at is None:
-            return badge("soon", "quiet", "It goes out within seconds")
+            return badge("soon", "quiet", "It is delivered within seconds")
         deliveries = list(event.deliveries.all())
         if not deliveries:
-            return badge("nobody", "quiet", "No webhook and no mail address wanted it")
+            return badge("none", "quiet", "No webhook and no mail address subscribes to it")
         failed = sum(each.state == Delivery.State.FAILED for each in deliveries)
         done = sum(each.state == Delivery.State.DELIVERED for each in deliveries)
         hue = "bad" if failed else "good" if done == len(deliveries) else "warning"

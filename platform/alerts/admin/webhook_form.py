@@ -1,4 +1,4 @@
-"""The form of a webhook: its owner, its address, and what it is told of."""
+"""The form of a webhook: owner, URL, and events."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django import forms
 from django.conf import settings
 from django.utils.html import format_html
 
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.models import Customer
 from alerts import addresses
 from alerts.kinds import KINDS, Audience, Kind, kinds_for
@@ -14,7 +14,7 @@ from alerts.models import Webhook
 
 
 def _choices(kinds: list[Kind], *, of_all: bool) -> list[tuple[str, str]]:
-    """Each with its meaning, and where it is not plain, whose it is."""
+    """Each with its meaning; with `of_all` those of staff are marked."""
     return [
         (
             kind.name,
@@ -22,7 +22,7 @@ def _choices(kinds: list[Kind], *, of_all: bool) -> list[tuple[str, str]]:
                 "<code>{}</code><span>{}{}</span>",
                 kind.name,
                 kind.meaning,
-                " (the staff's)" if of_all and kind.audience is Audience.STAFF else "",
+                " (staff only)" if of_all and kind.audience is Audience.STAFF else "",
             ),
         )
         for kind in kinds
@@ -30,28 +30,28 @@ def _choices(kinds: list[Kind], *, of_all: bool) -> list[tuple[str, str]]:
 
 
 class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Says in words what the service would refuse."""
+    """Validates what the service would refuse."""
 
     kinds = forms.MultipleChoiceField(
         required=False,
         label="Events",
         # Plain boxes in one column: the labels are sentences.
         widget=forms.CheckboxSelectMultiple(attrs={"class": "tm-box"}),
-        help_text="What it is told of; none chosen: all of these, also those to come",
+        help_text="Events to post; none chosen: all, including future kinds",
     )
 
     class Meta:
         model = Webhook
         fields = ("customer", "name", "url", "kinds")
         help_texts = {
-            "customer": "Whose events it gets; empty: the staff's own, which are alarms",
-            "name": "To tell it from others",
+            "customer": "Whose events it receives; empty: those of staff, which are alarms",
+            "name": "A name for lists",
             "url": "Where events are posted to, as https://host/path. Redirects are not followed",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "kinds" not in self.fields:  # to be looked at only
+        if "kinds" not in self.fields:  # read-only
             return
         is_new = self.instance.pk is None
         if is_new:
@@ -64,7 +64,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
         url: str = self.cleaned_data["url"].strip()
         try:
             addresses.check_url(url, private_allowed=settings.WEBHOOKS_PRIVATE)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             raise forms.ValidationError(str(refusal)) from None
         return url
 
@@ -74,8 +74,8 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
             return cleaned
         customer: Customer | None = cleaned.get("customer")
         known = {kind.name for kind in kinds_for(staff=customer is None)}
-        strange = [name for name in cleaned["kinds"] if name not in known]
-        if strange:
-            whose = "the staff" if customer is None else "customers"
-            self.add_error("kinds", f"No events of {whose}: {', '.join(strange)}")
+        unknown = [name for name in cleaned["kinds"] if name not in known]
+        if unknown:
+            whose = "staff" if customer is None else "customers"
+            self.add_error("kinds", f"No events of {whose}: {', '.join(unknown)}")
         return cleaned

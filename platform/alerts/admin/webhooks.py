@@ -1,4 +1,4 @@
-"""Webhooks: the list, adding and changing one, its orders and what was delivered to it."""
+"""Webhooks: the list, adding, changing, actions, and deliveries."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from alerts import addresses
-from alerts.admin.standings import delivery_rows, kind_word, webhook_standing
+from alerts.admin.states import delivery_rows, kind_badge, webhook_state
 from alerts.admin.webhook_actions import ACTIONS
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
@@ -49,19 +49,19 @@ class WebhookAdmin(ActionsAdmin):
     adds_one = True
     plain_choices = ("customer",)
     form = WebhookForm
-    list_display = ("name", "owner", "leads_to", "told_of", "standing", "delivered")
+    list_display = ("name", "owner", "leads_to", "events", "standing", "delivered")
     list_filter = (StandingFilter, OwnerFilter)
     list_select_related = ("customer",)
     search_fields = ("name", "customer__name", "url")
     search_help_text = "Name, customer or address"
     autocomplete_fields = ("customer",)
     actions = None
-    change_form_outer_before_template = "admin/alerts/webhook/orders.html"
+    change_form_outer_before_template = "admin/alerts/webhook/actions.html"
     change_form_outer_after_template = "admin/alerts/webhook/deliveries.html"
-    readonly_fields = ("owner", "leads_to", "told_of")
+    readonly_fields = ("owner", "leads_to", "events")
     why_nothing = (
-        "A webhook is an address that events are posted to: customers add theirs in the"
-        " portal, the staff adds its own here to hear of alarms."
+        "A webhook is a URL to which events are posted: customers add theirs in the portal,"
+        " staff adds its own here for alarms."
     )
 
     # --- what is shown ---
@@ -82,19 +82,19 @@ class WebhookAdmin(ActionsAdmin):
         return format_html("<code>{}</code>", addresses.host_of(webhook.url))
 
     @admin.display(description="events")
-    def told_of(self, webhook: Webhook) -> SafeString | str:
+    def events(self, webhook: Webhook) -> SafeString | str:
         if not webhook.kinds:
             return "all"
         if len(webhook.kinds) == 1:
-            return kind_word(webhook.kinds[0])
+            return kind_badge(webhook.kinds[0])
         return format_html('<span title="{}">{} kinds</span>', ", ".join(webhook.kinds),
                            len(webhook.kinds))  # fmt: skip
 
-    standing = column("state", lambda row: webhook_standing(row, timezone.now()))
+    standing = column("state", lambda row: webhook_state(row, timezone.now()))
     delivered = column("last success", lambda row: ago(row.delivered_at), "delivered_at")
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        # Searching would tell a path letter by letter to who sees only the host.
+        # Searching would reveal the path letter by letter to users who see only the host.
         return self.search_fields if self.has_change_permission(request) else self.search_fields[:2]
 
     # --- one webhook ---
@@ -103,7 +103,7 @@ class WebhookAdmin(ActionsAdmin):
         if obj is None:
             return ("customer", "name", "url", "kinds")
         if not self.has_change_permission(request, obj):
-            return ("owner", "name", "leads_to", "told_of")
+            return ("owner", "name", "leads_to", "events")
         return ("owner", "name", "url", "kinds")
 
     def get_readonly_fields(
@@ -127,14 +127,14 @@ class WebhookAdmin(ActionsAdmin):
         self, request: HttpRequest, obj: Webhook, post_url_continue: str | None = None
     ) -> HttpResponse:
         messages.success(
-            request, f"{obj} is added. Give its secret to its receiver, then send a test."
+            request, f"Added {obj}. Give the secret to the receiver, then send a test."
         )
         return HttpResponseRedirect(reverse("admin:alerts_webhook_change", args=[obj.pk]))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its deliveries go with it: they are counted, not listed one by one."""
+        """Its deliveries are deleted with it: they are counted, not listed."""
         count = Delivery.objects.filter(webhook__in=objs).count()
-        listed = [*map(str, objs), f"{grouped(count)} deliveries to it, with their tries"]
+        listed = [*map(str, objs), f"{grouped(count)} deliveries to it, with their attempts"]
         return listed, {"webhooks": len(objs), "deliveries": count}, set(), []
 
     def beside_fields(self, request: HttpRequest, row: Webhook) -> dict[str, Any]:
@@ -147,12 +147,12 @@ class WebhookAdmin(ActionsAdmin):
         newest = Delivery.objects.filter(webhook=row).select_related("event", "webhook")
         may = self.has_change_permission(request, row)
         return {
-            "standing": webhook_standing(row, now),
+            "state": webhook_state(row, now),
             "reason": row.disabled_reason,
             "problem": row.last_problem,
             "last_success": ago(row.delivered_at, now),
             "waiting": grouped(by_state.get(Delivery.State.WAITING, 0)),
-            "orders": [each for each in ACTIONS if may and not each.why_not(request, row)],
+            "actions": [each for each in ACTIONS if may and not each.why_not(request, row)],
             "deliveries": delivery_rows(newest.order_by("-pk")[:_SHOWN], now),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
             "all_link": reverse("admin:alerts_delivery_changelist")
@@ -167,15 +167,15 @@ class WebhookAdmin(ActionsAdmin):
         row.refresh_from_db()
         until, old = row.previous_until, ""
         if until is not None and until > timezone.now():
-            old = f" The secret before it is signed with as well until {utc(until)}."
+            old = f" Requests are also signed with the previous one until {utc(until)}."
         context = {
             "title": f"Secret of {row}",
             "note": action.said,
             "heading": row.name,
             "about": row.customer or "the staff",
             "secret": result,
-            "hint": "Its receiver verifies with it that a request comes from here and is as it was"
-            " sent: any library of the Standard Webhooks specification takes it as it is." + old,
+            "hint": "The receiver verifies requests with it, by any library of Standard Webhooks."
+            + old,
             "back": self.page_of(row.pk),
             "back_text": "Back to the webhook",
         }

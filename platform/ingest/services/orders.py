@@ -12,7 +12,7 @@ from chain.slot_ranges import SlotRange, runs
 from chain.units import I64_MAX
 from columns.gaps import GapStatus
 from ingest import chain_identity
-from ingest.errors import OrderRefused, WrongChain
+from ingest.errors import ActionRefused, WrongChain
 from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services.order_steps import Step, StepOptions
@@ -57,7 +57,7 @@ def ask(
     now: datetime,
     due_at: datetime | None = None,
 ) -> RangeOrder:
-    """Creates an order, which the worker starts soon, or from `due_at` on. Raises OrderRefused."""
+    """Creates an order, which the worker starts soon, or from `due_at` on. Raises ActionRefused."""
     check(kind, window, archive=archive, ledger=ledger, source=source)
     try:
         with transaction.atomic():
@@ -76,33 +76,33 @@ def ask(
             order.save(force_insert=True)
             return order
     except IntegrityError:
-        raise OrderRefused(_ANOTHER) from None
+        raise ActionRefused(_ANOTHER) from None
 
 
 def check(kind: str, window: SlotRange, *, archive: bool, ledger: bool, source: str) -> None:
-    """Raises OrderRefused if such an order cannot be accepted now."""
+    """Raises ActionRefused if such an order cannot be accepted now."""
     if not 0 <= window.first <= window.last < I64_MAX:
-        raise OrderRefused("The first slot must not lie above the last.")
+        raise ActionRefused("The first slot must not lie above the last.")
     if not archive and not ledger:
-        raise OrderRefused("Choose the archive, the ledger, or both.")
+        raise ActionRefused("Choose the archive, the ledger, or both.")
     if source not in ("", STREAM, *source_names()):
-        raise OrderRefused(f"{source} is not one of the nodes in FILL_RPC_URLS.")
+        raise ActionRefused(f"{source} is not one of the nodes in FILL_RPC_URLS.")
     if kind == Kind.REINGEST and not source:
-        raise OrderRefused("Choose the source to fetch the slots from.")
+        raise ActionRefused("Choose the source to fetch the slots from.")
     if kind == Kind.REINGEST and archive and source != STREAM:
-        raise OrderRefused(
+        raise ActionRefused(
             "A node has no account writes: choose the stream's replay for the archive, or the"
             " ledger only."
         )
     if kind == Kind.VERIFY and source == STREAM:
-        raise OrderRefused(
+        raise ActionRefused(
             "A verification compares with a node, or has no source: not with a stream."
         )
     most = MOST_FETCHED if source else MOST_READ
     if window.size > most:
-        raise OrderRefused(f"{window.size:,} slots are too many at once: at most {most:,}.")
+        raise ActionRefused(f"{window.size:,} slots are too many at once: at most {most:,}.")
     if store.has_open(window):
-        raise OrderRefused(_ANOTHER)
+        raise ActionRefused(_ANOTHER)
 
 
 def cancel(order_ids: Iterable[int], *, now: datetime) -> int:
@@ -185,9 +185,9 @@ def _node(source: str) -> Node | None:
             try:
                 chain_identity.require_same(node)
             except WrongChain as error:
-                raise OrderRefused(str(error)) from None
+                raise ActionRefused(str(error)) from None
             return node
-    raise OrderRefused(f"{source} is no longer in FILL_RPC_URLS.")
+    raise ActionRefused(f"{source} is no longer in FILL_RPC_URLS.")
 
 
 def _keep(order: RangeOrder, step: Step, now: datetime) -> bool:

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from access.admin.key_words import key_badge
+from access.admin.key_formatting import key_badge
 from access.counted_calls import OUR_FAILURES
 from access.key_states import KeyState, condition
 from access.models import ApiKey
@@ -20,7 +20,7 @@ from staff.formatting import badge, grouped, milliseconds
 _LISTED = 5
 _OUTCOMES = 8
 _NOT_KNOWN = "not known yet"
-# Of calls in the last minute; above the second somebody is called (operations.rules).
+# Shares of the last minute's calls; above the second an alarm opens (operations.rules).
 _SOME, _MANY = 0.0, 0.01
 
 
@@ -31,15 +31,15 @@ def calls(request: HttpRequest, now: Readings) -> Card:
     rows += [(badge(status, _hue(status)), grouped(n)) for status, n in shown]
     if len(shown) < len(counted):
         others = counted[len(shown) :]
-        word = badge("other", "quiet", ", ".join(status for status, _ in others))
-        rows.append((word, grouped(sum(number for _, number in others))))
+        label = badge("other", "quiet", ", ".join(status for status, _ in others))
+        rows.append((label, grouped(sum(number for _, number in others))))
     speed = None if now.calls is None else now.calls.per_second
     return Card(
         "calls",
         "Calls",
         _NOT_KNOWN if speed is None else f"{figures.per_second(speed)}",
         None,
-        "Over the last minute. By outcome: ok, or the reason told to the caller.",
+        "Over the last minute. By outcome: ok, or the reason of the refusal.",
         rows,
         list_of(request, "access", "usageminute"),
         "Usage",
@@ -66,7 +66,7 @@ def failures(request: HttpRequest, now: Readings) -> Card:
         if share > _SOME:
             figure = f"{figures.percent(100 * share)} fail"
             hue = "bad" if share > _MANY else "warning"
-            state = ("failing", hue, "Internal errors: the log has their tracebacks.")
+            state = ("failing", hue, "Internal errors: see the log for tracebacks.")
     rows = []
     if found is not None:
         if found.refused_share is not None:
@@ -78,7 +78,7 @@ def failures(request: HttpRequest, now: Readings) -> Card:
         "Failures",
         figure,
         state,
-        "Calls of the last minute that ended with an internal error of ours.",
+        "Calls of the last minute that ended with an internal error.",
         rows,
         list_of(request, "access", "usageminute"),
         "Usage",
@@ -91,7 +91,7 @@ def speed(request: HttpRequest, now: Readings) -> Card:
     return Card(
         "speed",
         "Time of a call",
-        "no calls just now" if found is None else milliseconds(found),
+        "no calls now" if found is None else milliseconds(found),
         None,
         "In this service, from reading the call to its answer; the mean of the last minute.",
         (),

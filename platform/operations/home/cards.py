@@ -11,14 +11,14 @@ from django.utils.safestring import SafeString
 from operations.home.charts import Figure, Line
 from staff.formatting import badge, grouped
 
-# From bad to worse; quiet says nothing.
+# From good to bad; quiet has no data.
 _ORDER = ("quiet", "good", "warning", "bad")
 _ANSWERS = {"good": "yes", "warning": "needs attention", "bad": "no", "quiet": "no data yet"}
 
 
 @dataclass(slots=True)
 class Card:
-    """One figure, its state as (word, hue, hint), rows of names and values, a line, and a link."""
+    """One figure, its state as (label, hue, hint), rows of names and values, a line, and a link."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class Card:
     empty: str = ""
 
     @property
-    def word(self) -> SafeString | str:
+    def badge(self) -> SafeString | str:
         if self.state is None:
             return ""
         text, hue, hint = self.state
@@ -42,7 +42,7 @@ class Card:
 
 @dataclass(slots=True)
 class Group:
-    """Cards under the question that they answer."""
+    """Cards that answer one question."""
 
     id: str
     question: str
@@ -52,12 +52,12 @@ class Group:
     def answer(self) -> SafeString:
         hues = [each.state[1] for each in self.cards if each.state is not None]
         worst = max(hues, key=_ORDER.index, default="quiet")
-        told = ", ".join(
+        causes = ", ".join(
             f"{each.title}: {each.state[0]}"
             for each in self.cards
             if each.state is not None and each.state[1] == worst and worst in ("warning", "bad")
         )
-        return badge(_ANSWERS[worst], worst, told)
+        return badge(_ANSWERS[worst], worst, causes)
 
 
 def link_to(request: HttpRequest, url: str, permission: str) -> str:
@@ -70,8 +70,8 @@ def list_of(request: HttpRequest, app: str, model: str) -> str:
     return link_to(request, f"{app}_{model}_changelist", f"{app}.view_{model}")
 
 
-def number_word(count: int | None, *, bad: str = "warning", hint: str = "") -> SafeString:
-    """A count that ought to be 0."""
+def zero_badge(count: int | None, *, bad: str = "warning", hint: str = "") -> SafeString:
+    """A count that should be 0."""
     if count is None:
         return badge("not known", "bad", "Valkey does not answer.")
     return badge(grouped(count), bad if count else "good", hint)

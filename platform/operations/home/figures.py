@@ -1,11 +1,11 @@
-"""How each figure of the samples is said and drawn."""
+"""How each figure of the samples is formatted and drawn."""
 
 from operations.home.charts import Figure
 from staff.formatting import grouped, milliseconds, size_of
 
 
 def count(value: float) -> str:
-    """A number that is whole, but for means of small ones."""
+    """A whole number; small means have one decimal."""
     return grouped(round(value)) if value >= 10 or value == int(value) else f"{value:.1f}"
 
 
@@ -24,10 +24,10 @@ def per_second(value: float) -> str:
 BEHIND = Figure("behind", "Slots behind", count, top=4)
 GAP_SLOTS = Figure("gap_slots", "Slots in open gaps", count)
 SLOTS = Figure("slots_per_second", "Slots stored per second", per_second, top=1)
-LANDED = Figure("landed_percent", "Landed, of what settled", percent, top=100)
+LANDED = Figure("landed_percent", "Landed, of the settled ones", percent, top=100)
 SLOTS_TO_LAND = Figure("slots_to_land", "Slots to land", count, top=2)
-ACCEPTED = Figure("accepted_waiting", "Accepted and not done yet", count, top=4)
-TIPS_LEFT = Figure("tips_left_percent", "Least share of addresses left", percent, top=100)
+ACCEPTED = Figure("accepted_waiting", "Accepted, not settled yet", count, top=4)
+TIPS_LEFT = Figure("tips_left_percent", "Lowest share of addresses left", percent, top=100)
 CALLS = Figure("calls_per_second", "Calls per second", per_second, top=1)
 CALL_TIME = Figure("call_ms", "Mean time of a call", milliseconds, top=1)
 FAILED = Figure("failed_percent", "Calls that fail", percent, top=1)

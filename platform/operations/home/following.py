@@ -1,4 +1,4 @@
-"""Is it following? How far the chain is stored, and what is lacking."""
+"""Is it following? How much of the chain is stored, and what is missing."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from historical.services import overview
 from operations.home import figures
-from operations.home.cards import Card, list_of, number_word
+from operations.home.cards import Card, list_of, zero_badge
 from operations.readings.chain import NOT_FOLLOWED, ChainReading
 from operations.readings.present import Readings
 from rewind.admin.audit import rate
@@ -25,15 +25,15 @@ def chain(request: HttpRequest, now: Readings) -> Card:
     figure, state = _behind(found)
     rows: list[tuple[Any, Any]] = []
     if found.stream != NOT_FOLLOWED:
-        word = "connected" if found.stream == "following" else found.stream
+        label = "connected" if found.stream == "following" else found.stream
         rows = [
-            ("Stream", badge(word, _HUES[found.stream], found.problem or found.source)),
-            ("Heard", _heard(found)),
+            ("Stream", badge(label, _HUES[found.stream], found.problem or found.source)),
+            ("Last message", _heard(found)),
             ("Newest finalized slot", found.finalized_slot or "none yet"),
             ("Newest stored slot", found.newest_slot or "none yet"),
             ("Waiting to be stored", _slots(found.waiting_slots)),
         ]
-    hint = "The newest stored slot, against the newest finalized one of the stream."
+    hint = "The newest stored slot compared with the newest finalized slot of the stream."
     if found.stream == NOT_FOLLOWED:
         hint = "No follower has reported in the last half minute."
     return Card(
@@ -53,10 +53,10 @@ def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
     if found.stream == NOT_FOLLOWED:
         return "not followed", (NOT_FOLLOWED, "warning", "Nothing new is stored.")
     if found.stream == "silent":
-        since = "nothing heard yet"
+        since = "no message yet"
         if found.silent_seconds is not None:
             since = f"silent for {found.silent_seconds} s"
-        return since, ("silent", "bad", "The stream is connected and says nothing.")
+        return since, ("silent", "bad", "The stream is connected and sends nothing.")
     if found.stream != "following":
         return "not connected", ("not connected", "bad", found.problem)
     if found.behind is None:
@@ -73,7 +73,7 @@ def _slots(count: int) -> str:
 
 def _heard(found: ChainReading) -> str:
     if found.silent_seconds is None:
-        return "nothing yet"
+        return "none yet"
     return "now" if found.silent_seconds < 2 else f"{found.silent_seconds} s ago"
 
 
@@ -84,14 +84,14 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
     rows: list[tuple[Any, Any]] = [
         (
             f"Open gaps of the {store}",
-            number_word(found.open_gaps(store), hint=f"{found.gap_slots(store):,} slots"),
+            zero_badge(found.open_gaps(store), hint=f"{found.gap_slots(store):,} slots"),
         )
         for store in ("archive", "ledger")
     ]
     if given_up := sum(found.given_up.values()):
-        rows.append(("Slots that no source has any more", grouped(given_up)))
-    rows.append(("Replays as the chain says", _replays()))
-    rows.append(("Open divergences", number_word(found.divergences, bad="bad")))
+        rows.append(("Slots given up: no source has them", grouped(given_up)))
+    rows.append(("Replays that match the chain", _replays()))
+    rows.append(("Open divergences", zero_badge(found.divergences, bad="bad")))
     state = ("none", "good", "")
     link = list_of(request, "rewind", "gap")
     if total and link:
@@ -100,13 +100,13 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
         hint = f"{old} of them for more than two minutes"
         state = ("open", "warning", hint)
     if found.divergences:
-        state = ("divergences", "warning", "A replay did not end as the chain says.")
+        state = ("divergences", "warning", "The result of a replay differs from the chain's.")
     return Card(
         "gaps",
         "Gaps",
-        _lacking(slots, total),
+        _gap_figure(slots, total),
         state,
-        "Slots that ought to be stored and are not; streams and nodes are asked for them.",
+        "Slots that should be stored and are not; they are fetched from streams and nodes.",
         rows,
         link,
         "Gaps",
@@ -114,7 +114,7 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
     )
 
 
-def _lacking(slots: int, gaps: int) -> str:
+def _gap_figure(slots: int, gaps: int) -> str:
     if not gaps:
         return "none open"
     return f"{_slots(slots)} in {grouped(gaps)} gap{'' if gaps == 1 else 's'}"
@@ -135,7 +135,7 @@ def ledger(request: HttpRequest, now: Readings) -> Card:
             "Ledger",
             "empty",
             None,
-            "Bring blocks in on the server: .venv/bin/python manage.py import_blocks FILE…"
+            "Import blocks on the server: .venv/bin/python manage.py import_blocks FILE…"
             " --genesis CHAIN",
             (),
             link,
@@ -147,10 +147,10 @@ def ledger(request: HttpRequest, now: Readings) -> Card:
         "Ledger",
         f"{'' if found.exact else 'about '}{grouped(found.blocks)} blocks",
         None,
-        "A slot is a leader's turn to make a block; some turns are skipped.",
+        "A slot is a leader's turn to produce a block; some are skipped.",
         [
             ("Slots", f"{found.first_slot} to {found.last_slot}"),
-            ("Newest block made", ago(found.newest_at, now.at, "not told")),
+            ("Newest block", ago(found.newest_at, now.at, "unknown")),
             ("Stored", "not known yet" if speed is None else f"{figures.per_second(speed)}"),
         ],
         link,
@@ -163,16 +163,15 @@ def imports(request: HttpRequest, now: Readings) -> Card:
     hues = {"done": "good", "failed": "bad", "running": "warning"}
     rows: list[tuple[Any, Any]] = []
     for entry in overview.last_imports(_IMPORTS):
-        word = badge(entry.state, hues[entry.state], utc(entry.started_at))
-        rows.append((entry.file, word))
+        rows.append((entry.file, badge(entry.state, hues[entry.state], utc(entry.started_at))))
     return Card(
         "imports",
         "Last imports",
         "",
         None,
-        "Files of blocks that were brought in by hand." if rows else "",
+        "Files that were imported by hand." if rows else "",
         rows,
         list_of(request, "historical", "import"),
         "Imports",
-        empty="None yet: manage.py import_blocks, import_epoch and import_snapshot bring files in.",
+        empty="None yet: use manage.py import_blocks, import_epoch and import_snapshot.",
     )

@@ -1,4 +1,4 @@
-"""Is it landing? What became of submissions, who brings them out, and where tips go."""
+"""Is it landing? Outcomes of submissions, landers, upstreams and tip addresses."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from operations.home import figures
-from operations.home.cards import Card, link_to, list_of, number_word
+from operations.home.cards import Card, link_to, list_of, zero_badge
 from operations.readings.landing import WINDOW, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
@@ -17,7 +17,7 @@ from priority.submissions import State
 from staff.formatting import badge, grouped, milliseconds, shortened, utc
 
 _MINUTES = int(WINDOW.total_seconds()) // 60
-# Below it somebody ought to look; of a few submissions a share says nothing.
+# Land rates below are shown as warning and bad, if so many submissions settled.
 _GOOD_SHARE, _POOR_SHARE, _ENOUGH = 0.8, 0.5, 10
 _MANY_WAITING = 1_000
 
@@ -41,7 +41,7 @@ def rate(request: HttpRequest, now: Readings) -> Card:
         f"Submissions in the last {_MINUTES} minutes",
         "none settled" if found.rate is None else f"{figures.percent(100 * found.rate)} landed",
         state,
-        f"Of {grouped(found.settled)} that are settled; the others are on their way.",
+        f"Of {grouped(found.settled)} settled ones; the others are in progress.",
         rows,
         link_to(request, "priority_landing", "priority.view_submission"),
         "Landing",
@@ -63,7 +63,7 @@ def latency(request: HttpRequest, now: Readings) -> Card:
         "not known yet" if slots is None else f"{slots:.1f} slots",
         None,
         "From acceptance to the block, on average. By upstream: the mean time of an attempt, and"
-        " how much landed of what it was sent.",
+        " the share landed of what was sent to it.",
         rows,
         list_of(request, "priority", "upstream"),
         "Upstreams",
@@ -77,7 +77,7 @@ def _by(each: UpstreamReading) -> Any:
     landed = ""
     if each.settled:
         landed = f", {figures.percent(100 * each.landed / each.settled)}"
-    hint = f"{each.sent:,} sent, {each.refused:,} refused, {each.failed:,} without an answer"
+    hint = f"{each.sent:,} sent, {each.refused:,} refused, {each.failed:,} without a response"
     return format_html('<span title="{}">{}{}</span>', hint, took, landed)
 
 
@@ -86,15 +86,15 @@ def landers(request: HttpRequest, now: Readings) -> Card:
     rows: list[tuple[Any, Any]] = []
     if found.waiting is not None:
         hue = "good" if found.waiting < _MANY_WAITING else "bad"
-        rows.append(("Accepted, not done yet", badge(grouped(found.waiting), hue)))
+        rows.append(("Accepted, not settled yet", badge(grouped(found.waiting), hue)))
     if found.queue is not None:
         hue = "good" if found.queue.age_ms <= found.refused_from_ms else "bad"
         waited = badge(milliseconds(found.queue.age_ms), hue)
         rows.append(("Not sent yet", grouped(found.queue.unsent)))
-        rows.append(("The oldest of them waits since", waited))
+        rows.append(("The oldest of them waits for", waited))
     for lander in found.landers or []:
-        word = badge("alive", "good", lander.last_error)
-        rows.append((f"{lander.name}: {grouped(lander.in_flight)} in flight", word))
+        label = badge("alive", "good", lander.last_error)
+        rows.append((f"{lander.name}: {grouped(lander.unsettled)} in progress", label))
     broken = [
         each
         for each in found.upstreams
@@ -102,8 +102,8 @@ def landers(request: HttpRequest, now: Readings) -> Card:
     ]
     for each in broken:
         until = utc(each.broken_until, seconds=True) if each.broken_until else ""
-        word = badge("broken", "bad", f"{each.broken_reason}, until {until}")
-        rows.append((f"Upstream {each.name}", word))
+        label = badge("broken", "bad", f"{each.broken_reason}, until {until}")
+        rows.append((f"Upstream {each.name}", label))
     enabled = any(each.is_enabled for each in found.upstreams)
     if not enabled:
         rows.append(("Upstreams", badge("none enabled", "bad")))
@@ -116,9 +116,9 @@ def landers(request: HttpRequest, now: Readings) -> Card:
         "Landers",
         f"{alive} alive" if alive else "none alive",
         state,
-        "They send what was accepted until its fate is known."
+        "They send accepted submissions until these settle."
         if alive
-        else "What is accepted waits until one runs: manage.py land.",
+        else "Accepted submissions wait until one runs: manage.py land.",
         rows,
         list_of(request, "priority", "upstream"),
         "Upstreams",
@@ -130,13 +130,13 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
     found = now.tips
     available = sum(each.is_available for each in found.classes)
     rows: list[tuple[Any, Any]] = [
-        (f"Class of {each.ttl_seconds:,} s", _class_word(each)) for each in found.classes
+        (f"Class of {each.ttl_seconds:,} s", _class_badge(each)) for each in found.classes
     ]
     if request.user.has_perm("tipping.view_tipentry"):
         rows += _tips(found)
-    rows.append(("Expired batches not swept", number_word(found.unswept)))
+    rows.append(("Expired batches not swept", zero_badge(found.unswept)))
     if found.noted:
-        rows.append(("Batches with a note", badge(grouped(found.noted), "warning")))
+        rows.append(("Batches with a sweep note", badge(grouped(found.noted), "warning")))
     state = ("available", "good", "")
     if any(each.is_available and not each.prepared for each in found.classes) or found.unswept:
         state = ("needs attention", "warning", "")
@@ -147,7 +147,7 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
         "Tip addresses",
         f"{available} of {len(found.classes)} classes",
         state,
-        "Classes of which an address can be fetched now.",
+        "Classes from which an address can be fetched now.",
         rows,
         list_of(request, "tipping", "ttlclass"),
         "TTL classes",
@@ -155,12 +155,12 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
     )
 
 
-def _class_word(each: ClassReading) -> Any:
+def _class_badge(each: ClassReading) -> Any:
     if not each.is_available:
         since = each.unavailable_since
-        hint = "no batch was open yet" if since is None else f"since {utc(since)}"
+        hint = "no batch was opened yet" if since is None else f"since {utc(since)}"
         return badge("unavailable", "bad", hint)
-    left = f"{each.left:,} of {each.size:,} left, {each.prepared} prepared behind"
+    left = f"{each.left:,} of {each.size:,} left, {each.prepared} more batches prepared"
     if not each.prepared:
         return badge("running dry", "warning", f"no batch is prepared; {left}")
     return badge("available", "good", left)
@@ -176,5 +176,5 @@ def _tips(found: TipsReading) -> list[tuple[Any, Any]]:
     return [
         (link, f"{at_least}{grouped(found.lamports_today)} lamports"),
         ("Treasury", shortened(str(settings.TREASURY_ADDRESS))),
-        ("Sweeps under way", grouped(found.sweeps)),
+        ("Sweeps in progress", grouped(found.sweeps)),
     ]

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from operations.home import calling, following, landing, room
+from operations.home import calling, capacity, following, landing
 from operations.home.cards import Card, Group, link_to
 from operations.home.charts import line_of
 from operations.models import Alarm
@@ -19,7 +19,7 @@ from staff.formatting import ago, badge, duration
 
 _Make = Callable[[HttpRequest, Readings], Card]
 
-# What answers a question, each card with the permission that shows it; empty: all of the staff.
+# Question → its cards, each with the permission that it takes; empty: every staff user.
 _QUESTIONS: tuple[tuple[str, str, tuple[tuple[_Make, str], ...]], ...] = (
     (
         "following",
@@ -52,25 +52,25 @@ _QUESTIONS: tuple[tuple[str, str, tuple[tuple[_Make, str], ...]], ...] = (
         ),
     ),
     (
-        "room",
-        "Does everything run, and is there room?",
+        "capacity",
+        "Is everything running, with enough capacity?",
         (
-            (room.processes, ""),
-            (room.servers, ""),
-            (room.queues, ""),
-            (room.space, ""),
+            (capacity.processes, ""),
+            (capacity.servers, ""),
+            (capacity.queues, ""),
+            (capacity.space, ""),
         ),
     ),
 )
 
 
-class Need(NamedTuple):
+class ActiveAlarm(NamedTuple):
     """An open alarm as the page shows it; `link` is the page to act on it."""
 
     alarm: Alarm
     title: str
     advice: str
-    word: Any
+    severity: Any
     since: Any
     link: str
     page: str
@@ -86,9 +86,9 @@ def home(request: HttpRequest) -> dict[str, Any]:
     may_see = request.user.has_perm("operations.view_alarm")
     return {
         "groups": groups,
-        "needs": _needs(request, now) if may_see else None,
+        "active": _active(request, now) if may_see else None,
         "alarms_link": link_to(request, "operations_alarm_changelist", "operations.view_alarm"),
-        "unwatched": _unwatched(readings, now),
+        "unchecked": _unchecked(readings, now),
         "rules": len(BY_NAME),
         "span": span,
         "spans": [(each, each is span, f"?span={each.name}") for each in series.SPANS],
@@ -107,7 +107,7 @@ def _groups(request: HttpRequest, readings: Readings) -> list[Group]:
 
 
 def _draw(groups: list[Group], span: series.Span, now: datetime) -> None:
-    """All lines by one query."""
+    """Reads all lines with one query."""
     drawn = [card for group in groups for card in group.cards if card.drawn is not None]
     found = series.lines([card.drawn.name for card in drawn if card.drawn], span, now=now)
     for card in drawn:
@@ -115,13 +115,13 @@ def _draw(groups: list[Group], span: series.Span, now: datetime) -> None:
             card.line = line_of(card.drawn, found[card.drawn.name], span)
 
 
-def _needs(request: HttpRequest, now: datetime) -> list[Need]:
+def _active(request: HttpRequest, now: datetime) -> list[ActiveAlarm]:
     found = []
     for alarm in alarms.open_alarms():
         rule = BY_NAME.get(alarm.name)
         hue = "bad" if alarm.severity == Alarm.Severity.CRITICAL else "warning"
         found.append(
-            Need(
+            ActiveAlarm(
                 alarm,
                 alarm.name if rule is None else rule.title,
                 "" if rule is None else rule.advice,
@@ -135,7 +135,7 @@ def _needs(request: HttpRequest, now: datetime) -> list[Need]:
 
 
 def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
-    """The page to act on it; empty where the user may not, or no page helps."""
+    """The page to act on it; empty if there is none, or the user may not see it."""
     rule = BY_NAME.get(alarm.name)
     if rule is None or not rule.page:
         return ""
@@ -145,14 +145,14 @@ def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
     return f"{address}?{rule.query}" if address and rule.query else address
 
 
-def _unwatched(readings: Readings, now: datetime) -> str:
-    """That the worker does not look at the rules; empty while it does."""
+def _unchecked(readings: Readings, now: datetime) -> str:
+    """A warning that the worker does not check the rules; empty while it does."""
     if readings.sampled_at is None:
-        return "The rules were not checked yet: worker and beat do so, once they run."
+        return "The rules were not checked yet: worker and beat check them once they run."
     if now - readings.sampled_at < CLOCK_PATIENCE:
         return ""
     since = duration(now - readings.sampled_at)
     return (
-        f"Neither worker nor beat has done its work for {since}: web processes check the rules in"
-        " their place, and what you see here is read just now."
+        f"The worker or beat has not run for {since}: web processes check the rules in their place."
+        " The figures below were read just now."
     )

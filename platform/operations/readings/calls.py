@@ -9,11 +9,11 @@ import redis
 from access.counted_calls import OUR_FAILURES
 from shared_state import counters
 
+Counts = Mapping[tuple[str, ...], int]
+
 
 class CallTotals(msgspec.Struct, frozen=True):
-    """Calls and the microseconds spent on them; those that we failed to answer, and those that
-    were refused.
-    """
+    """Calls, the microseconds spent on them, internal errors, and refusals."""
 
     calls: int = 0
     failed: int = 0
@@ -22,7 +22,7 @@ class CallTotals(msgspec.Struct, frozen=True):
 
 
 class CallsReading(msgspec.Struct, frozen=True):
-    """What came in since an earlier moment; None where there is none, or no call to say it of."""
+    """Calls since an earlier moment; None without such a moment, or without calls."""
 
     totals: CallTotals
     per_second: float | None = None
@@ -31,19 +31,19 @@ class CallsReading(msgspec.Struct, frozen=True):
     refused_share: float | None = None
 
 
-def call_totals(counts: Mapping[counters.CounterName, int]) -> CallTotals:
+def call_totals(counts: Counts) -> CallTotals:
     calls = failed = ok = microseconds = 0
-    for tally, count in counts.items():
-        if tally[0] == counters.CALLS:
+    for name, count in counts.items():
+        if name[0] == counters.CALLS:
             calls += count
-            ok += count if tally[2] == "ok" else 0
-            failed += count if tally[2] in OUR_FAILURES else 0
-        elif tally[0] == counters.CALL_MICROSECONDS:
+            ok += count if name[2] == "ok" else 0
+            failed += count if name[2] in OUR_FAILURES else 0
+        elif name[0] == counters.CALL_MICROSECONDS:
             microseconds += count
     return CallTotals(calls, failed, calls - ok - failed, microseconds)
 
 
-def read_tallies() -> dict[counters.CounterName, int] | None:
+def read_counters() -> dict[tuple[str, ...], int] | None:
     """None while Redis is away."""
     try:
         return counters.read()
@@ -52,7 +52,7 @@ def read_tallies() -> dict[counters.CounterName, int] | None:
 
 
 def read_calls(
-    counts: Mapping[counters.CounterName, int] | None,
+    counts: Counts | None,
     *,
     now: datetime,
     before: tuple[datetime, CallTotals] | None,
@@ -66,7 +66,7 @@ def read_calls(
     since, earlier = before
     seconds = (now - since).total_seconds()
     calls = totals.calls - earlier.calls
-    if seconds <= 0 or calls < 0:  # Redis began anew
+    if seconds <= 0 or calls < 0:  # Redis was emptied
         return CallsReading(totals)
     if not calls:
         return CallsReading(totals, per_second=0.0)

@@ -1,4 +1,4 @@
-"""How far what is stored is behind the chain, and what it lacks."""
+"""How far the stored slots are behind the chain, and which are missing."""
 
 from datetime import datetime, timedelta
 
@@ -10,8 +10,7 @@ from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
 from rewind.models import Divergence
 
-# A gap is filled within seconds where a node has the block: one that stays open so long needs
-# somebody.
+# A gap is filled within seconds if a node has the block: one that is open for longer is an alarm.
 GAP_PATIENCE = timedelta(minutes=2)
 NOT_FOLLOWED = "not followed"
 
@@ -41,9 +40,9 @@ class GapCount(msgspec.Struct, frozen=True):
 
 
 class ChainReading(msgspec.Struct, frozen=True):
-    """`stream` is a StreamState, or NOT_FOLLOWED; `behind` is None while nobody can know it.
-    `given_up` is how many slots of each store no source has any more, and `streams_lacking` how
-    many of several streams are not connected.
+    """`stream` is a StreamState, or NOT_FOLLOWED; `behind` is None while unknown.
+    `given_up` is how many slots of each store no source has any more, and `streams_down` how many
+    of several streams are not connected.
     """
 
     stream: str
@@ -59,7 +58,7 @@ class ChainReading(msgspec.Struct, frozen=True):
     gaps: list[GapCount]
     divergences: int
     given_up: dict[str, int] = {}
-    streams_lacking: int = 0
+    streams_down: int = 0
 
     def open_gaps(self, store: str | None = None) -> int:
         return sum(each.gaps for each in self.gaps if store in (None, each.store))
@@ -110,7 +109,7 @@ def read_chain(now: datetime) -> ChainReading:
         gaps=gaps,
         divergences=divergences,
         given_up=given_up,
-        streams_lacking=state.streams - state.streams_connected if state.streams > 1 else 0,
+        streams_down=state.streams - state.streams_connected if state.streams > 1 else 0,
     )
 
 

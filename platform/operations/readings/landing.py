@@ -1,4 +1,4 @@
-"""What lately became of submissions, by which way, and who brings them out."""
+"""Recent outcomes of submissions by upstream, and the landers."""
 
 from datetime import datetime, timedelta
 
@@ -14,11 +14,11 @@ from priority.submissions import ACCEPTED_STREAM
 from shared_state.redis_client import client
 
 WINDOW = timedelta(minutes=15)
-# Looked at, the newest: of a busy service a quarter of an hour has more, and these say as much.
+# The newest rows that are read: a busy service has more in 15 minutes, and these are enough.
 _SUBMISSIONS = 5_000
 _ATTEMPTS = 10_000
 
-# What settled is what counts: of what is still under way nobody knows.
+# Rates are taken of settled submissions alone.
 _RECENT = """
 SELECT state, count(*), count(*) FILTER (WHERE settled_at IS NOT NULL),
        sum(slot - accepted_slot) FILTER (WHERE state = 'landed' AND slot >= accepted_slot),
@@ -28,14 +28,14 @@ SELECT state, count(*), count(*) FILTER (WHERE settled_at IS NOT NULL),
 FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS newest
 WHERE accepted_at >= %s GROUP BY state
 """
-# First by way and submission, which the database does without sorting names.
+# First by upstream and submission, which the database does without sorting names.
 _BY_UPSTREAM = """
 SELECT t.upstream, sum(t.sent)::int, sum(t.refused)::int, sum(t.failed)::int,
-       sum(t.latency_us) / 1000.0 / sum(t.tries),
+       sum(t.latency_us) / 1000.0 / sum(t.attempts),
        count(*) FILTER (WHERE t.sent > 0 AND s.state = 'landed'),
        count(s.id) FILTER (WHERE t.sent > 0)
 FROM (
-  SELECT upstream COLLATE "C" AS upstream, submission_id, count(*) AS tries,
+  SELECT upstream COLLATE "C" AS upstream, submission_id, count(*) AS attempts,
          count(*) FILTER (WHERE outcome = 'sent') AS sent,
          count(*) FILTER (WHERE outcome = 'refused') AS refused,
          count(*) FILTER (WHERE outcome = 'failed') AS failed, sum(latency_us) AS latency_us
@@ -47,8 +47,8 @@ GROUP BY 1
 
 
 class UpstreamReading(msgspec.Struct, frozen=True):
-    """One way out: tries in the window by outcome, and of the settled submissions that went this
-    way, those that landed.
+    """Attempts of the window by outcome, and how many landed of the settled submissions that it
+    took.
     """
 
     id: int | None
@@ -66,14 +66,14 @@ class UpstreamReading(msgspec.Struct, frozen=True):
 
 class LanderReading(msgspec.Struct, frozen=True):
     name: str
-    in_flight: int
+    unsettled: int
     last_error: str
 
 
 class LandingReading(msgspec.Struct, frozen=True):
-    """Submissions of the last minutes. `waiting` (accepted, not done yet), `queue` (what was not
-    sent yet) and `landers` are None while Redis is away; means are None where there is nothing to
-    take them of. From an age of `refused_from_ms` on new submissions may be refused.
+    """Submissions of the last minutes. `waiting` (accepted, not settled), `queue` (not sent yet)
+    and `landers` are None while Redis is down; means are None without submissions. New submissions
+    may be refused once the queue's age is `refused_from_ms`.
     """
 
     states: dict[str, int]
@@ -99,17 +99,17 @@ def read_landing(now: datetime) -> LandingReading:
         cursor.execute(_RECENT, [_SUBMISSIONS, since])
         rows = cursor.fetchall()
         cursor.execute(_BY_UPSTREAM, [_ATTEMPTS, since])
-        tries = {row[0]: row[1:] for row in cursor.fetchall()}
+        attempts = {row[0]: row[1:] for row in cursor.fetchall()}
     slots, landed = (sum(int(row[at] or 0) for row in rows) for at in (3, 4))
     seconds, sent = sum(float(row[5] or 0) for row in rows), sum(row[6] for row in rows)
-    alive, waiting, queue = _at_work()
+    alive, waiting, queue = _redis_state()
     return LandingReading(
         states={row[0]: row[1] for row in rows},
         settled=sum(row[2] for row in rows),
         landed=sum(row[2] for row in rows if row[0] == "landed"),
         slots_to_land=slots / landed if landed else None,
         first_send_milliseconds=1_000 * seconds / sent if sent else None,
-        upstreams=_upstreams(tries),
+        upstreams=_upstreams(attempts),
         landers=alive,
         waiting=waiting,
         queue=queue,
@@ -118,17 +118,17 @@ def read_landing(now: datetime) -> LandingReading:
 
 
 def _upstreams(
-    tries: dict[str, tuple[int, int, int, float | None, int, int]],
+    attempts: dict[str, tuple[int, int, int, float | None, int, int]],
 ) -> list[UpstreamReading]:
-    """Every way that there is, and those of the window that are there no more."""
+    """Every upstream, and deleted ones with attempts in the window."""
     found = []
     for row in Upstream.objects.order_by("name"):
-        counts = tries.pop(row.name, None)
+        counts = attempts.pop(row.name, None)
         found.append(
             _upstream(row.pk, row.name, row.is_enabled, row.broken_until, row.broken_reason, counts)
         )
     gone = [
-        _upstream(None, name, False, None, "", counts) for name, counts in sorted(tries.items())
+        _upstream(None, name, False, None, "", counts) for name, counts in sorted(attempts.items())
     ]
     return found + gone
 
@@ -159,7 +159,7 @@ def _upstream(
     )
 
 
-def _at_work() -> tuple[list[LanderReading] | None, int | None, QueueState | None]:
+def _redis_state() -> tuple[list[LanderReading] | None, int | None, QueueState | None]:
     try:
         found = [
             LanderReading(name, int(state.get("inFlight", 0)), str(state.get("lastError") or ""))

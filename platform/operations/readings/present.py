@@ -1,4 +1,4 @@
-"""Everything that is read of the service now: what cards, samples, alarms and Prometheus tell."""
+"""All readings of the service now, for cards, samples, alarms and Prometheus."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -9,24 +9,25 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from operations import store
 from operations.models import Sample
 from operations.readings import calls, chain, landing, processes, servers, tips
 from shared_state import counters
 from shared_state.redis_client import NAMESPACE, client
 
-# A sample of one moment stands for so long.
+# The resolution of samples of one moment.
 MOMENT_SECONDS = 15
 STOOD_IN = "stood_in"
 _KEY = f"{NAMESPACE}readings"
-# What several pages and a scrape ask for in the same moment is read once.
+# Pages and scrapes within this time share one reading.
 _SHARED_MILLISECONDS = 1_000
-# A rate is taken over so long: shorter would jump, longer would hide what just began.
+# Rates are taken over this time: a shorter one would jump, a longer one would hide what just began.
 _RATE = timedelta(seconds=40)
 
 
 class Readings(msgspec.Struct, frozen=True):
-    """The service at one moment. Parts that Redis alone knows are None while it is away.
-    `sampled_at` is when the worker watched over it last.
+    """The service at one moment. Parts from Redis are None while it is down. `sampled_at`: when
+    the worker last took a sample.
     """
 
     at: datetime
@@ -35,7 +36,7 @@ class Readings(msgspec.Struct, frozen=True):
     tips: tips.TipsReading
     calls: calls.CallsReading | None
     slots_per_second: float | None
-    tallies: dict[str, int]
+    counters: dict[str, int]
     database: servers.DatabaseReading
     redis: servers.RedisReading | None
     disk: servers.DiskReading
@@ -43,9 +44,9 @@ class Readings(msgspec.Struct, frozen=True):
     processes: list[processes.ProcessReading] | None
     sampled_at: datetime | None
 
-    def tally(self, name: str) -> dict[tuple[str, ...], int]:
-        """Counts of one name by their labels."""
-        found = {tuple(field.split("|")): count for field, count in self.tallies.items()}
+    def counts(self, name: str) -> dict[tuple[str, ...], int]:
+        """The counters of one name by their labels."""
+        found = {tuple(field.split("|")): count for field, count in self.counters.items()}
         return {labels[1:]: count for labels, count in found.items() if labels[0] == name}
 
 
@@ -54,8 +55,8 @@ _decode = msgspec.json.Decoder(Readings).decode
 
 
 def present(now: datetime) -> Readings:
-    """Read now, or by somebody else a moment ago."""
-    # What a transaction sees is not for others, nor what they saw for it.
+    """Read now, or by another process within the last second."""
+    # A transaction reads for itself: it may see what others do not, and they what it does not.
     if connection.in_atomic_block:
         return read(now)
     try:
@@ -77,7 +78,7 @@ def read(now: datetime) -> Readings:
     samples = _samples(now)
     newest = samples[0] if samples else None
     before = next((each for each in samples if now - 4 * _RATE < each.at <= now - _RATE), None)
-    counts = calls.read_tallies()
+    counts = calls.read_counters()
     found_chain = chain.read_chain(now)
     return Readings(
         at=now,
@@ -90,7 +91,7 @@ def read(now: datetime) -> Readings:
         ),
         calls=calls.read_calls(counts, now=now, before=_call_totals(before)),
         slots_per_second=_slots_per_second(counts, now, before),
-        tallies={counters.field_of(*tally): count for tally, count in (counts or {}).items()},
+        counters={counters.field_of(*name): count for name, count in (counts or {}).items()},
         database=servers.read_database(),
         redis=servers.read_redis(),
         disk=servers.read_disk(Path(settings.RUN_DIR)),
@@ -101,9 +102,9 @@ def read(now: datetime) -> Readings:
 
 
 def _samples(now: datetime) -> list[Sample]:
-    """The newest, of single moments, back to those that rates are taken against."""
-    found = Sample.objects.filter(resolution=MOMENT_SECONDS, at__lte=now).order_by("-at")
-    return list(found.defer("values")[: 4 * _RATE // timedelta(seconds=MOMENT_SECONDS) + 1])
+    """The newest samples of single moments, as far back as rates need."""
+    count = 4 * _RATE // timedelta(seconds=MOMENT_SECONDS) + 1
+    return store.newest_samples(MOMENT_SECONDS, now=now, limit=count)
 
 
 def stood_in(sample: Sample) -> bool:
@@ -112,19 +113,19 @@ def stood_in(sample: Sample) -> bool:
 
 
 def _sampled_at(samples: list[Sample]) -> datetime | None:
-    """When the worker took a sample last; at the latest, where it has not for minutes."""
+    """When the worker last took a sample; if it has not for minutes, the oldest read here."""
     if not samples:
         return None
     return next((each for each in samples if not stood_in(each)), samples[-1]).at
 
 
-def slots_stored(counts: dict[counters.CounterName, int]) -> int:
-    """Slots that came into the ledger since Redis began."""
+def slots_stored(counts: calls.Counts) -> int:
+    """Slots stored in the ledger since Redis was emptied."""
     return counts.get((counters.SLOTS, "ledger"), 0)
 
 
 def _slots_per_second(
-    counts: dict[counters.CounterName, int] | None, now: datetime, before: Sample | None
+    counts: calls.Counts | None, now: datetime, before: Sample | None
 ) -> float | None:
     if counts is None or before is None or "slots" not in before.totals:
         return None
@@ -156,5 +157,5 @@ def _tip_sums(newest: Sample | None) -> tips.TipSums:
 
 
 def _read_at(sample: Sample) -> datetime:
-    """When its totals were read, which is some moments after its step of time began."""
+    """When its totals were read, shortly after its step of time began."""
     return datetime.fromtimestamp(float(sample.totals["read_at"]), sample.at.tzinfo)

@@ -12,7 +12,7 @@ from columns.questions import exists
 from embedded.run_state import ProgramState, RunState, read_run_state
 from shared_state import heartbeats
 
-# What each kind does, for who reads that it is missing.
+# What each kind does.
 DUTIES = {
     "web": "answers calls and shows these pages",
     "worker": "does what clocks start: rotation, sweeps, samples, alarms, mails",
@@ -20,12 +20,12 @@ DUTIES = {
     "simulations": "runs simulation jobs and the replay audit",
     "follower": "reads the chain's stream",
     "lander": "sends what was accepted",
-    "beat": "is the clock that starts tasks",
+    "beat": "starts periodic tasks",
     "localnet": "is the small Solana of this machine",
 }
 
 
-# The servers of `make run`, which are named only while they hang.
+# The servers of `make run`, which are listed only while they hang.
 SERVER_DUTIES = {
     "postgres": "stores everything",
     "valkey": "holds limits, queues and what waits",
@@ -46,8 +46,8 @@ _FILTERS_SET = "SELECT FROM rewind_archivestate WHERE filters_set_for <> ''"
 
 
 class ProcessReading(msgspec.Struct, frozen=True):
-    """Processes of one kind: how many make progress, how many exist and make none. `heard_at` is
-    None for one that was never heard; `starting` is one that the supervisor started a moment ago.
+    """Processes of one kind: `alive` ones make progress, `silent` ones exist and make none.
+    `heard_at` is the last heartbeat; `starting`: the supervisor started it a moment ago.
     """
 
     kind: str
@@ -65,8 +65,8 @@ class ProcessReading(msgspec.Struct, frozen=True):
 
 
 def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessReading] | None:
-    """Every kind that should be there. While Redis is away, or takes no writes, as the supervisor
-    of this machine knows them; None without one.
+    """Every kind that should run. While Redis is down or takes no writes, from the supervisor of
+    this machine; None without one.
     """
     run = read_run_state(Path(settings.RUN_DIR))
     programs = {} if run is None else run.programs
@@ -128,12 +128,12 @@ def _expected(newest_slot: int | None) -> list[str]:
     if not settings.LOCALNET:
         left_out.add("localnet")
     elif newest_slot is not None and not exists(_FILTERS_SET):
-        left_out.add("follower")  # the ledger holds imported blocks, localnet is another chain
+        left_out.add("follower")  # the ledger holds imported blocks of another chain
     return [kind for kind in DUTIES if kind not in left_out]
 
 
 def _of_localnet(now: datetime) -> heartbeats.Kind | None:
-    """Localnet uses no Redis; it lives on this machine, and touches a file."""
+    """Localnet uses no Redis: it touches a file on this machine."""
     try:
         heard_at = (Path(settings.LOCALNET_DIR) / "heartbeat").stat().st_mtime
     except OSError:

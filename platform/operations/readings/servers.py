@@ -1,4 +1,4 @@
-"""The servers under the service, their room, and what waits in queues."""
+"""PostgreSQL, Valkey, the disk, and the lengths of queues."""
 
 import shutil
 import time
@@ -26,7 +26,7 @@ class DatabaseReading(msgspec.Struct, frozen=True):
 
 
 class RedisReading(msgspec.Struct, frozen=True):
-    """`most` is the memory that it may use, 0 where nothing bounds it. Queues by their name.
+    """`most` is the memory that it may use, 0: no limit. Queues by name.
     `takes_writes` is False when its last write to the disk failed.
     """
 
@@ -46,7 +46,7 @@ class DiskReading(msgspec.Struct, frozen=True):
 
 
 class AlertsReading(msgspec.Struct, frozen=True):
-    """Deliveries that wait, those that should have gone minutes ago, and webhooks that fail."""
+    """Waiting deliveries, those due minutes ago, and names of failing webhooks."""
 
     waiting: int
     late: int
@@ -54,7 +54,7 @@ class AlertsReading(msgspec.Struct, frozen=True):
 
 
 def read_database() -> DatabaseReading:
-    # The first query opens the connection, which is not what is to be measured.
+    # The first query opens the connection, which is not to be measured.
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('server_version'), pg_database_size(current_database())"
@@ -67,7 +67,7 @@ def read_database() -> DatabaseReading:
 
 
 def read_redis() -> RedisReading | None:
-    """None while it is away."""
+    """None while it is down."""
     try:
         started = time.perf_counter()
         found: Any = client().info()

@@ -1,4 +1,4 @@
-"""Tip classes, what came in as tips, and what still has to be swept."""
+"""TTL classes, tips received, and what is to be swept."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,10 +7,10 @@ from django.db import connection
 
 from tipping.services import batches
 
-# What was recorded so long ago is committed, whoever recorded it.
+# What was recorded so long ago is committed by any process.
 _SETTLED = timedelta(minutes=10)
-# The newest entries alone are looked at for what is not settled, and for today: of more than
-# these a page says "at least".
+# Unsettled entries and those of today are looked for among the newest ones; with more than these
+# today, a page says "at least".
 _NEWEST = 20_000
 
 _SWEEPING = """
@@ -63,9 +63,8 @@ class ClassReading(msgspec.Struct, frozen=True):
 
 
 class TipsReading(msgspec.Struct, frozen=True):
-    """`unswept` batches are long past their time; `noted` ones have a note of the sweeper's. `sums`
-    are of all tips there are, `settled_sums` of those that are to be remembered. Where today is
-    cut, there were more.
+    """`unswept` batches are overdue; `noted` ones have a sweeper's note. `sums` are of all tips,
+    `settled_sums` of those old enough to be kept in a sample. If `today_is_cut`, there were more.
     """
 
     classes: list[ClassReading]
@@ -117,7 +116,7 @@ def _class(state: batches.ClassState) -> ClassReading:
 
 
 def _sums(now: datetime, known: TipSums) -> tuple[TipSums, TipSums]:
-    """Of what is surely committed, and of everything."""
+    """Of what is surely committed, and of all."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLED_ID, [now - _SETTLED, _NEWEST, _NEWEST])
         newest, *settled = cursor.fetchone()

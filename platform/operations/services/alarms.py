@@ -1,4 +1,4 @@
-"""Alarms: opened when a rule's condition has held, closed when it has been well for a while."""
+"""Alarms: opened when a rule's condition has held for its time, closed once it is over."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from alerts.services.events import publish
+from operations import store
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.rules import BY_NAME, RULES, Finding, Rule
@@ -18,47 +19,40 @@ CLOSED_KEPT = timedelta(days=90)
 @transaction.atomic
 def evaluate(readings: Readings, *, now: datetime) -> None:
     """Every rule against the readings. One caller at a time."""
-    unclosed = {
-        (alarm.name, alarm.subject): alarm
-        for alarm in Alarm.objects.filter(closed_at__isnull=True).select_for_update()
-    }
+    unclosed = store.lock_unclosed()
     for rule in RULES:
         findings = rule.check(readings)
-        if findings is None:  # what it looks at is not known: its alarms stay as they are
+        if findings is None:  # not known now: its alarms stay as they are
             unclosed = {key: alarm for key, alarm in unclosed.items() if key[0] != rule.name}
             continue
         _hold(rule, findings, unclosed, now)
     for alarm in unclosed.values():
-        _is_well(alarm, now)
+        _resolve(alarm, now)
 
 
 @transaction.atomic
 def evaluate_rule(rule: Rule, findings: Iterable[Finding], *, now: datetime) -> None:
-    """One rule alone, by what it found. One caller at a time."""
-    rows = Alarm.objects.filter(name=rule.name, closed_at__isnull=True).select_for_update()
-    unclosed = {(alarm.name, alarm.subject): alarm for alarm in rows}
+    """One rule alone. One caller at a time."""
+    unclosed = store.lock_unclosed(rule.name)
     _hold(rule, findings, unclosed, now)
     for alarm in unclosed.values():
-        _is_well(alarm, now)
+        _resolve(alarm, now)
 
 
 def acknowledge(alarm_id: int, *, user_id: int, now: datetime) -> bool:
-    """Somebody is at it; False when somebody was before, or it is closed."""
-    open_alarms = Alarm.objects.filter(
-        pk=alarm_id, opened_at__isnull=False, closed_at__isnull=True, acknowledged_at__isnull=True
-    )
-    return open_alarms.update(acknowledged_at=now, acknowledged_by=user_id) == 1
+    """False if it was acknowledged before, or is closed."""
+    waiting = store.open_alarms().filter(pk=alarm_id, acknowledged_at__isnull=True)
+    return waiting.update(acknowledged_at=now, acknowledged_by=user_id) == 1
 
 
 def open_alarms() -> list[Alarm]:
-    """Those that need somebody, critical ones first, then the oldest."""
-    found = Alarm.objects.filter(opened_at__isnull=False, closed_at__isnull=True)
-    rows = list(found.select_related("acknowledged_by").order_by("severity", "opened_at")[:100])
-    return rows
+    """Critical ones first, then the oldest."""
+    found = store.open_alarms().select_related("acknowledged_by")
+    return list(found.order_by("severity", "opened_at")[:100])
 
 
 def forget_closed(*, now: datetime) -> None:
-    Alarm.objects.filter(closed_at__lt=now - CLOSED_KEPT).delete()
+    store.delete_closed(before=now - CLOSED_KEPT)
 
 
 def _hold(
@@ -67,7 +61,7 @@ def _hold(
     unclosed: dict[tuple[str, str], Alarm],
     now: datetime,
 ) -> None:
-    """Takes the alarms of what was found from the unclosed ones."""
+    """Creates or updates an alarm for each finding, and removes it from the unclosed ones."""
     for finding in findings:
         alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
         _holds(rule, finding, alarm, now)
@@ -90,7 +84,7 @@ def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> 
         _publish("alarm.opened", alarm, f"{alarm.text} {rule.advice}", now)
 
 
-def _is_well(alarm: Alarm, now: datetime) -> None:
+def _resolve(alarm: Alarm, now: datetime) -> None:
     if alarm.opened_at is None:
         alarm.delete()
         return
@@ -99,7 +93,7 @@ def _is_well(alarm: Alarm, now: datetime) -> None:
     if rule is None or now - alarm.well_since >= timedelta(seconds=rule.calm):
         alarm.closed_at = now
         lasted = duration(alarm.well_since - alarm.began_at)
-        _publish("alarm.closed", alarm, f"Well again after {lasted}. It was: {alarm.text}", now)
+        _publish("alarm.closed", alarm, f"Resolved after {lasted}. It was: {alarm.text}", now)
     alarm.save(update_fields=["well_since", "closed_at"])
 
 

@@ -1,10 +1,11 @@
-"""Samples: readings kept over time, every 15 s for two hours, then their means of 5 minutes."""
+"""Samples: readings of every 15 s for two hours, then their means of 5 minutes for 30 days."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
+from operations import store
 from operations.models import Sample
 from operations.readings.calls import call_totals
 from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
@@ -27,8 +28,8 @@ FROM (
 
 
 def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
-    """Keeps the readings for this step of time; False when somebody has. `stands_in`: it is not the
-    worker who does.
+    """Keeps the readings for this step of time; False if another process has. `stands_in`: a web
+    process does it in the worker's place.
     """
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
@@ -36,16 +37,14 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
         values=values_of(readings),
         totals=_totals_of(readings) | {STOOD_IN: int(stands_in)},
     )
-    before = Sample.objects.filter(resolution=sample.resolution, at=sample.at).exists()
-    Sample.objects.bulk_create([sample], ignore_conflicts=True)
-    return not before
+    return store.add_sample(sample)
 
 
 def roll_up(*, now: datetime) -> None:
-    """Means of every step of 5 minutes that is over; what is older than is kept goes. Safe twice:
-    a mean that is there stays.
+    """Stores the means of each step of 5 minutes that is over, and deletes old samples. Safe to
+    repeat: existing means stay.
     """
-    newest = Sample.objects.filter(resolution=MEAN_SECONDS).order_by("-at").first()
+    newest = store.newest_sample(MEAN_SECONDS)
     first = now - MOMENTS_KEPT
     if newest is not None:
         first = max(first, newest.at + timedelta(seconds=MEAN_SECONDS))
@@ -60,17 +59,17 @@ def roll_up(*, now: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_ROLL_UP, values)
     for resolution, kept in ((MOMENT_SECONDS, MOMENTS_KEPT), (MEAN_SECONDS, MEANS_KEPT)):
-        Sample.objects.filter(resolution=resolution, at__lt=now - kept).delete()
+        store.delete_samples(resolution, before=now - kept)
 
 
 def step_of(moment: datetime, seconds: int) -> datetime:
-    """Where the step of time begins in which the moment lies."""
+    """The start of the step of time that contains the moment."""
     step = timedelta(seconds=seconds)
     return _ORIGIN + ((moment - _ORIGIN) // step) * step
 
 
 def values_of(readings: Readings) -> dict[str, float]:
-    """The figures that charts show, without what is not known."""
+    """The figures of charts, without unknown ones."""
     chain, landing, calls, redis = readings.chain, readings.landing, readings.calls, readings.redis
     found: dict[str, float | None] = {
         "behind": chain.behind,
@@ -103,7 +102,7 @@ def values_of(readings: Readings) -> dict[str, float]:
 
 
 def least_left_percent(readings: Readings) -> float | None:
-    """Of the TTL classes with an open batch, the least share of addresses that is left."""
+    """The lowest share of addresses left among TTL classes with an open batch."""
     shares = [100 * each.left / each.size for each in readings.tips.classes if each.size]
     return min(shares, default=None)
 
@@ -122,7 +121,7 @@ def _totals_of(readings: Readings) -> dict[str, float]:
         "tips_dynamic": settled.dynamic,
     }
     if readings.calls is not None:
-        counts = {tuple(name.split("|")): count for name, count in readings.tallies.items()}
+        counts = {tuple(name.split("|")): count for name, count in readings.counters.items()}
         calls = call_totals(counts)
         found |= {name: getattr(calls, name) for name in calls.__struct_fields__}
         found["slots"] = slots_stored(counts)

@@ -1,4 +1,4 @@
-"""Watching over the service: samples and alarms every 15 s, processes every second."""
+"""Monitoring of the service: samples and alarms every 15 s, processes every second."""
 
 import logging
 import time
@@ -13,7 +13,7 @@ from django.utils import timezone
 from alerts.tasks import deliver_events
 from embedded.run_state import read_run_state
 from historical.services.bounds import newest_slot_or_none
-from operations.models import Sample
+from operations import store
 from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
 from operations.readings.processes import read_processes
 from operations.rules import BY_NAME, CLOCK_PATIENCE, process_findings
@@ -22,9 +22,9 @@ from operations.services import alarms, sampling
 log = logging.getLogger(__name__)
 
 _LOCK = 7_340_220
-# Where no supervisor says what is starting, a process that has just begun leaves it to the others.
+# Without a supervisor that knows what is starting, a young web process leaves it to the others.
 _GRACE_SECONDS = 60.0
-# Alarms close after a while of being well: so long processes are looked at after they were not.
+# Processes are checked for so long after a problem, so that their alarms close.
 _CALM_SECONDS = 15.0
 _EXPECTED_SECONDS = 10.0
 _CLOCKS = {"worker", "beat"}
@@ -32,7 +32,7 @@ _CLOCKS = {"worker", "beat"}
 
 @dataclass(slots=True)
 class _StandIn:
-    """What this web process remembers from one look to the next (times are monotonic)."""
+    """State of this web process between two checks (times are monotonic)."""
 
     began: float
     watched_at: float = 0.0
@@ -41,14 +41,14 @@ class _StandIn:
     newest_slot_at: float = 0.0
     # Until then the newest sample is new enough.
     sampled_until: datetime | None = None
-    said: str = ""
+    logged: str = ""
 
 
 _stand_in = _StandIn(time.monotonic())
 
 
 def watch(*, now: datetime, stands_in: bool = False) -> bool:
-    """One step; False when somebody else did it in this step of time."""
+    """One step; False if another process did it in this step of time."""
     readings = read(now)
     with transaction.atomic():
         _wait_alone()
@@ -56,9 +56,8 @@ def watch(*, now: datetime, stands_in: bool = False) -> bool:
 
 
 def stand_in() -> None:
-    """Called every second in each web process, in a thread of its own. Opens and closes the alarms
-    of missing and hung processes, and watches in the worker's place while worker or beat is among
-    them: what hangs cannot say that it does.
+    """Called every second in a thread of each web process. Opens and closes the alarms of missing
+    and hung processes, and does the worker's monitoring while worker or beat is one of them.
     """
     own, started = _stand_in, time.monotonic()
     is_young = started - own.began < _GRACE_SECONDS
@@ -69,22 +68,24 @@ def stand_in() -> None:
         now = timezone.now()
         unwell = watch_processes(now=now)
         if unwell & _CLOCKS or (not is_young and is_overdue(now=now)):
-            text = "worker or beat does not do its work: a web process watches in its place"
+            text = (
+                "worker or beat is not running: this web process checks the alarms in their place"
+            )
             if started - own.watched_at >= MOMENT_SECONDS:
                 own.watched_at = started
                 watch(now=now, stands_in=True)
-            deliver_events()  # the worker that would is the one that is missing
+            deliver_events()  # normally a task of the worker
     except Exception as error:
         connection.close()
-        text = f"nobody watches, and this web process cannot: {str(error).strip()}"
+        text = f"no process checks the alarms, and this web process cannot: {str(error).strip()}"
     if text:
-        log.log(logging.DEBUG if text == own.said else logging.WARNING, "%s", text)
-    own.said = text
+        log.log(logging.DEBUG if text == own.logged else logging.WARNING, "%s", text)
+    own.logged = text
 
 
 def watch_processes(*, now: datetime) -> set[str]:
-    """The kinds of processes that are missing or hung; their alarms are as these say, unless
-    another process is at it.
+    """Updates the alarms of processes, unless another process is doing so. Returns the kinds that
+    are missing or hung.
     """
     own, started = _stand_in, time.monotonic()
     if started - own.newest_slot_at >= _EXPECTED_SECONDS or not own.newest_slot_at:
@@ -104,11 +105,11 @@ def watch_processes(*, now: datetime) -> set[str]:
 
 
 def is_overdue(*, now: datetime) -> bool:
-    """Whether the worker has not watched for a while, and no web process in its place just now."""
+    """Whether neither the worker nor a web process has taken a sample recently."""
     own = _stand_in
     if own.sampled_until is not None and now < own.sampled_until:
         return False
-    newest = Sample.objects.filter(resolution=MOMENT_SECONDS).order_by("-at").first()
+    newest = store.newest_sample(MOMENT_SECONDS)
     if newest is None:
         return True
     step = timedelta(seconds=MOMENT_SECONDS)

@@ -1,4 +1,4 @@
-"""What staff can do to a portal user's sign-in."""
+"""Actions of staff on a portal user."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def _not_invited(request: HttpRequest, member: Member) -> str:
     if not member.user.is_active:
         return "Deactivated: activate first"
     if not members.is_invited(member.user):
-        return "Has a password: who forgot it asks for a link at the portal's sign-in page"
+        return "Has a password; a forgotten one is reset from the portal's sign-in page"
     return ""
 
 
@@ -31,7 +31,7 @@ ACTIONS = (
     AdminAction(
         "invite_again",
         "Invite again",
-        "Makes and mails another link to choose a password; earlier links are void.",
+        "Makes and mails a new link to set a password; earlier links become void.",
         "invited again",
         lambda request, row: members.invite_again(row),
         _not_invited,
@@ -41,27 +41,27 @@ ACTIONS = (
     AdminAction(
         "deactivate",
         "Deactivate",
-        "Signs this person out everywhere, at once, and refuses further sign-ins. The customer's"
-        " keys go on working.",
+        "Ends all sessions of this user at once and refuses further sign-ins. The customer's"
+        " keys keep working.",
         "deactivated",
         _set_active(False),
-        lambda request, row: "" if row.user.is_active else "Deactivated already",
+        lambda request, row: "" if row.user.is_active else "Already deactivated",
         icon="person_off",
     ),
     AdminAction(
         "activate",
         "Activate",
-        "This person can sign in again, with the password of before.",
+        "This user can sign in again, with the same password.",
         "activated",
         _set_active(True),
-        lambda request, row: "Active already" if row.user.is_active else "",
+        lambda request, row: "Already active" if row.user.is_active else "",
         icon="person_check",
     ),
     AdminAction(
         "reset_second_factor",
         "Reset second factor",
-        "The app and the recovery codes are void: the password alone signs in until a new app is"
-        " set up. Be sure that it is this person who asks.",
+        "The app and the recovery codes become void: signing in takes only the password until a"
+        " new app is set up. Verify first that this user asked for it.",
         "reset the second factor",
         lambda request, row: second_factor.remove(row.user),
         _no_factor,
@@ -70,7 +70,7 @@ ACTIONS = (
     AdminAction(
         "sign_out",
         "Sign out everywhere",
-        "Ends every session of this person, at once. Signing in again is open.",
+        "Ends every session of this user at once. The user can sign in again.",
         "signed out everywhere",
         lambda request, row: sessions.sign_out_everywhere(row.user, timezone.now()),
         icon="logout",

@@ -1,4 +1,4 @@
-"""Portal users: who of a customer's people signs in, and inviting them."""
+"""Portal users of customers, and inviting them."""
 
 from typing import Any, ClassVar
 
@@ -25,13 +25,13 @@ _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("user"), confirmed=
 
 
 class InviteForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Who is invited, and for whom."""
+    """Inviting a portal user."""
 
     email = forms.EmailField(
         label="E-mail address",
         max_length=150,
         widget=UnfoldAdminEmailInputWidget(),
-        help_text="Signs in with it; gets the mail with the link to choose a password",
+        help_text="The user signs in with it, and receives the link to set a password",
     )
     role = forms.ChoiceField(
         choices=ROLES,
@@ -45,7 +45,7 @@ class InviteForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What a portal user may do."""
+    """The role of a portal user."""
 
     role = forms.ChoiceField(choices=ROLES, widget=forms.RadioSelect(attrs={"class": "tm-box"}))
 
@@ -120,14 +120,14 @@ class MemberAdmin(InvitingAdmin):
     # --- actions ---
 
     def show_link(self, request: HttpRequest, invited: Member) -> HttpResponse:
-        """The page with the invitation, shown this once; the worker mails another like it."""
+        """The page with the invitation link, shown once; the worker mails another one."""
         mailed = post.post_invitation(invited.pk)
         days = Purpose.INVITATION.value.days
         context = {
             "title": "Invitation",
             "warning": format_html(
                 "Anyone with this link can sign in for {} as <strong>{}</strong>. It works once,"
-                " for {} days, and this page shows it once.",
+                " for {} days, and is shown only now.",
                 *(invited.customer, invited, days),
             ),
             "heading": f"Invitation for {invited}",
@@ -135,8 +135,8 @@ class MemberAdmin(InvitingAdmin):
             "secret": mails.invitation_link(invited.user),
             "hint": f"It is being mailed to {invited} as well."
             if mailed
-            else "No mail can be sent now: give it to the person yourself, over a private channel.",
+            else "No mail can be sent now: pass it on yourself, over a private channel.",
             "back": self.page_of(invited.pk),
-            "back_text": "The person's page",
+            "back_text": "Portal user",
         }
         return self.page(request, "admin/secret.html", context)

@@ -10,7 +10,7 @@ from django import forms
 from access.callers import SCOPES
 from access.models import ApiKey
 from access.networks import read_network
-from portal.services.key_orders import LONGEST_OVERLAP
+from portal.services.key_actions import LONGEST_OVERLAP
 from portal.services.key_rights import given
 
 MEANINGS = {
@@ -51,28 +51,28 @@ class NetworksField(forms.CharField):
 
 
 class KeyForm(forms.Form):
-    """What a customer says of a key."""
+    """The settings of a key that customers may change."""
 
     name = forms.CharField(
-        max_length=100, help_text="What the key is for: it is shown in lists, and no secret"
+        max_length=100, help_text="What the key is for; shown in lists, no secret"
     )
     environment = forms.CharField(
-        max_length=30, required=False, help_text="For your own order: production, staging, …"
+        max_length=30, required=False, help_text="For your own sorting: production, staging, …"
     )
     scopes = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one: a key without scopes may do nothing"},
-        help_text="What the key may be used for; fewer is safer",
+        help_text="What the key may be used for; fewer are safer",
     )
     networks = NetworksField(
         required=False,
-        help_text="Addresses that may use the key, one network or address a line; empty is any",
+        help_text="Addresses that may use the key, one network or address a line; empty: any",
     )
     expires_at = forms.DateTimeField(
         label="Expires",
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text="UTC; empty is never",
+        help_text="UTC; empty: never",
     )
 
     def __init__(self, *args: Any, scopes: Sequence[str], **kwargs: Any) -> None:
@@ -83,7 +83,7 @@ class KeyForm(forms.Form):
         ]
 
     def expiry(self, standing: datetime | None) -> datetime | None:
-        """The chosen moment; the standing one where it was left, for the page shows no seconds."""
+        """The chosen time; if unchanged, the standing one with its seconds."""
         chosen: datetime | None = self.cleaned_data["expires_at"]
         if standing is not None and chosen == standing.replace(second=0, microsecond=0):
             return standing
@@ -91,7 +91,7 @@ class KeyForm(forms.Form):
 
 
 class IssueForm(KeyForm):
-    """A new key, like one that there is."""
+    """A new key, with the tier of an existing one."""
 
     like = forms.TypedChoiceField(coerce=int, label="Tier and rights of")
     field_order = ("name", "like", "environment", "scopes", "networks", "expires_at")
@@ -99,13 +99,13 @@ class IssueForm(KeyForm):
     def __init__(self, *args: Any, models: Sequence[ApiKey], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         like: Any = self.fields["like"]
-        like.choices = [(key.pk, _words(key)) for key in models]
+        like.choices = [(key.pk, _label(key)) for key in models]
         like.help_text = (
-            "A new key has the tier of a key that you have, and at most its scopes and its time"
+            "A new key has the tier of an existing key, and at most its scopes and expiry"
         )
 
 
-def _words(key: ApiKey) -> str:
+def _label(key: ApiKey) -> str:
     rights = given(key)
     scopes = "all scopes" if len(rights.scopes) == len(SCOPES) else ", ".join(rights.scopes)
     end = rights.expires_at
@@ -114,12 +114,12 @@ def _words(key: ApiKey) -> str:
 
 
 class RotateForm(forms.Form):
-    """How long the old key goes on beside the new one."""
+    """How long the old key stays valid after a rotation."""
 
     overlap_hours = forms.IntegerField(
         label="Overlap in hours",
         min_value=0,
         max_value=LONGEST_OVERLAP.days * 24,
         initial=24,
-        help_text="The old key works so long beside the new one; 0 ends it at once",
+        help_text="The old key stays valid this long beside the new one; 0 ends it at once",
     )

@@ -50,24 +50,24 @@ class NewCodeForm(CodeForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["code"].help_text = "Six digits, another one every half a minute"
+        self.fields["code"].help_text = "Six digits, which change every 30 seconds"
 
 
 class PasswordForm(forms.Form):
     """A password, twice."""
 
     password = _new_password("New password")
-    again = _new_password("The same again")
+    again = _new_password("Repeat the new password")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if "again" in cleaned and cleaned.get("password") != cleaned["again"]:
-            self.add_error("again", "The two are not the same")
+            self.add_error("again", "The passwords differ")
         return cleaned
 
 
 class ChangePasswordForm(PasswordForm):
-    """The same, with the password that is good now."""
+    """A new password, with the current one."""
 
     current = forms.CharField(
         label="Current password",
@@ -79,7 +79,7 @@ class ChangePasswordForm(PasswordForm):
 
 
 class TurnOffForm(forms.Form):
-    """Password and code, before the second factor itself is touched."""
+    """Password and code, to change the second factor."""
 
     current = forms.CharField(
         label="Password",

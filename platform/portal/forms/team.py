@@ -1,4 +1,4 @@
-"""The forms of a customer's people."""
+"""The forms of the team page."""
 
 from django import forms
 
@@ -6,7 +6,7 @@ from portal.models import Member
 
 ROLES = (
     (Member.Role.READER, "reader: sees everything, changes nothing"),
-    (Member.Role.OWNER, "owner: also issues keys, keeps webhooks and invites others"),
+    (Member.Role.OWNER, "owner: also manages keys, webhooks and the team"),
 )
 
 

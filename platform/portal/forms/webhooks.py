@@ -8,9 +8,9 @@ from alerts.kinds import kinds_for
 
 
 class WebhookForm(forms.Form):
-    """Where events are posted, and which."""
+    """URL and events of a webhook."""
 
-    name = forms.CharField(max_length=100, help_text="To tell it from others")
+    name = forms.CharField(max_length=100, help_text="A name for lists")
     url = forms.CharField(
         label="URL",
         max_length=500,
@@ -21,7 +21,7 @@ class WebhookForm(forms.Form):
         label="Events",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen: all of them, also those that are new one day",
+        help_text="None chosen: all, including future kinds",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -4,7 +4,7 @@ from portal import store
 
 
 def want(customer_id: int, *, wanted: bool) -> bool:
-    """Sets it; what it was before."""
+    """Sets it, and returns the value before."""
     customer = store.lock_customer(customer_id)
     before = customer.alert_mails
     if before != wanted:

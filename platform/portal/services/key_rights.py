@@ -1,4 +1,4 @@
-"""How far a customer may change a key, and which keys a new one may be like."""
+"""The rights that staff gave a key, and which keys can be models of new ones."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from portal.models import KeyTerms
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What staff gave a key: the scopes in their order, and the last expiry; None: no end."""
+    """The rights that staff gave: scopes in their order, and the latest expiry; None: no end."""
 
     scopes: tuple[str, ...]
     expires_at: datetime | None
@@ -36,8 +36,8 @@ def is_suspended_by_staff(key: ApiKey) -> bool:
 
 
 def models_of(keys: Iterable[ApiKey], now: datetime) -> list[ApiKey]:
-    """The keys whose rights a new one may have, the best first: those that staff neither suspended
-    nor revoked, whose time is not over. One that the customer revoked may be replaced.
+    """The keys whose rights a new one may have, the best first: not expired, and not suspended or
+    revoked by staff. A key that the customer revoked can be replaced.
     """
     found = [key for key in keys if _may_be_followed(key, now)]
     return sorted(found, key=_merit, reverse=True)

@@ -1,4 +1,4 @@
-"""Links by which a person chooses a password: signed, good for some days and for one use."""
+"""Links to set a password: signed, with an expiry, for one use."""
 
 import enum
 from datetime import timedelta
@@ -14,26 +14,26 @@ _SALT = "portal.links"
 
 
 class Purpose(enum.Enum):
-    """What a link is for; the value is how long it is good."""
+    """What a link is for; the value is how long it is valid."""
 
     INVITATION = timedelta(days=7)
     FORGOTTEN = timedelta(hours=3)
 
 
 def token_for(user: User, purpose: Purpose) -> str:
-    """What the link carries. It is spent once the person's password changes, or they sign in."""
+    """The token of the link. It is void once the password changes or the user signs in."""
     return signing.dumps([user.pk, _state_of(user)], salt=f"{_SALT}.{purpose.name}")
 
 
 def user_of(token: str, purpose: Purpose) -> User:
-    """Whom the link is for. Raises LinkSpent."""
+    """The user of the link. Raises LinkSpent."""
     try:
         pk, state = signing.loads(token, salt=f"{_SALT}.{purpose.name}", max_age=purpose.value)
     except (signing.BadSignature, ValueError, TypeError):
-        raise LinkSpent("This link is not good any more: it was used, or it is too old") from None
+        raise LinkSpent("This link is no longer valid: it was used or has expired") from None
     user = store.active_member_user(pk)
     if user is None or not constant_time_compare(state, _state_of(user)):
-        raise LinkSpent("This link is not good any more: it was used, or it is too old")
+        raise LinkSpent("This link is no longer valid: it was used or has expired")
     return user
 
 

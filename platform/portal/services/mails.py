@@ -1,4 +1,4 @@
-"""The mails of the portal: a link to choose a password, and nothing that anybody else may know."""
+"""The mails of the portal: links to set a password."""
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -13,36 +13,36 @@ from portal.services.links import Purpose
 _INVITATION = """\
 You are invited to the portal of Tidemark, for the keys and the usage of {customer}.
 
-Choose a password here, within seven days:
+Set a password here, within seven days:
 
 {link}
 
-If you did not expect this, leave it: without the link nothing happens.
+If you did not expect this, ignore this mail.
 """
 _FORGOTTEN = """\
-Somebody, probably you, asked for a new password for the portal of Tidemark.
+A new password was requested for your account at the portal of Tidemark.
 
-Choose it here, within three hours:
+Set it here, within three hours:
 
 {link}
 
-If it was not you, leave it: the password stays as it is.
+If you did not request it, ignore this mail: the password stays unchanged.
 """
 
 
 def invitation_link(user: User) -> str:
-    """Where the invited person chooses a password."""
+    """Where the invited user sets a password."""
     return _link(user, Purpose.INVITATION)
 
 
 def mail_invitation(member: Member) -> None:
-    """Raises what the mail server makes of it."""
+    """Raises the errors of sending mail."""
     text = _INVITATION.format(customer=member.customer, link=invitation_link(member.user))
     send_mail("Your invitation to Tidemark", text, None, [member.user.email])
 
 
 def mail_new_password(email: str) -> None:
-    """A link for the member of that address; for any other address nothing."""
+    """A link for the member with that address; nothing for other addresses."""
     member = store.member_named(members.username_of(email))
     if member is None or not member.user.is_active or member.user.is_staff:
         return

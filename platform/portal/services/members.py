@@ -1,4 +1,4 @@
-"""Who of a customer's people may sign in: inviting, changing, removing."""
+"""Inviting, changing and removing members of customers."""
 
 from datetime import datetime
 
@@ -13,11 +13,11 @@ from portal.models import Member
 from staff import sessions
 
 MOST_MEMBERS = 20
-_TAKEN = "This address cannot be invited: it signs in here already"
+_TAKEN = "This address cannot be invited: it has an account already"
 
 
 def username_of(email: str) -> str:
-    """The name that an address signs in by."""
+    """The user name of an address."""
     return email.strip().lower()
 
 
@@ -39,17 +39,17 @@ def invite(customer: Customer, *, email: str, role: str) -> Member:
 
 @transaction.atomic
 def invite_again(member: Member) -> None:
-    """Links that were given out before are spent. Raises MayNot for who has a password."""
+    """Voids earlier links. Raises MayNot if the user has a password."""
     user = store.lock_user(member.user_id)
     if not is_invited(user):
-        raise MayNot(f"{member} has a password: who forgot it asks for a link at the sign-in page")
-    user.set_unusable_password()  # another one each time, on which links depend
+        raise MayNot(f"{member} has a password; a forgotten one is reset from the sign-in page")
+    user.set_unusable_password()  # a new random one, which voids links
     user.save(update_fields=["password"])
     member.user = user
 
 
 def is_invited(user: User) -> bool:
-    """The person has not chosen a password yet."""
+    """The user has not set a password yet."""
     return not user.has_usable_password()
 
 
@@ -63,7 +63,7 @@ def choose_password(user: User, password: str) -> None:
 
 @transaction.atomic
 def set_active(member: Member, *, active: bool, now: datetime) -> None:
-    """Who is not active cannot sign in; their sessions are over, also for when they may again."""
+    """Deactivating ends all sessions, for good."""
     store.set_user_active(member.user_id, active)
     if not active:
         sessions.sign_out_everywhere(member.user, now)
@@ -80,7 +80,7 @@ def change_role(actor: Member, member_id: int, *, role: str) -> tuple[Member, st
 
 @transaction.atomic
 def remove(actor: Member, member_id: int) -> Member:
-    """The colleague, who is gone: the address may be invited again. Raises likewise."""
+    """Removes and returns the colleague; the address can be invited again. Raises likewise."""
     member = _colleague(actor, member_id)
     forget(member)
     return member
@@ -88,7 +88,7 @@ def remove(actor: Member, member_id: int) -> Member:
 
 @transaction.atomic
 def forget(member: Member) -> None:
-    """Takes the membership away, and the sign-in with it unless staff uses that too."""
+    """Deletes the membership, and the user unless it is staff."""
     if member.user.is_staff:
         member.delete()
     else:
@@ -96,12 +96,12 @@ def forget(member: Member) -> None:
 
 
 def _colleague(actor: Member, member_id: int) -> Member:
-    """Two owners who remove each other at once must not leave a customer without one."""
+    """The colleague, with all members locked: two owners cannot remove each other at once."""
     found = {each.pk: each for each in store.lock_members(actor.customer_id)}
     if actor.pk not in found or not found[actor.pk].is_owner:
-        raise MayNot("You are not an owner any more")
+        raise MayNot("You are no longer an owner")
     if member_id == actor.pk:
-        raise MayNot("You cannot change or remove yourself: another owner can")
+        raise MayNot("Only another owner can change or remove you")
     if member_id not in found:
         raise Member.DoesNotExist
     return found[member_id]

@@ -1,5 +1,5 @@
-"""The fates of what a customer submitted, and of nothing else: what came without a key is nobody's
-here, though anybody may ask the API for it.
+"""Outcomes of a customer's own submissions. Those without a key are not shown here, though the API
+returns them to any caller.
 """
 
 from solders.signature import Signature

@@ -1,4 +1,4 @@
-"""Handing mails to the worker: whether an address is known shows neither in time nor in words."""
+"""Queues mails for the worker: the response is the same for known and unknown addresses."""
 
 from functools import cache
 from typing import Any
@@ -16,7 +16,7 @@ def _app() -> Celery:
 
 
 def post_invitation(member_id: int) -> bool:
-    """False when nobody can be handed it now."""
+    """False if it cannot be queued now."""
     return _post("portal.tasks.mail_invitation", member_id)
 
 

@@ -1,4 +1,4 @@
-"""What is a member's own: password, second factor, sessions."""
+"""The member's own account: password, second factor, sessions."""
 
 from typing import Any
 
@@ -14,24 +14,24 @@ from access.callers import Quota
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
-from portal.views.doors import for_oneself, page, too_often
+from portal.views.pages import for_oneself, limited, page
 from staff import audit, second_factor, sessions
 from staff.formatting import ago
 
-# Of passwords and codes that somebody with an open session may try.
-_TRIES = Quota(rate=10 / 600, burst=10)
+# Limit of password and code attempts in an open session.
+_ATTEMPTS = Quota(rate=10 / 600, burst=10)
 
 
 @for_oneself
 def account(request: HttpRequest, member: Member) -> HttpResponse:
-    """Everything at a glance; its form changes the password."""
+    """The overview of the account; its form changes the password."""
     form = ChangePasswordForm(request.POST or None)
     if request.method == "POST":
-        refused = _too_often(request, member)
+        refused = _limited(request, member)
         if refused is not None:
             return refused
         if form.is_valid() and _changed(request, member, form):
-            messages.success(request, "The password is changed; other sessions are signed out")
+            messages.success(request, "Password changed; other sessions are signed out")
             return _back()
     context = {
         "form": form,
@@ -46,7 +46,7 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
 def _changed(request: HttpRequest, member: Member, form: ChangePasswordForm) -> bool:
     user = member.user
     if not user.check_password(form.cleaned_data["current"]):
-        form.add_error("current", "This is not the password")
+        form.add_error("current", "Wrong password")
         return False
     try:
         with transaction.atomic():
@@ -61,14 +61,14 @@ def _changed(request: HttpRequest, member: Member, form: ChangePasswordForm) -> 
 
 @for_oneself
 def second_step(request: HttpRequest, member: Member) -> HttpResponse:
-    """Sets a second factor up; right after, the recovery codes are shown, once."""
+    """Sets up a second factor, then shows the recovery codes once."""
     user = member.user
     if second_factor.has_device(user):
         return _back()
     form = NewCodeForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST":
-        refused = _too_often(request, member)
+        refused = _limited(request, member)
         if refused is not None:
             return refused
         if form.is_valid():
@@ -78,7 +78,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
                     audit.record(request, "set up a second factor", member)
             if codes is not None:
                 return page(request, "portal/recovery_codes.html", {**context, "codes": codes})
-            form.add_error("code", "Not the code that the app shows now: enter the newest one")
+            form.add_error("code", "Wrong code: enter the newest one")
     device = second_factor.new_device(user)
     context |= {
         "picture": second_factor.picture(device),
@@ -89,11 +89,11 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
 
 @for_oneself
 def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
-    """New recovery codes in place of the old ones, for who gives the password and a code."""
+    """Replaces the recovery codes; takes the password and a code."""
     if not second_factor.has_device(member.user):
         return _back()
     if request.method == "POST":
-        refused = _too_often(request, member)
+        refused = _limited(request, member)
         if refused is not None:
             return refused
         if _proven(request, member):
@@ -101,7 +101,7 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
                 codes = second_factor.renew_recovery_codes(member.user)
                 device = second_factor.device_of(member.user)
                 if device is not None:
-                    # A session that a recovery code began would end with the old codes.
+                    # A session that began with a recovery code would end with the old codes.
                     second_factor.finish(request, member.user, device)
                 audit.record(request, "renewed the recovery codes", member)
             context = {"codes": codes}
@@ -111,16 +111,16 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
 
 @for_oneself
 def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
-    """Takes the second factor away, for who gives the password and a code."""
+    """Removes the second factor; takes the password and a code."""
     if request.method == "POST":
-        refused = _too_often(request, member)
+        refused = _limited(request, member)
         if refused is not None:
             return refused
         if _proven(request, member):
             with transaction.atomic():
                 second_factor.remove(member.user)
                 audit.record(request, "removed the second factor", member)
-            messages.success(request, "Signing in asks for the password alone now")
+            messages.success(request, "Signing in now takes only the password")
     return _back()
 
 
@@ -135,7 +135,7 @@ def sign_out_everywhere(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _proven(request: HttpRequest, member: Member) -> bool:
-    """Password and code are right; else a message says that they are not."""
+    """Are password and code right? If not, a message says so."""
     form = TurnOffForm(request.POST)
     if (
         form.is_valid()
@@ -143,12 +143,12 @@ def _proven(request: HttpRequest, member: Member) -> bool:
         and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
     ):
         return True
-    messages.error(request, "Password and code do not fit: nothing was changed")
+    messages.error(request, "Wrong password or code: nothing was changed")
     return False
 
 
-def _too_often(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return too_often(request, "oneself", f"member {member.pk}", _TRIES)
+def _limited(request: HttpRequest, member: Member) -> HttpResponse | None:
+    return limited(request, "oneself", f"member {member.pk}", _ATTEMPTS)
 
 
 def _back() -> HttpResponse:

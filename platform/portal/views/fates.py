@@ -1,4 +1,4 @@
-"""What became of what a customer submitted: the newest, one transaction, one bundle."""
+"""Outcomes of a customer's submissions: the newest, one transaction, one bundle."""
 
 import json
 from datetime import UTC, datetime
@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from solders.signature import Signature
 
-from portal import fate_words, store
+from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
-from portal.views.doors import for_members, page
+from portal.views.pages import for_members, page
 from priority.admin.fates import OUTCOME_HUES, state_badge
 from priority.errors import (
     BundleIdMalformed,
@@ -29,7 +29,7 @@ from staff.formatting import after, ago, badge, grouped, lamports, milliseconds,
 from staff.parsing import id_in
 
 _A_PAGE = 50
-_TRIES_SHOWN = 200
+_ATTEMPTS_SHOWN = 200
 
 
 @for_members
@@ -55,7 +55,7 @@ def fates(request: HttpRequest, member: Member) -> HttpResponse:
                 "key": row.key,
                 "slot": row.slot,
                 "tip": lamports(row.tip_lamports),
-                "tries": grouped(row.tries),
+                "attempts": grouped(row.tries),
                 "at": ago(row.accepted_at, now),
             }
             for row in rows[:_A_PAGE]
@@ -64,14 +64,14 @@ def fates(request: HttpRequest, member: Member) -> HttpResponse:
         "is_later_page": "before" in request.GET,
         "state": state,
         "states": list(State),
-        "looked": grouped(store.LOOKED_THROUGH),
+        "searched": grouped(store.SEARCHED),
         "kept_days": settings.SUBMISSION_DAYS,
     }
     return page(request, "portal/fates.html", context)
 
 
 def _found(request: HttpRequest, asked: str) -> HttpResponse:
-    """Leads to the page of what was typed."""
+    """Redirects to the page of a signature or bundle id."""
     bundle = len(asked) == 64 and all(each in "0123456789abcdef" for each in asked)
     if bundle:
         return HttpResponseRedirect(reverse("portal:bundle", args=[asked]))
@@ -80,7 +80,7 @@ def _found(request: HttpRequest, asked: str) -> HttpResponse:
     except ValueError:
         messages.error(
             request,
-            "Neither a signature (base58, 86 to 88 characters) nor a bundle's id (64 digits of"
+            "Neither a signature (base58, 86 to 88 characters) nor a bundle id (64 digits of"
             " lower-case hex)",
         )
         return HttpResponseRedirect(reverse("portal:fates"))
@@ -89,7 +89,7 @@ def _found(request: HttpRequest, asked: str) -> HttpResponse:
 
 @for_members
 def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
-    """One submission: its fate in words, and every try."""
+    """One submission: outcome and attempts."""
     context: dict[str, Any] = {"asked": signature}
     try:
         found = own_fates.own_fate(
@@ -101,7 +101,7 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
         return _not_found(request, context, str(refusal))
     except FatesUnavailable as refusal:
         return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
-    return page(request, "portal/fate.html", {**context, "fate": _told(found)})
+    return page(request, "portal/fate.html", {**context, "submission": _submission(found)})
 
 
 @for_members
@@ -121,13 +121,13 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
     context |= {
         "bundle_id": found.bundle_id,
         "state": state_badge(found.state, found.reason, final=found.final),
-        "sentence": fate_words.state_words(found.state),
-        "explained": fate_words.explained(found.state, found.reason),
+        "sentence": fate_texts.state_text(found.state),
+        "explained": fate_texts.explained(found.state, found.reason),
         "reason": found.reason,
         "slot": found.slot,
         "engine_ids": found.engine_ids,
         "accepted": utc(_moment(found.accepted_at), seconds=True),
-        "transactions": [_told(each) for each in found.transactions],
+        "transactions": [_submission(each) for each in found.transactions],
     }
     return page(request, "portal/bundle.html", context)
 
@@ -136,19 +136,19 @@ def _not_found(request: HttpRequest, context: dict[str, Any], text: str) -> Http
     return page(request, "portal/fate_unknown.html", {**context, "refusal": text}, status=404)
 
 
-def _told(fate: Fate) -> dict[str, Any]:
-    tries = fate.attempts if isinstance(fate.attempts, list) else []
-    tries = sorted(tries, key=lambda each: each.started_at)
+def _submission(fate: Fate) -> dict[str, Any]:
+    attempts = fate.attempts if isinstance(fate.attempts, list) else []
+    attempts = sorted(attempts, key=lambda each: each.started_at)
     return {
         "row": fate,
         "state": state_badge(fate.state, fate.reason, final=fate.final),
-        "sentence": fate_words.state_words(fate.state),
-        "explained": fate_words.explained(fate.state, fate.reason),
+        "sentence": fate_texts.state_text(fate.state),
+        "explained": fate_texts.explained(fate.state, fate.reason),
         "err": None if fate.err is None else json.dumps(fate.err),
         "tip": None if fate.tip is None else lamports(fate.tip.lamports),
         "steps": _steps(fate),
-        "tries": [_try(each, fate.accepted_at) for each in tries[:_TRIES_SHOWN]],
-        "more_tries": len(tries) > _TRIES_SHOWN,
+        "attempts": [_attempt(each, fate.accepted_at) for each in attempts[:_ATTEMPTS_SHOWN]],
+        "more_attempts": len(attempts) > _ATTEMPTS_SHOWN,
     }
 
 
@@ -160,9 +160,9 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
     )
     steps = [
         (accepted, fate.accepted_at),
-        ("Sent first", fate.sent_at),
+        ("First sent", fate.sent_at),
         (seen, fate.seen_at),
-        ("Settled: this is final", fate.settled_at),
+        ("Settled", fate.settled_at),
     ]
     return [
         (text, after(at - fate.accepted_at), utc(_moment(at), seconds=True))
@@ -171,7 +171,7 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
     ]
 
 
-def _try(each: Try, accepted_at: float) -> dict[str, Any]:
+def _attempt(each: Try, accepted_at: float) -> dict[str, Any]:
     return {
         "row": each,
         "outcome": badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)]),

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from access import secret_cookies
 from portal import store
 from portal.models import Member
-from portal.views.doors import for_owners, page
+from portal.views.pages import for_owners, page
 
 
 @for_owners

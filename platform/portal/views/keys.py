@@ -1,4 +1,4 @@
-"""The keys of a customer: the list, issuing one, one key's page, and what is done to it."""
+"""A customer's keys: the list, issuing, one key's page, and its actions."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access import secret_cookies
-from access.admin.key_words import key_badge, scopes_of
+from access.admin.key_formatting import key_badge, scopes_of
 from access.callers import SCOPES, Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import parked_secrets
@@ -23,37 +23,37 @@ from access.services.keys import IssuedKey
 from portal import store
 from portal.forms.keys import IssueForm, KeyForm, RotateForm
 from portal.models import Member
-from portal.services import key_orders, key_rights
-from portal.views.doors import (
+from portal.services import key_actions, key_rights
+from portal.views.pages import (
+    action_of_owners,
     carry_out,
     changed_by_owners,
     for_members,
     for_owners,
-    order_of_owners,
+    limited,
     page,
-    say_no,
-    too_often,
+    show_refusal,
 )
 from staff import audit
 from staff.formatting import ago
 
-# Each makes rows that are kept for good.
+# Each makes rows that are never deleted.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
 _SHOWN = 200
 
 
 @for_members
 def keys(request: HttpRequest, member: Member) -> HttpResponse:
-    """Every key, those that work first."""
+    """All keys, active ones first."""
     now = timezone.now()
     found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
     rows = [_row(key, now) for key in found[:_SHOWN]]
     context = {
-        "living": [row for row in rows if row["lives"]],
-        "over": [row for row in rows if not row["lives"]],
+        "valid": [row for row in rows if row["is_valid"]],
+        "ended": [row for row in rows if not row["is_valid"]],
         "cut": len(found) > _SHOWN,
         "may_issue": bool(key_rights.models_of(found, now)),
-        "most": key_orders.MOST_KEYS,
+        "most": key_actions.MOST_KEYS,
     }
     return page(request, "portal/keys.html", context)
 
@@ -62,7 +62,7 @@ def _row(key: ApiKey, now: Any) -> dict[str, Any]:
     return {
         "key": key,
         "state": key_badge(key, now),
-        "lives": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
+        "is_valid": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
         "scopes": scopes_of(key),
         "networks": ", ".join(key.networks) or "any address",
         "used": ago(key.last_used_at, now),
@@ -83,18 +83,18 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     initial = {"scopes": best.scopes, "expires_at": best.expires_at, "like": models[0].pk}
     form = IssueForm(request.POST or None, models=models, scopes=tuple(scopes), initial=initial)
     if request.method == "POST" and form.is_valid():
-        refused = too_often(request, "issue", f"customer {member.customer_id}", _ISSUES)
+        refused = limited(request, "issue", f"customer {member.customer_id}", _ISSUES)
         if refused is not None:
             return refused
         like = next(key for key in models if key.pk == form.cleaned_data["like"])
         wish = _wish(form, key_rights.given(like).expires_at)
 
-        def order() -> IssuedKey:
-            new = key_orders.issue(member.customer_id, like=like.pk, wish=wish, now=now)
+        def run() -> IssuedKey:
+            new = key_actions.issue(member.customer_id, like=like.pk, wish=wish, now=now)
             audit.record(request, "issued", new.key, text="in the portal")
             return new
 
-        return _handed_over(request, order) or page(
+        return _show_secret(request, run) or page(
             request, "portal/key_issue.html", {**context, "form": form}, status=409
         )
     return page(request, "portal/key_issue.html", {**context, "form": form})
@@ -102,7 +102,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
 
 @changed_by_owners
 def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    """One key: what it is, may and did; its form changes it."""
+    """One key; the form changes it."""
     found, now = _own(member, pk), timezone.now()
     rights = key_rights.given(found)
     initial = {
@@ -118,7 +118,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         try:
             with transaction.atomic():
                 wish = _wish(form, found.expires_at)
-                changed = key_orders.edit(member.customer_id, pk, wish=wish, now=now)
+                changed = key_actions.edit(member.customer_id, pk, wish=wish, now=now)
                 audit.record(
                     request,
                     "changed",
@@ -126,10 +126,10 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                     text="in the portal",
                     changes=_changes(found, changed),
                 )
-        except OrderRefused as refusal:
-            say_no(request, refusal)
+        except ActionRefused as refusal:
+            show_refusal(request, refusal)
         else:
-            messages.success(request, f"{changed} is changed; it counts within two seconds")
+            messages.success(request, f"Changed {changed}; this applies within two seconds")
             return HttpResponseRedirect(reverse("portal:key", args=[pk]))
     state = state_of(found, now=now)
     context = {
@@ -153,9 +153,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return page(request, "portal/key.html", context)
 
 
-def _wish(form: KeyForm, standing: Any) -> key_orders.Wish:
+def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
     given = form.cleaned_data
-    return key_orders.Wish(
+    return key_actions.Wish(
         name=given["name"],
         environment=given["environment"],
         scopes=given["scopes"],
@@ -170,9 +170,9 @@ def _changes(before: ApiKey, after: ApiKey) -> dict[str, list[Any]]:
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-@order_of_owners
+@action_of_owners
 def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    """A new secret; the old one works for the overlap."""
+    """Issues a new key; the old one stays valid for the overlap."""
     found, form = _own(member, pk), RotateForm(request.POST)
     back = HttpResponseRedirect(reverse("portal:key", args=[pk]))
     if not form.is_valid():
@@ -180,49 +180,49 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             request, f"Overlap in hours: {' '.join(map(str, form.errors['overlap_hours']))}"
         )
         return back
-    refused = too_often(request, "issue", f"customer {member.customer_id}", _ISSUES)
+    refused = limited(request, "issue", f"customer {member.customer_id}", _ISSUES)
     if refused is not None:
         return refused
     overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
 
-    def order() -> IssuedKey:
-        new = key_orders.rotate(member.customer_id, pk, overlap=overlap, now=timezone.now())
+    def run() -> IssuedKey:
+        new = key_actions.rotate(member.customer_id, pk, overlap=overlap, now=timezone.now())
         audit.record(request, "rotated", found, text=f"in the portal; overlap {overlap}")
         audit.record(request, "issued", new.key, text="in the portal, by rotation")
         return new
 
-    return _handed_over(request, order) or back
+    return _show_secret(request, run) or back
 
 
-def _handed_over(request: HttpRequest, order: Callable[[], IssuedKey]) -> HttpResponse | None:
-    """Leads to the page that shows the secret; None, with a message, where it was refused."""
+def _show_secret(request: HttpRequest, run: Callable[[], IssuedKey]) -> HttpResponse | None:
+    """Redirects to the page with the secret; None, with a message, if refused."""
     try:
-        # Together with the parking: without it nobody would ever see the secret.
+        # In one transaction with the parking, so that no secret is lost.
         with transaction.atomic():
-            token = parked_secrets.park([order()], owner=str(request.user.pk))
-    except OrderRefused as refusal:
-        say_no(request, refusal)
+            token = parked_secrets.park([run()], owner=str(request.user.pk))
+    except ActionRefused as refusal:
+        show_refusal(request, refusal)
         return None
     return secret_cookies.lead_to(reverse("portal:issued"), token)
 
 
-def _action(verb: str, order: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
+def _action(verb: str, action: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
     """A button of a key's page."""
 
-    @order_of_owners
+    @action_of_owners
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         found = _own(member, pk)
-        run = partial(order, member.customer_id, pk, now=timezone.now())
-        said = f"{found} is {verb}; it counts within two seconds"
+        run = partial(action, member.customer_id, pk, now=timezone.now())
+        said = f"{found} is {verb}; this applies within two seconds"
         carry_out(request, found, verb, run, said=said)
         return HttpResponseRedirect(reverse("portal:key", args=[pk]))
 
     return press
 
 
-suspend = _action("suspended", key_orders.suspend)
-resume = _action("resumed", key_orders.resume)
-revoke = _action("revoked", key_orders.revoke)
+suspend = _action("suspended", key_actions.suspend)
+resume = _action("resumed", key_actions.resume)
+revoke = _action("revoked", key_actions.revoke)
 
 
 def _own(member: Member, pk: int) -> ApiKey:

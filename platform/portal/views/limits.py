@@ -1,4 +1,4 @@
-"""What a key may do and what is left of its limits: as whoami tells it, key by key."""
+"""Limits of keys and the remaining quotas, as in whoami."""
 
 from datetime import datetime
 from typing import Any
@@ -7,14 +7,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access import remaining_quota
-from access.admin.key_words import key_badge, scopes_of
+from access.admin.key_formatting import key_badge, scopes_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys as key_services
 from access.services import monthly_quotas
 from portal import formatting, store
 from portal.models import Member
-from portal.views.doors import for_members, page
+from portal.views.pages import for_members, page
 from staff.formatting import ago, grouped
 
 _SHOWN = 100
@@ -23,10 +23,10 @@ _NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address
 
 @for_members
 def limits(request: HttpRequest, member: Member) -> HttpResponse:
-    """Every key that is not over, each with its tier's limits and its month."""
+    """Valid keys with the limits of their tiers and their month."""
     now = timezone.now()
-    over = (KeyState.REVOKED, KeyState.EXPIRED)
-    keys = [key for key in store.keys_of(member.customer_id) if state_of(key, now=now) not in over]
+    ended = (KeyState.REVOKED, KeyState.EXPIRED)
+    keys = [key for key in store.keys_of(member.customer_id) if state_of(key, now=now) not in ended]
     months = {
         each.key_id: each for each in monthly_quotas.usages_of_customer(member.customer_id, now)
     }
@@ -48,7 +48,7 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
 
 @for_members
 def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    """One key's limits, with what is left of each now."""
+    """One key's limits and remaining quotas."""
     now = timezone.now()
     key = store.keys_of(member.customer_id).filter(pk=pk).first()
     if key is None:
@@ -73,14 +73,14 @@ def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
     rows = []
     for name, title in _NAMES.items():
         quota = caller.quotas.get(name)
-        left = None if remaining is None else remaining.by_name.get(name)
+        left = None if remaining is None else remaining.left.get(name)
         row = {
             "title": title,
             "rate": "no limit" if quota is None else f"{quota.rate:,g} a second",
             "burst": "-" if quota is None else grouped(quota.burst),
             "left": "-"
             if quota is None
-            else "not known"
+            else "unknown"
             if left is None
             else grouped(left.remaining),
             "full": "-" if left is None or quota is None else f"{left.reset_seconds:,} s",
@@ -94,7 +94,7 @@ def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
                 "title": "Tip-address fetches of the UTC day",
                 "rate": f"{cap:,} a day",
                 "burst": "-",
-                "left": "not known" if taken is None else grouped(max(0, cap - taken)),
+                "left": "unknown" if taken is None else grouped(max(0, cap - taken)),
                 "full": "at midnight UTC",
             }
         )

@@ -1,4 +1,4 @@
-"""The first page: limits, the month, the last day, and what needs somebody."""
+"""The first page: limits, the month, the last day, and warnings."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,9 +12,9 @@ from access.models import ApiKey
 from access.months import month_of
 from access.services import monthly_quotas, usage_reports
 from access.spans import DEFAULT_SPAN
-from portal import formatting, refusal_words, store
+from portal import formatting, refusal_advice, store
 from portal.models import Member
-from portal.views.doors import for_members, page
+from portal.views.pages import for_members, page
 from staff.formatting import ago, grouped, utc
 
 _REASONS = 6
@@ -52,7 +52,7 @@ def _works(key: ApiKey, now: datetime) -> bool:
 
 
 def _expiring(keys: list[ApiKey], now: datetime) -> list[dict[str, Any]]:
-    """Those whose time is nearly over, the soonest first; a rotated one is meant to end."""
+    """Keys that expire soon, except rotated ones, which are meant to."""
     found = [
         key
         for key in keys
@@ -94,8 +94,8 @@ def _refusals(customer: int, now: datetime) -> list[dict[str, Any]]:
     return [
         {
             "reason": reason,
-            "meaning": refusal_words.meaning(reason),
-            "advice": refusal_words.advice(reason),
+            "meaning": refusal_advice.meaning(reason),
+            "advice": refusal_advice.advice(reason),
             "calls": grouped(calls),
             "last": ago(last, now),
         }

@@ -1,4 +1,4 @@
-"""Signing in and out, and choosing a password by a link."""
+"""Signing in and out, and setting a password by a link."""
 
 import hashlib
 
@@ -20,7 +20,7 @@ from portal.errors import LinkSpent
 from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
 from portal.services import links, members, post
 from portal.services.links import Purpose
-from portal.views.doors import page, standing_member, too_often
+from portal.views.pages import limited, page, signed_in_member
 from staff import audit, second_factor
 
 _MAILS = Quota(rate=3 / 900, burst=3)
@@ -31,10 +31,10 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 @limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """E-mail and password; who has a second factor is asked for it next."""
+    """E-mail address and password, followed by the second factor if there is one."""
     if request.method == "POST":
         return _checked_password(request)
-    if standing_member(request) is not None:
+    if signed_in_member(request) is not None:
         return HttpResponseRedirect(_next(request))
     return _sign_in_page(request, SignInForm())
 
@@ -47,7 +47,7 @@ def _checked_password(request: HttpRequest) -> HttpResponse:
     user = authenticate(request, username=name, password=form.cleaned_data["password"])
     member = None if user is None else store.member_of(user.pk)
     if member is None or member.user.is_staff:
-        form.add_error(None, "E-mail address and password do not fit together")
+        form.add_error(None, "Wrong e-mail address or password")
         return _sign_in_page(request, form)
     if second_factor.has_device(member.user):
         second_factor.begin(request, member.user, lead_to=_next(request))
@@ -64,7 +64,7 @@ def _sign_in_page(request: HttpRequest, form: SignInForm) -> HttpResponse:
 @limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
-    """The second step, for who gave a password within the last minutes."""
+    """The second step, within minutes of the password."""
     waiting = second_factor.pending(request)
     member = None if waiting is None else store.member_of(waiting[0].pk)
     if waiting is None or member is None or member.user.is_staff:
@@ -82,9 +82,9 @@ def code(request: HttpRequest) -> HttpResponse:
 def _why_no_code(user: User) -> str:
     locked = second_factor.locked_until(user)
     if locked is None:
-        return "This code is not good, or was used: enter the newest one"
+        return "Wrong or used code: enter the newest one"
     seconds = max(1, round((locked - timezone.now()).total_seconds()))
-    return f"This code is not good. The next one can be entered in {seconds} s"
+    return f"Wrong code. Try again in {seconds} s"
 
 
 @require_POST
@@ -97,12 +97,12 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @limited_sign_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgotten(request: HttpRequest) -> HttpResponse:
-    """Mails a link, and says the same whether the address is known or not."""
+    """Mails a link; the response is the same for unknown addresses."""
     form = EmailForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         return page(request, "portal/forgotten.html", {"form": form})
     email = members.username_of(form.cleaned_data["email"])
-    refused = too_often(request, "mail", _holder(email), _MAILS)
+    refused = limited(request, "mail", _holder(email), _MAILS)
     if refused is not None:
         return refused
     context = {"form": form, "posted": post.post_new_password(email), "asked": True}
@@ -124,7 +124,7 @@ def new_password(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _by_link(request: HttpRequest, token: str, purpose: Purpose) -> HttpResponse:
-    """The page to choose a password on. Signing in, with the second step, comes after it."""
+    """The page to set a password; signing in comes after it."""
     try:
         user = links.user_of(token, purpose)
     except LinkSpent as refusal:
@@ -151,7 +151,7 @@ def _chosen(request: HttpRequest, user: User, form: PasswordForm, purpose: Purpo
 
 
 def _next(request: HttpRequest) -> str:
-    """Where to go after signing in: a page of the portal, and nothing else."""
+    """The page after signing in, always one of the portal."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
     home = reverse("portal:overview")
     good = asked.startswith(home) and url_has_allowed_host_and_scheme(asked, allowed_hosts=None)
@@ -159,5 +159,5 @@ def _next(request: HttpRequest) -> str:
 
 
 def _holder(name: str) -> str:
-    """A name as the limits keep it: of one length, and not to be read."""
+    """The hash of a name, under which limits count."""
     return hashlib.sha256(name.encode()).hexdigest()

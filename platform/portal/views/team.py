@@ -1,4 +1,4 @@
-"""The customer's people: who there is, inviting, changing, removing."""
+"""The members of a customer: list, inviting, changing, removing."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -7,23 +7,23 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from portal import store
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
 from portal.services import members, post
-from portal.views.doors import changed_by_owners, order_of_owners, page, say_no, too_often
+from portal.views.pages import action_of_owners, changed_by_owners, limited, page, show_refusal
 from staff import audit
 from staff.formatting import ago
 from staff.inviting import sign_in_badge
 
-# Each sends a mail to an address that somebody typed.
+# Each sends a mail to an address that a user entered.
 _INVITATIONS = Quota(rate=20 / 3600, burst=20)
 
 
 @changed_by_owners
 def team(request: HttpRequest, member: Member) -> HttpResponse:
-    """Everyone, and the form that invites another one."""
+    """All members, and the form to invite one."""
     form = InviteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         refused = _too_many(request, member)
@@ -34,7 +34,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
             with transaction.atomic():
                 new = members.invite(member.customer, email=given["email"], role=given["role"])
                 audit.record(request, "invited", new, text=f"as {new.role} of {member.customer}")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             form.add_error("email", str(refusal))
         else:
             _post(request, new)
@@ -61,7 +61,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
     return page(request, "portal/team.html", context)
 
 
-@order_of_owners
+@action_of_owners
 def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     colleague = store.members_of(member.customer_id).filter(pk=pk).first()
     if colleague is None:
@@ -73,14 +73,14 @@ def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         with transaction.atomic():
             members.invite_again(colleague)
             audit.record(request, "invited again", colleague)
-    except OrderRefused as refusal:
-        say_no(request, refusal)
+    except ActionRefused as refusal:
+        show_refusal(request, refusal)
     else:
         _post(request, colleague)
     return _back()
 
 
-@order_of_owners
+@action_of_owners
 def change_role(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -92,14 +92,14 @@ def change_role(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             audit.record(request, "changed", changed, changes={"role": [before, changed.role]})
     except Member.DoesNotExist:
         raise Http404("no such colleague") from None
-    except OrderRefused as refusal:
-        say_no(request, refusal)
+    except ActionRefused as refusal:
+        show_refusal(request, refusal)
     else:
-        messages.success(request, f"{changed} is {changed.role} now")
+        messages.success(request, f"{changed} is now {changed.role}")
     return _back()
 
 
-@order_of_owners
+@action_of_owners
 def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     try:
         with transaction.atomic():
@@ -107,22 +107,24 @@ def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             audit.record(request, "removed", str(gone), text=f"from {member.customer}")
     except Member.DoesNotExist:
         raise Http404("no such colleague") from None
-    except OrderRefused as refusal:
-        say_no(request, refusal)
+    except ActionRefused as refusal:
+        show_refusal(request, refusal)
     else:
-        messages.success(request, f"{gone} is removed, and signed out")
+        messages.success(request, f"{gone} is removed and signed out")
     return _back()
 
 
 def _post(request: HttpRequest, new: Member) -> None:
     if post.post_invitation(new.pk):
-        messages.success(request, f"{new} is invited: a mail with a link is on its way")
+        messages.success(request, f"{new} is invited: a link is being mailed")
     else:
-        messages.warning(request, f"{new} is invited, but no mail can be sent now: try again later")
+        messages.warning(
+            request, f"{new} is invited, but no mail can be sent now: invite again later"
+        )
 
 
 def _too_many(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return too_often(request, "invite", f"customer {member.customer_id}", _INVITATIONS)
+    return limited(request, "invite", f"customer {member.customer_id}", _INVITATIONS)
 
 
 def _back() -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What a customer's keys called: over time, by key, method and outcome, and as rows to download."""
+"""Usage of a customer's keys: over time, by key, method and outcome, and as CSV."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -13,9 +13,9 @@ from access.models import ApiKey
 from access.services import usage_reports
 from access.spans import SPANS, Span, span_named
 from access.usage_queries import Asked
-from portal import refusal_words, store
+from portal import refusal_advice, store
 from portal.models import Member
-from portal.views.doors import for_members, page
+from portal.views.pages import for_members, page
 from staff.formatting import grouped
 from staff.parsing import id_in
 
@@ -23,7 +23,7 @@ _KEYS = 50
 
 
 class _Choice:
-    """What the address asks for: a span, and one key, method or outcome of the customer's."""
+    """The filters of the URL: a span, and one key, method or outcome."""
 
     def __init__(self, request: HttpRequest, member: Member) -> None:
         self.span: Span = span_named(request.GET.get("span"))
@@ -109,7 +109,7 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
                 "method_link": choice.link(method=row.method),
                 "status": row.status,
                 "status_link": choice.link(status=row.status),
-                "hint": "" if row.status == "ok" else refusal_words.meaning(row.status),
+                "hint": "" if row.status == "ok" else refusal_advice.meaning(row.status),
                 "calls": grouped(row.calls),
                 "milliseconds": f"{row.milliseconds:,.2f}",
             }
@@ -131,7 +131,7 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _narrowed(choice: _Choice) -> list[tuple[str, str, str]]:
-    """(what, which, the link without it)."""
+    """(filter, value, link without it)."""
     found = []
     if choice.key is not None:
         found.append(("key", str(choice.key), choice.link(key=None)))
@@ -144,6 +144,6 @@ def _narrowed(choice: _Choice) -> list[tuple[str, str, str]]:
 
 @for_members
 def usage_csv(request: HttpRequest, member: Member) -> HttpResponseBase:
-    """The rows behind the page: by the minute, or by the day where the span has whole days."""
+    """The rows of the page: by minute, or by day if the span has whole days."""
     choice = _Choice(request, member)
     return csv_files.answer("rows", choice.asked(), choice.span, now=timezone.now())

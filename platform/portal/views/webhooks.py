@@ -1,4 +1,4 @@
-"""Webhooks of a customer: the list, one with what was delivered to it, and what is done to it."""
+"""A customer's webhooks: the list, one with its deliveries, and actions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,27 +12,27 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks as services
 from portal import formatting, store
 from portal.forms.webhooks import WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
-from portal.views.doors import (
+from portal.views.pages import (
+    action_of_owners,
     carry_out,
     changed_by_owners,
     for_members,
     for_owners,
-    order_of_owners,
+    limited,
     page,
-    too_often,
 )
 from staff import audit
 from staff.changes import host_of
 from staff.formatting import ago, badge, grouped
 
-# Each posts to an address that somebody typed.
+# Each posts to a URL that a user entered.
 _TESTS = Quota(rate=10 / 60, burst=10)
 _DELIVERIES = 50
 _STATES = {
@@ -44,7 +44,7 @@ _STATES = {
 
 @for_members
 def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
-    """All of them, and whether alerts are mailed."""
+    """All webhooks, and whether alerts are mailed."""
     now = timezone.now()
     rows = [_row(each, now) for each in store.webhooks_of(member.customer_id)]
     context = {
@@ -74,10 +74,10 @@ def add(request: HttpRequest, member: Member) -> HttpResponse:
             with transaction.atomic():
                 new = services.create(member.customer_id, **form.cleaned_data)
                 audit.record(request, "added", new, text="in the portal")
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"{new} is added: its secret stands below. Send a test now")
+            messages.success(request, f"Added {new}: its secret is below. Send a test now")
             return _to(new.pk)
     return page(request, "portal/webhook_add.html", {"form": form})
 
@@ -100,10 +100,10 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
                 if "url" in changes:
                     changes["url"] = [*map(host_of, changes["url"])]
                 audit.record(request, "changed", changed, text="in the portal", changes=changes)
-        except OrderRefused as refusal:
+        except ActionRefused as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"{changed} is changed")
+            messages.success(request, f"Changed {changed}")
             return _to(pk)
     context = {
         "webhook": found,
@@ -122,10 +122,10 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
 
 
 def _secret(webhook: Webhook) -> str | None:
-    """None where it cannot be read any more: then a new one is needed."""
+    """None if it can no longer be decrypted: then a new one is needed."""
     try:
         return services.secret_of(webhook)
-    except OrderRefused:
+    except ActionRefused:
         return None
 
 
@@ -137,7 +137,7 @@ def _delivery(delivery: Delivery, now: Any) -> dict[str, Any]:
         "state": badge(text, hue),
         "at": ago(delivery.event.at, now),
         "due": ago(delivery.due_at, now) if delivery.state == Delivery.State.WAITING else None,
-        "tries": [
+        "attempts": [
             {
                 "row": each,
                 "at": ago(each.at, now),
@@ -153,9 +153,9 @@ def _action(
 ) -> Callable[..., HttpResponseBase]:
     """A button of a webhook's page."""
 
-    @order_of_owners
+    @action_of_owners
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-        refused = _too_often(request, member) if limited else None
+        refused = _limited(request, member) if limited else None
         if refused is not None:
             return refused
         carry_out(request, _own(member, pk), verb, lambda: run(pk), said=said)
@@ -166,43 +166,43 @@ def _action(
 
 send_test = _action(
     "tested",
-    "A test is on its way: load this page again in some seconds",
+    "The test is being sent: reload this page in a few seconds",
     lambda pk: services.send_test(pk, now=timezone.now()),
     limited=True,
 )
 rotate_secret = _action(
     "rotated the secret of",
-    "There is a new secret; for a day requests are signed with the old one as well",
+    "New secret made; for a day requests are signed with the old one as well",
     lambda pk: services.rotate_secret(pk, now=timezone.now()),
 )
 enable = _action("enabled", "Events are posted to it again", services.enable)
 disable = _action("disabled", "Nothing is posted to it until it is enabled", services.disable)
 
 
-@order_of_owners
+@action_of_owners
 def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     found = _own(member, pk)
     with transaction.atomic():
         audit.record(request, "deleted", found, text="in the portal")
         services.delete(pk)
-    messages.success(request, f"{found} is deleted")
+    messages.success(request, f"Deleted {found}")
     return HttpResponseRedirect(reverse("portal:webhooks"))
 
 
-@order_of_owners
+@action_of_owners
 def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
     found = _own(member, pk)
     if not Delivery.objects.filter(pk=delivery_pk, webhook=found).exists():
         raise Http404("no such delivery of this webhook")
-    refused = _too_often(request, member)
+    refused = _limited(request, member)
     if refused is not None:
         return refused
     again = partial(services.redeliver, delivery_pk, now=timezone.now())
-    carry_out(request, found, "delivered again to", again, said="It is on its way again")
+    carry_out(request, found, "delivered again to", again, said="It is being delivered again")
     return _to(pk)
 
 
-@order_of_owners
+@action_of_owners
 def mails(request: HttpRequest, member: Member) -> HttpResponse:
     """Switches alert mails on or off."""
     wanted = request.POST.get("wanted") == "on"
@@ -211,12 +211,12 @@ def mails(request: HttpRequest, member: Member) -> HttpResponse:
         if before != wanted:
             changes = {"alert_mails": [before, wanted]}
             audit.record(request, "changed", member.customer, text="in the portal", changes=changes)
-    messages.success(request, f"Alerts are mailed {'from now on' if wanted else 'no more'}")
+    messages.success(request, f"Alerts are {'now' if wanted else 'no longer'} mailed")
     return HttpResponseRedirect(reverse("portal:webhooks"))
 
 
-def _too_often(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return too_often(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
+def _limited(request: HttpRequest, member: Member) -> HttpResponse | None:
+    return limited(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
 
 
 def _own(member: Member, pk: int) -> Webhook:

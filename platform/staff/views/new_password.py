@@ -1,4 +1,4 @@
-"""Choosing a password by a link."""
+"""Setting a password by a link."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ class _Form(SetPasswordForm):  # type: ignore[type-arg]
 
 
 class NewPassword(PasswordResetConfirmView):
-    """The page that a link of staff.invitations leads to. It signs nobody in: whoever has a second
-    factor gives a code as ever.
+    """The page of a link of staff.invitations. It does not sign in: that takes the second factor,
+    if there is one.
     """
 
     template_name = "staff/new_password.html"

@@ -1,4 +1,4 @@
-"""Signing in to the admin: the password, then a code from whoever has a second factor."""
+"""Signing in to the admin: the password, then a code if the user has a second factor."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from staff.forms import CodeForm
 
 
 class _SignIn(LoginView):
-    """Django's page, which signs in only whoever has no second factor."""
+    """Django's page, which signs in only users without a second factor."""
 
     template_name = "admin/login.html"
     authentication_form = AuthenticationForm
@@ -32,7 +32,7 @@ class _SignIn(LoginView):
         return HttpResponseRedirect(reverse("staff_code"))
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        # Django tells of wrong passwords; not of a right one that does not open the admin.
+        # Django signals wrong passwords, but not a right one of a user who is not staff.
         if not getattr(self.request, "audit_entries", 0) and form.cleaned_data.get("password"):
             sign_ins.record_failure(self.request, form.cleaned_data.get("username", ""))
         return super().form_invalid(form)
@@ -59,7 +59,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @never_cache
 def enter_code(request: HttpRequest) -> HttpResponse:
-    """The second step, also for a session that began before the person had a second factor."""
+    """The second step, also for a session from before the second factor was set up."""
     found = _who(request)
     if found is None:
         return HttpResponseRedirect(reverse("admin:login"))
@@ -85,7 +85,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 
 
 def _who(request: HttpRequest) -> tuple[Any, str] | None:
-    """Who has to give a code, and where that person goes then."""
+    """The user who has to give a code, and the next page."""
     user: Any = request.user
     if not user.is_authenticated:
         return second_factor.pending(request)
@@ -101,6 +101,6 @@ def _who(request: HttpRequest) -> tuple[Any, str] | None:
 def _why_not(user: Any) -> str:
     until = second_factor.locked_until(user)
     if until is None:
-        return "Not the code, or it was used before: wait for the next one"
+        return "Wrong or used code: wait for the next one"
     seconds = max(1, round((until - timezone.now()).total_seconds()))
-    return f"Not the code, or it was used before. Wait {seconds} s, then give a new one"
+    return f"Wrong or used code. Wait {seconds} s, then enter a new one"

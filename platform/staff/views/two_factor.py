@@ -14,25 +14,25 @@ from django.views.decorators.debug import sensitive_post_parameters
 from staff import audit, second_factor
 from staff.forms import CodeForm, PasswordAndCodeForm
 
-_WRONG = "Not the code, or it was used before: wait for the next one"
+_WRONG = "Wrong or used code: wait for the next one"
 
 
 @sensitive_post_parameters()
 @never_cache
 def two_factor(request: HttpRequest) -> HttpResponse:
-    """The page of the second factor; what is posted says what is wanted by its button's name."""
-    order = request.POST.get("order", "")
+    """The page of the second factor; the posted button names the action."""
+    action = request.POST.get("order", "")
     if second_factor.has_device(request.user):
-        if order == "renew":
+        if action == "renew":
             return _renew(request)
-        if order == "turn_off" and not settings.STAFF_TWO_FACTOR:
+        if action == "turn_off" and not settings.STAFF_TWO_FACTOR:
             return _turn_off(request)
         return _page(request)
-    return _set_up(request, order)
+    return _set_up(request, action)
 
 
-def _set_up(request: HttpRequest, order: str) -> HttpResponse:
-    form = CodeForm(request.POST if order == "confirm" else None)
+def _set_up(request: HttpRequest, action: str) -> HttpResponse:
+    form = CodeForm(request.POST if action == "confirm" else None)
     if form.is_valid():
         with transaction.atomic():
             codes = second_factor.confirm(request, form.cleaned_data["code"])
@@ -69,15 +69,17 @@ def _turn_off(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     form = PasswordAndCodeForm(request.POST, auto_id="off_%s")
     if form.is_valid():
-        # One answer for both, so that neither can be tried alone.
+        # One message for both, so that neither can be guessed alone.
         right = user.check_password(form.cleaned_data["password"])
         if right and second_factor.check_code(user, form.cleaned_data["code"]) is not None:
             with transaction.atomic():
                 second_factor.remove(user)
                 audit.record(request, "turned off the second factor", user)
-            messages.success(request, "The second factor is off: your password alone signs you in")
+            messages.success(
+                request, "The second factor is off: signing in takes only your password"
+            )
             return HttpResponseRedirect(reverse("staff_two_factor"))
-        form.add_error(None, "Not your password, or not the code")
+        form.add_error(None, "Wrong password or code")
     return _page(request, turn_off=form)
 
 

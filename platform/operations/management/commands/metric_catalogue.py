@@ -9,7 +9,7 @@ from operations.metrics import page
 
 
 class Command(BaseCommand):
-    help = "Write docs/metrics.md, the page of everything that GET /metrics tells, from the code."
+    help = "Write docs/metrics.md, the catalogue of GET /metrics, from the code."
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = settings.ROOT / "docs" / "metrics.md"

@@ -1,4 +1,4 @@
-"""manage.py metrics_token: what Prometheus has to send."""
+"""manage.py metrics_token: the bearer token that Prometheus sends."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""let_in: a way in for somebody of the staff who has none left."""
+"""Gives a staff user access again, by a password link."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -14,8 +14,8 @@ from staff.roles import Role, give_role
 
 class Command(BaseCommand):
     help = (
-        "Prints a link with which a person chooses a password for the admin, once. For whoever"
-        " nobody else can let in: the only administrator without a password or a phone."
+        "Prints a link with which a staff user sets a password for the admin, once. For the only"
+        " administrator who lost the password or the phone."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,24 +23,26 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reset-second-factor",
             action="store_true",
-            help="their app and recovery codes are void, and every session ends",
+            help="void the app and recovery codes, and end every session",
         )
         parser.add_argument(
-            "--administrator", action="store_true", help="make them an administrator, and active"
+            "--administrator", action="store_true", help="make the user an active administrator"
         )
 
     @transaction.atomic
     def handle(self, *_: Any, username: str, **options: Any) -> None:
         user = User.objects.filter(username=username).first()
         if user is None and not options["administrator"]:
-            raise CommandError(f"Nobody is called {username!r}; --administrator makes a new one")
+            raise CommandError(f"No user is called {username!r}; --administrator adds one")
         if user is None:
             user = User(username=username, is_staff=True)
             user.set_unusable_password()
             user.save()
             audit.record(None, "added", user)
         if not user.is_staff:
-            raise CommandError(f"{username!r} is a customer's portal user, and stays one")
+            raise CommandError(
+                f"{username!r} is a customer's portal user and cannot join the staff"
+            )
         if options["administrator"]:
             user.is_active = True
             user.save(update_fields=["is_active"])
@@ -54,4 +56,4 @@ class Command(BaseCommand):
             raise CommandError(f"{username!r} is deactivated; --administrator activates")
         link = invitations.link_for(user)
         audit.record(None, "made a password link", user)
-        self.stdout.write(f"Good once, for {invitations.days()} days:\n{link}")
+        self.stdout.write(f"Valid once, for {invitations.days()} days:\n{link}")

@@ -1,4 +1,4 @@
-"""verify_audit_log: is the audit log whole, from its first entry to its last?"""
+"""verify_audit_log: checks the audit log from its first entry to its last."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -10,9 +10,9 @@ from staff.audit_chain import walk
 
 class Command(BaseCommand):
     help = (
-        "Walks the audit log from its first entry and tells the first break. The last line is the"
-        " log's mark: keep it elsewhere, and --expect it later, to see that nothing up to it was"
-        " changed, not even by somebody who could write all digests anew."
+        "Checks the audit log from its first entry and reports the first break. Prints the log's"
+        " mark: keep it elsewhere and pass it to --expect later, to see that nothing before it was"
+        " changed, not even by rewriting all digests."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,8 +23,10 @@ class Command(BaseCommand):
             self._expect(expect)
         looked = walk()
         if looked.problem:
-            raise CommandError(f"{looked.problem}. {looked.entries:,} entries before are whole.")
-        self.stdout.write(f"The audit log is whole: {looked.entries:,} entries.")
+            raise CommandError(
+                f"{looked.problem}. The {looked.entries:,} entries before it are intact."
+            )
+        self.stdout.write(f"The audit log is intact: {looked.entries:,} entries.")
         if looked.entries:
             self.stdout.write(f"{looked.entry_id}:{looked.digest.hex()}")
 
@@ -33,7 +35,7 @@ class Command(BaseCommand):
         try:
             entry_id, digest = int(number), bytes.fromhex(text)
         except ValueError:
-            raise CommandError(f"{mark!r} is no mark: expected NUMBER:DIGEST") from None
+            raise CommandError(f"{mark!r} is not a mark: expected NUMBER:DIGEST") from None
         looked = walk(entry_id, digest)
         if looked.problem:
             raise CommandError(f"{looked.problem}.")

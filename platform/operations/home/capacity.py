@@ -1,4 +1,4 @@
-"""Does everything run, and is there room? Processes, servers, queues, disk and memory."""
+"""Is everything running, with enough capacity? Processes, servers, queues, disk and memory."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from operations.home import figures
-from operations.home.cards import Card, list_of, number_word
+from operations.home.cards import Card, list_of, zero_badge
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
@@ -26,15 +26,15 @@ def processes(request: HttpRequest, now: Readings) -> Card:
         )
     alive = sum(bool(each.alive) for each in found)
     state = ("all alive", "good", "")
-    if told := _troubles(found):
-        state = (told, "bad", REMEDY)
+    if troubles := _troubles(found):
+        state = (troubles, "bad", REMEDY)
     return Card(
         "processes",
         "Processes",
         f"{alive} of {len(found)} kinds alive",
         state,
-        "Each sends a heartbeat every second. Without one for 4 s it is missing or hung."
-        if not told
+        "Each sends a heartbeat every second; after 4 s without one it counts as missing or hung."
+        if not troubles
         else REMEDY,
         [(each.kind, _alive(each, now)) for each in found],
     )
@@ -43,19 +43,19 @@ def processes(request: HttpRequest, now: Readings) -> Card:
 def _troubles(found: Sequence[ProcessReading]) -> str:
     """`lander hung; beat, worker missing`"""
     kinds = {
-        word: ", ".join(each.kind for each in found if each.trouble == word)
-        for word in ("hung", "missing")
+        trouble: ", ".join(each.kind for each in found if each.trouble == trouble)
+        for trouble in ("hung", "missing")
     }
-    return "; ".join(f"{names} {word}" for word, names in kinds.items() if names)
+    return "; ".join(f"{names} {trouble}" for trouble, names in kinds.items() if names)
 
 
 def _alive(each: ProcessReading, now: Readings) -> Any:
     duty = f"It {(DUTIES | SERVER_DUTIES)[each.kind]}."
     if each.alive and not each.trouble:
         return badge("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
-    heard = "never heard"
+    heard = "no heartbeat yet"
     if each.heard_at is not None:
-        heard = f"heard {duration(now.at - each.heard_at)} ago"
+        heard = f"last heartbeat {duration(now.at - each.heard_at)} ago"
     if not each.trouble:
         return badge("starting", "warning", duty)
     count = f"{each.silent} of {each.alive + each.silent} " if each.alive else ""
@@ -64,15 +64,14 @@ def _alive(each: ProcessReading, now: Readings) -> Any:
 
 def servers(request: HttpRequest, now: Readings) -> Card:
     database, redis = now.database, now.redis
-    told = f"answered in {milliseconds(database.milliseconds)}"
-    rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", told))]
+    hint = f"answered in {milliseconds(database.milliseconds)}"
+    rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", hint))]
     if redis is None:
-        rows.append(("Valkey", badge("down", "bad", "limits and queues stand still")))
+        rows.append(("Valkey", badge("down", "bad", "limits and queues do not work")))
     else:
-        told = f"answered in {milliseconds(redis.milliseconds)}"
-        up = badge("up", "good", told)
+        up = badge("up", "good", f"answered in {milliseconds(redis.milliseconds)}")
         if not redis.takes_writes:
-            up = badge("cannot write", "bad", "its disk is full or fails")
+            up = badge("cannot write", "bad", "its disk is full or broken")
         rows.append((f"Valkey {redis.version}", up))
     rows.append(("Last sample", ago(now.sampled_at, now.at, "none yet")))
     return Card(
@@ -80,7 +79,7 @@ def servers(request: HttpRequest, now: Readings) -> Card:
         "Servers",
         milliseconds(database.milliseconds),
         _servers_state(redis),
-        "How long PostgreSQL takes for a query that does nothing.",
+        "Time that PostgreSQL takes for an empty query.",
         rows,
         "/readyz",
         "Readiness",
@@ -92,26 +91,26 @@ def _servers_state(redis: RedisReading | None) -> tuple[str, str, str]:
     if redis is None:
         return "Valkey is down", "bad", ""
     if not redis.takes_writes:
-        return "Valkey cannot write", "bad", "Its disk is full or fails."
+        return "Valkey cannot write", "bad", "Its disk is full or broken."
     return "answering", "good", ""
 
 
 def space(request: HttpRequest, now: Readings) -> Card:
     free, total, redis = now.disk.free, now.disk.total, now.redis
-    state = ("room", "good", "")
+    state = ("enough", "good", "")
     rows: list[tuple[Any, Any]] = [("The database", size_of(now.database.size))]
     if redis is not None:
         used = size_of(redis.used)
         is_full = bool(redis.most) and redis.used > _FULL * redis.most
         if is_full:
-            state = ("Valkey fills", "bad", "Full, it refuses to take more.")
-        hint = "It holds what waits: limits, queues, submissions in flight."
+            state = ("Valkey is nearly full", "bad", "Once full, it refuses writes.")
+        hint = "It holds limits, queues and unsettled submissions."
         rows.append(("Memory of Valkey", badge(used, "bad" if is_full else "good", hint)))
         if redis.most:
             rows.append(("of at most", size_of(redis.most)))
     if free < _LITTLE * total:
         hue = "bad" if free < _FEW else "warning"
-        state = ("the disk fills", hue, "Less than a tenth is free.")
+        state = ("disk nearly full", hue, "Less than a tenth is free.")
     return Card(
         "space",
         "Disk and memory",
@@ -136,10 +135,10 @@ def queues(request: HttpRequest, now: Readings) -> Card:
         ("Mails and webhooks", grouped(now.alerts.waiting)),
     ]
     if now.alerts.late:
-        rows.append(("of these late", number_word(now.alerts.late)))
+        rows.append(("Of these, late", zero_badge(now.alerts.late)))
     state = ("moving", "good", "")
     if waiting > _MANY:
-        state = ("filling", "warning", "The workers are too slow, or missing.")
+        state = ("filling", "warning", "Workers are too slow or missing.")
     if now.redis is None:
         state = ("not known", "bad", "Valkey does not answer.")
     return Card(
@@ -147,7 +146,7 @@ def queues(request: HttpRequest, now: Readings) -> Card:
         "Queues",
         f"{grouped(waiting)} waiting" if now.redis is not None else "not known",
         state,
-        "Tasks that wait for a worker; below, what else waits.",
+        "Tasks that wait for a worker, and what else waits.",
         rows,
         list_of(request, "alerts", "delivery"),
         "Deliveries",

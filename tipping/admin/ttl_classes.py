@@ -1,4 +1,4 @@
-"""TTL classes: editing them, and the page of the desk."""
+"""TTL classes: the tip desk, and editing."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from staff.actions import ActionsAdmin
 from staff.columns import column
 from staff.formatting import grouped
 from tipping.admin.class_actions import ACTIONS, state_of
-from tipping.admin.desk import class_word, desk_page, may_order
+from tipping.admin.desk import class_badge, desk_page, may_act
 from tipping.models import TtlClass
 from tipping.services import ttl_classes
 
 
 class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses in words what would leave the ladder without a default."""
+    """Refuses a change that would leave no default class."""
 
     def clean_is_default(self) -> bool:
         wanted: bool = self.cleaned_data["is_default"]
@@ -28,7 +28,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
         return wanted
 
     def _get_validation_exclusions(self) -> set[str]:
-        # A new default takes the old one's place when it is saved: no conflict to be told here.
+        # Saving a new default replaces the old one: no conflict.
         return {*super()._get_validation_exclusions(), "is_default"}  # type: ignore[misc]
 
 
@@ -47,12 +47,12 @@ class TtlClassAdmin(ActionsAdmin):
         return desk_page(self, request)
 
     def may_act(self, request: HttpRequest, row: TtlClass) -> bool:
-        return may_order(request)
+        return may_act(request)
 
     def facts(self, row: TtlClass) -> list[tuple[str, Any]]:
         state = state_of(row)
         return [
-            ("State", class_word(state)),
+            ("State", class_badge(state)),
             ("Open batch", state.batch.number if state.batch else "none"),
             ("Addresses left in it", grouped(state.left)),
             ("Prepared batches", state.prepared),
@@ -64,7 +64,7 @@ class TtlClassAdmin(ActionsAdmin):
     def save_model(self, request: HttpRequest, obj: TtlClass, form: Any, change: bool) -> None:
         ttl_classes.save_ttl_class(obj)
 
-    # --- deleting: the service knows what may go with a class ---
+    # --- deleting, by the service ---
 
     def has_delete_permission(self, request: HttpRequest, obj: TtlClass | None = None) -> bool:
         allowed: bool = super().has_delete_permission(request, obj)

@@ -1,4 +1,4 @@
-"""What a key's page says of it in words: its limits, its month, and what happened to it."""
+"""Formatting of a key: state, limits, month, links and history."""
 
 from datetime import datetime
 from typing import Any
@@ -80,7 +80,7 @@ def _rate(quota: Quota | None, one: str, many: str) -> str:
 
 
 def month(key: ApiKey, now: datetime) -> SafeString | str:
-    """The month's calls, of how many, and when it begins anew."""
+    """The calls of the month, the limit, and when it resets."""
     usage = monthly_quotas.usage_of(key.pk, now)
     if usage is None:
         return "-"
@@ -90,8 +90,8 @@ def month(key: ApiKey, now: datetime) -> SafeString | str:
     share = min(100, 100 * usage.used // usage.limit)
     hue = "bad" if share >= 100 else "warning" if share >= 80 else "good"
     return format_html(
-        '{} <span class="tm-nowrap">{} of {} calls</span>, begins anew {}',
-        badge(f"{share} %", hue, "Refused and failed calls of ours do not count"),
+        '{} <span class="tm-nowrap">{} of {} calls</span>, resets {}',
+        badge(f"{share} %", hue, "Refused calls and internal errors do not count"),
         used,
         grouped(usage.limit),
         ago(usage.resets_at, now),
@@ -104,14 +104,14 @@ def links(request: HttpRequest, key: ApiKey) -> list[tuple[str, str, str]]:
     for text, hint, name, query, permission in (
         (
             "Land rate",
-            "what became of the transactions that it sent",
+            "outcomes of the transactions that it sent",
             "admin:priority_landing",
             {"key": key.pk},
             "priority.view_submission",
         ),
         (
             "Audit log",
-            "who of the staff did what to it",
+            "what staff did to it",
             "admin:staff_auditentry_changelist",
             {"subject_type": key._meta.label_lower, "subject_id": key.pk},
             "staff.view_auditentry",
@@ -122,7 +122,7 @@ def links(request: HttpRequest, key: ApiKey) -> list[tuple[str, str, str]]:
     return found
 
 
-def story(request: HttpRequest, key: ApiKey, now: datetime) -> list[tuple[Any, str, str, str]]:
+def history(request: HttpRequest, key: ApiKey, now: datetime) -> list[tuple[Any, str, str, str]]:
     """(when, who, what was done, more) of the newest entries of the audit log on the key."""
     if not request.user.has_perm("staff.view_auditentry"):
         return []

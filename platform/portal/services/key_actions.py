@@ -1,4 +1,4 @@
-"""What a customer does to their own keys: never more than staff gave."""
+"""Actions of customers on their keys, within the rights that staff gave."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from portal import store
 from portal.errors import MayNot, TooMany
 from portal.services.key_rights import Given, given, is_suspended_by_staff, models_of
 
-# Each key has limits of its own: without a bound, keys would be a way around them.
+# Each key has limits of its own: many keys would circumvent them.
 MOST_KEYS = 50
 LONGEST_OVERLAP = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a customer wants a key to be."""
+    """The settings that a customer wants for a key."""
 
     name: str
     environment: str
@@ -39,9 +39,9 @@ def issue(customer_id: int, *, like: int, wish: Wish, now: datetime) -> keys.Iss
         raise TooMany(f"There are {MOST_KEYS} keys, the most there may be: revoke one first")
     model = _own(customer_id, like)
     if not models_of([model], now):
-        raise MayNot(f"{model} cannot be followed by another key: choose another one")
+        raise MayNot(f"{model} cannot be the model of a new key: choose another one")
     if keys.monthly_limit(model) is not None:
-        # One that was revoked had its month: with another in its place there would be two.
+        # A revoked key used its monthly quota: its replacement would get a second one.
         start, end = month_of(now)
         if store.keys_of_month(customer_id, start) >= MOST_KEYS:
             raise TooMany(
@@ -89,7 +89,7 @@ def edit(customer_id: int, key_id: int, *, wish: Wish, now: datetime) -> ApiKey:
 
 @transaction.atomic
 def rotate(customer_id: int, key_id: int, *, overlap: timedelta, now: datetime) -> keys.IssuedKey:
-    """A successor, as access makes it, within the bounds of its forerunner. Raises likewise."""
+    """Issues a successor with the same rights. Raises likewise."""
     store.lock_customer(customer_id)
     key = _own(customer_id, key_id)
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
@@ -132,29 +132,29 @@ def revoke(customer_id: int, key_id: int, *, now: datetime) -> ApiKey:
         rights = given(key)
         by_staff = is_suspended_by_staff(key)
         keys.revoke_key(key_id, now=now)
-        # What staff suspended is not to be replaced, either.
+        # A key suspended by staff cannot be replaced either.
         _note(_own(customer_id, key_id), rights, revoked_at=None if by_staff else now)
     return key
 
 
 def _own(customer_id: int, key_id: int) -> ApiKey:
-    """The key, as staff left it last, and as it stays until the order is done."""
+    """The key, locked until the transaction ends."""
     return store.keys_of(customer_id).select_for_update(of=("self",)).get(pk=key_id)
 
 
 def _require_within(rights: Given, wish: Wish) -> None:
     more = [scope for scope in wish.scopes if scope not in rights.scopes]
     if more:
-        raise MayNot(f"Not yours to give: {', '.join(more)}. Ask the operator for it")
+        raise MayNot(f"Not among your scopes: {', '.join(more)}. Ask the operator")
     if not wish.scopes:
         raise MayNot("Choose at least one scope: a key without one may do nothing")
     end = rights.expires_at
     if end is not None and (wish.expires_at is None or wish.expires_at > end):
-        raise MayNot(f"It may last until {end:%Y-%m-%d %H:%M} UTC at most")
+        raise MayNot(f"It can be valid until {end:%Y-%m-%d %H:%M} UTC at most")
 
 
 def _note(key: ApiKey, rights: Given, **moments: datetime | None) -> None:
-    """What was given, and how the customer left it."""
+    """Notes the given rights, and the settings that the customer left."""
     store.write_terms(
         key.pk,
         given_scopes=list(rights.scopes),

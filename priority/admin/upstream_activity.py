@@ -1,4 +1,4 @@
-"""What one upstream did lately, and when its circuit breaker was open."""
+"""Recent activity of one upstream, and the history of its circuit breaker."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,14 +12,14 @@ from priority.store.upstreams import openings
 from staff.formatting import ago, duration, grouped, milliseconds
 
 _OPENINGS_SHOWN = 20
-# Of these newest tries the last one that failed is looked for.
-_NEWEST_TRIES = 20_000
+# The last failed attempt is looked for among these newest ones.
+_NEWEST_ATTEMPTS = 20_000
 
 
-def upstream_lately(upstream: Upstream, *, now: datetime) -> dict[str, Any]:
-    """For admin/priority/upstream/lately.html."""
+def upstream_activity(upstream: Upstream, *, now: datetime) -> dict[str, Any]:
+    """For admin/priority/upstream/activity.html."""
     return {
-        "lately": [_figures(upstream, span, now) for span in SPANS[:3]],
+        "activity": [_figures(upstream, span, now) for span in SPANS[:3]],
         "last_error": _last_error(upstream, now),
         "openings": [
             {
@@ -41,11 +41,11 @@ def _figures(upstream: Upstream, span: Any, now: datetime) -> dict[str, Any]:
         (each for each in all_figures(now=now, span=span) if each.name == upstream.name), None
     )
     if found is None:
-        return {"label": span.label, "tries": ""}
-    tries = sum(found.tries.values())
+        return {"label": span.label, "attempts": ""}
+    attempts = sum(found.tries.values())
     return {
         "label": span.label,
-        "tries": grouped(tries),
+        "attempts": grouped(attempts),
         "took": grouped(sum(found.took.values())),
         "first": grouped(found.first),
         "rate": percent(found.rate),
@@ -60,14 +60,14 @@ def _figures(upstream: Upstream, span: Any, now: datetime) -> dict[str, Any]:
 
 def _last_error(upstream: Upstream, now: datetime) -> dict[str, Any] | None:
     newest = Attempt.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    tries = Attempt.objects.filter(pk__gt=newest - _NEWEST_TRIES, upstream=upstream.name)
-    bad = tries.exclude(outcome=Attempt.Outcome.SENT).order_by("-pk").first()
+    attempts = Attempt.objects.filter(pk__gt=newest - _NEWEST_ATTEMPTS, upstream=upstream.name)
+    bad = attempts.exclude(outcome=Attempt.Outcome.SENT).order_by("-pk").first()
     if bad is None or bad.started_at < now - timedelta(days=30):
         return None
     return {
         "at": ago(bad.started_at, now),
         "outcome": bad.outcome,
-        "answer": bad.answer or "no answer",
+        "answer": bad.answer or "no response",
         "target": bad.target,
         "link": reverse("admin:priority_submission_change", args=[bad.submission_id]),
     }

@@ -1,4 +1,4 @@
-"""What staff can do to keys, one or many: suspend, resume, revoke, rotate."""
+"""Actions on one or many keys: suspend, resume, revoke, rotate."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.admin.issued import lead_to
+from access.admin.key_formatting import key_badge
 from access.admin.key_forms import OverlapForm
-from access.admin.key_words import key_badge
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import keys, parked_secrets
@@ -22,7 +22,7 @@ from staff import audit
 from staff.actions import AdminAction
 from staff.formatting import utc
 
-# Keys of one action: their ids travel in an address.
+# Keys of one action: their ids are in the URL.
 MOST_KEYS = 200
 
 
@@ -92,70 +92,70 @@ ACTIONS = {
 }
 
 
-def link_to(order: str, key_ids: list[int]) -> str:
-    """The page that asks."""
-    page = reverse("admin:access_apikey_order", args=[order])
+def link_to(action: str, key_ids: list[int]) -> str:
+    """The confirmation page."""
+    page = reverse("admin:access_apikey_order", args=[action])
     return f"{page}?{urlencode({'ids': ','.join(map(str, key_ids))}, safe=',')}"
 
 
-def may(model_admin: Any, request: HttpRequest, order: str) -> bool:
+def may(model_admin: Any, request: HttpRequest, action: str) -> bool:
     """Rotating issues a key as well, so it takes both permissions."""
-    may_add = order != "rotate" or model_admin.has_add_permission(request)
+    may_add = action != "rotate" or model_admin.has_add_permission(request)
     return bool(may_add and model_admin.has_change_permission(request))
 
 
-def page(model_admin: Any, request: HttpRequest, order_name: str) -> HttpResponse:
-    """GET asks, POST does; `ids` names the keys."""
-    order = ACTIONS.get(order_name)
-    if order is None:
+def page(model_admin: Any, request: HttpRequest, name: str) -> HttpResponse:
+    """GET asks for confirmation, POST does it; `ids` names the keys."""
+    action = ACTIONS.get(name)
+    if action is None:
         raise Http404
-    if not may(model_admin, request, order.name):
+    if not may(model_admin, request, action.name):
         raise PermissionDenied
     now = timezone.now()
-    fit, unfit = _asked_for(model_admin, request, order)
-    form = OverlapForm(request.POST or None) if order.name == "rotate" else None
+    fit, unfit = _asked_for(model_admin, request, action)
+    form = OverlapForm(request.POST or None) if action.name == "rotate" else None
     if request.method == "POST" and fit and (form is None or form.is_valid()):
         hours = 0 if form is None else form.cleaned_data["overlap_hours"]
-        return carry_out(model_admin, request, order, fit, overlap=timedelta(hours=hours))
+        return carry_out(model_admin, request, action, fit, overlap=timedelta(hours=hours))
     context = {
-        "title": f"{order.title} API keys"
+        "title": f"{action.title} API keys"
         if len(fit) + len(unfit) > 1
-        else f"{order.title} API key",
-        "order": order,
+        else f"{action.title} API key",
+        "action": action,
         "form": form,
         "ids": ",".join(str(key.pk) for key in fit),
         "fit": [(key, key_badge(key, now)) for key in fit],
-        "unfit": [(key, order.why_not(request, key)) for key in unfit],
+        "unfit": [(key, action.why_not(request, key)) for key in unfit],
         "back": _back(fit + unfit),
     }
-    page: HttpResponse = model_admin.page(request, "admin/access/apikey/order.html", context)
+    page: HttpResponse = model_admin.page(request, "admin/access/apikey/action.html", context)
     return page
 
 
 def carry_out(
     model_admin: Any,
     request: HttpRequest,
-    order: AdminAction,
+    action: AdminAction,
     chosen: list[ApiKey],
     *,
     overlap: timedelta = timedelta(0),
 ) -> HttpResponse:
-    """Does it to every key that can take it, says what became of each, and leads on."""
-    if order.name == "rotate":
+    """Does it to every key that allows it, with a message for each, and redirects."""
+    if action.name == "rotate":
         return _rotate(model_admin, request, chosen, overlap)
     done = []
     for key in chosen:
-        reason = order.why_not(request, key)
+        reason = action.why_not(request, key)
         if reason:
             messages.warning(request, f"{key}: {reason}")
             continue
         with transaction.atomic():
-            order.run(request, key)
-            audit.record(request, order.verb, key)
+            action.run(request, key)
+            audit.record(request, action.verb, key)
         done.append(key)
     if done:
         what = str(done[0]) if len(done) == 1 else f"{len(done)} keys"
-        messages.success(request, f"{what}: {order.verb}")
+        messages.success(request, f"{what}: {action.verb}")
     return HttpResponseRedirect(_back(chosen))
 
 
@@ -166,14 +166,14 @@ def _rotate(
     issued: list[keys.IssuedKey] = []
     refused: list[str] = []
     try:
-        # Together with the parking: without it nobody would ever see the secrets.
+        # In one transaction with the parking, so that no secret is lost.
         with transaction.atomic():
             for key in chosen:
                 reason = _not_rotatable(request, key)
                 if not reason:
                     try:
                         issued.append(keys.rotate_key(key.pk, overlap=overlap, now=now))
-                    except OrderRefused as refusal:
+                    except ActionRefused as refusal:
                         reason = str(refusal)
                     else:
                         new = issued[-1].key
@@ -185,7 +185,7 @@ def _rotate(
                 if reason:
                     refused.append(f"{key}: {reason}")
             token = parked_secrets.park(issued, owner=str(request.user.pk)) if issued else None
-    except OrderRefused as refusal:
+    except ActionRefused as refusal:
         messages.error(request, str(refusal))
         return HttpResponseRedirect(_back(chosen))
     for text in refused:
@@ -194,9 +194,9 @@ def _rotate(
 
 
 def _asked_for(
-    model_admin: Any, request: HttpRequest, order: AdminAction
+    model_admin: Any, request: HttpRequest, action: AdminAction
 ) -> tuple[list[ApiKey], list[ApiKey]]:
-    """The named keys: those that can take the order, and the others."""
+    """The named keys: those that allow the action, and the others."""
     text = (request.POST if request.method == "POST" else request.GET).get("ids", "")
     numbers = [part for part in text.split(",") if part.isascii() and part.isdecimal()]
     if not numbers or len(numbers) > MOST_KEYS or max(map(len, numbers)) > 18:
@@ -209,7 +209,7 @@ def _asked_for(
     fit: list[ApiKey] = []
     unfit: list[ApiKey] = []
     for key in found:
-        (fit if not order.why_not(request, key) else unfit).append(key)
+        (fit if not action.why_not(request, key) else unfit).append(key)
     if not fit and not unfit:
         raise Http404("no such keys")
     return fit, unfit

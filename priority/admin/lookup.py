@@ -1,4 +1,4 @@
-"""Search for a submission by signature, bundle id, request id or tip address."""
+"""Finding a submission by signature, bundle id, tip address or request id."""
 
 import re
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,100}").fullmatch
 
 def condition(text: str) -> Q | None:
     """The submissions that the text names: by signature, bundle id, tip address or request id; None
-    for what can be none of them.
+    if it is none of them.
     """
     text = text.strip()
     if _BUNDLE_ID(text.lower()):
@@ -41,14 +41,14 @@ def condition(text: str) -> Q | None:
 
 
 def found(queryset: QuerySet[Submission], text: str) -> QuerySet[Submission]:
-    """The rows that match."""
+    """The submissions that the text names."""
     named = condition(text)
     return queryset.none() if named is None else queryset.filter(named)
 
 
 def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
-    """Redirects to the matching submission, or to the list of matches; without a match it shows
-    what that means.
+    """Redirects to the submission, or to the list of several; else a page explains why none was
+    found.
     """
     if not admin.has_view_permission(request):
         raise PermissionDenied
@@ -67,7 +67,7 @@ def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
                 page = reverse("admin:priority_bundle_change", args=[bundle.pk])
                 return HttpResponseRedirect(page)
     context = {
-        "title": "Fate of a submission",
+        "title": "Look up a submission",
         "asked": text,
         "waiting": _waiting(text),
         "is_readable": bool(text) and condition(text) is not None,
@@ -77,7 +77,7 @@ def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
 
 
 def _waiting(text: str) -> SafeString | str:
-    """What Redis remembers of an acceptance whose row is not written yet."""
+    """When it was accepted, from Redis, if its row is not written yet."""
     try:
         name = bytes.fromhex(text) if _BUNDLE_ID(text) else bytes(Signature.from_string(text))
         received_at = remembered(name)

@@ -1,4 +1,4 @@
-"""The doors of the portal: who comes in, and whose pages they see."""
+"""Access to pages of the portal, and how actions run and pages render."""
 
 import functools
 from collections.abc import Callable, Collection
@@ -17,52 +17,52 @@ from django.utils.http import urlencode
 
 from access import windows
 from access.callers import Quota
-from access.errors import OrderRefused
+from access.errors import ActionRefused
 from portal import store
 from portal.models import Member
 from staff import audit, sessions
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, Member, P], HttpResponseBase]
-Door = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+Page = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 _READS = ("GET", "HEAD")
 
 
-def for_members(view: View[P]) -> Door[P]:
-    """The page of a member, which changes nothing."""
-    return _door(view, "members", _READS)
+def for_members(view: View[P]) -> Page[P]:
+    """A read-only page for members."""
+    return _restricted(view, "members", _READS)
 
 
-def for_oneself(view: View[P]) -> Door[P]:
-    """A page on which members change what is their own, as their password."""
-    return _door(view, "oneself", (*_READS, "POST"))
+def for_oneself(view: View[P]) -> Page[P]:
+    """A page on which members change their own account."""
+    return _restricted(view, "oneself", (*_READS, "POST"))
 
 
-def for_owners(view: View[P]) -> Door[P]:
+def for_owners(view: View[P]) -> Page[P]:
     """A page with a form, for owners."""
-    return _door(view, "owners", (*_READS, "POST"))
+    return _restricted(view, "owners", (*_READS, "POST"))
 
 
-def order_of_owners(view: View[P]) -> Door[P]:
-    """What an owner does by a button."""
-    return _door(view, "owners", ("POST",))
+def action_of_owners(view: View[P]) -> Page[P]:
+    """A button for owners."""
+    return _restricted(view, "owners", ("POST",))
 
 
-def changed_by_owners(view: View[P]) -> Door[P]:
-    """A page that everyone sees, with a form that owners may send."""
-    return _door(view, "owners change", (*_READS, "POST"))
+def changed_by_owners(view: View[P]) -> Page[P]:
+    """A page for members, with a form for owners."""
+    return _restricted(view, "owners change", (*_READS, "POST"))
 
 
-def _door(view: View[P], who: str, methods: Collection[str]) -> Door[P]:
+def _restricted(view: View[P], who: str, methods: Collection[str]) -> Page[P]:
     @functools.wraps(view)
-    def door(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def restricted(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _to_sign_in(request)
         member = store.member_of(request.user.pk)
         if member is None or member.user.is_staff:
             return page(request, "portal/no_member.html", {}, status=403)
-        if not _is_good(request):
+        if not _is_valid(request):
             logout(request)
             return _to_sign_in(request)
         if request.method not in methods:
@@ -75,19 +75,19 @@ def _door(view: View[P], who: str, methods: Collection[str]) -> Door[P]:
         add_never_cache_headers(response)
         return response
 
-    door.portal_door = who  # type: ignore[attr-defined]  # tests walk over the doors by it
-    return cast(Door[P], door)
+    restricted.portal_access = who  # type: ignore[attr-defined]  # for tests
+    return cast(Page[P], restricted)
 
 
-def standing_member(request: HttpRequest) -> Member | None:
-    """The member whose session this is."""
-    if not request.user.is_authenticated or request.user.is_staff or not _is_good(request):
+def signed_in_member(request: HttpRequest) -> Member | None:
+    """The member of a valid session."""
+    if not request.user.is_authenticated or request.user.is_staff or not _is_valid(request):
         return None
     return store.member_of(request.user.pk)
 
 
-def _is_good(request: HttpRequest) -> bool:
-    """The session is neither over nor from before the second factor."""
+def _is_valid(request: HttpRequest) -> bool:
+    """The session has not ended, and has the second factor if there is one."""
     user: Any = request.user
     standing = sessions.standing(user)
     if sessions.is_over(request.session, standing, timezone.now()):
@@ -106,7 +106,7 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
 def page(
     request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """A page of the portal; the part of it that is open follows from the address."""
+    """A page of the portal; the URL decides which part of the navigation is current."""
     part = request.path.split("/")[2] or "overview"
     shared = {
         "section": "portal",
@@ -119,29 +119,27 @@ def page(
 def carry_out(
     request: HttpRequest, subject: object, verb: str, run: Callable[[], object], *, said: str = ""
 ) -> bool:
-    """Does what an owner wants, with its audit entry; a message says that it is done (`said`), or
-    why not.
-    """
+    """Runs an action with its audit entry; a message says that it is done (`said`), or why not."""
     try:
         with transaction.atomic():
             run()
             audit.record(request, verb, subject, text="in the portal")
-    except OrderRefused as refusal:
-        say_no(request, refusal)
+    except ActionRefused as refusal:
+        show_refusal(request, refusal)
         return False
     if said:
         messages.success(request, said)
     return True
 
 
-def say_no(request: HttpRequest, refusal: OrderRefused) -> None:
-    """Shows why something was not done, on the next page."""
+def show_refusal(request: HttpRequest, refusal: ActionRefused) -> None:
+    """Shows the refusal on the next page."""
     text = str(refusal)
     messages.error(request, text[:1].upper() + text[1:])
 
 
-def too_often(request: HttpRequest, what: str, who: str, limit: Quota) -> HttpResponse | None:
-    """The 429 page when `who` did it too often; else None, and it is counted."""
+def limited(request: HttpRequest, what: str, who: str, limit: Quota) -> HttpResponse | None:
+    """The 429 page if `who` is over the limit; else None, and it is counted."""
     taken = windows.take(request, f"portal-{what}", who, limit)
     if taken.allowed:
         return None

@@ -1,0 +1,44 @@
+"""The queries on samples and alarms."""
+
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from operations.models import Alarm, Sample
+
+
+def newest_sample(resolution: int) -> Sample | None:
+    return Sample.objects.filter(resolution=resolution).order_by("-at").first()
+
+
+def newest_samples(resolution: int, *, now: datetime, limit: int) -> list[Sample]:
+    """Newest first, with their totals alone."""
+    found = Sample.objects.filter(resolution=resolution, at__lte=now).order_by("-at")
+    return list(found.defer("values")[:limit])
+
+
+def add_sample(sample: Sample) -> bool:
+    """False if there was one of this resolution and time."""
+    before = Sample.objects.filter(resolution=sample.resolution, at=sample.at).exists()
+    Sample.objects.bulk_create([sample], ignore_conflicts=True)
+    return not before
+
+
+def delete_samples(resolution: int, *, before: datetime) -> None:
+    Sample.objects.filter(resolution=resolution, at__lt=before).delete()
+
+
+def lock_unclosed(name: str | None = None) -> dict[tuple[str, str], Alarm]:
+    """Alarms that are not closed, of one rule or of all, by rule and subject."""
+    found = Alarm.objects.filter(closed_at__isnull=True)
+    if name is not None:
+        found = found.filter(name=name)
+    return {(alarm.name, alarm.subject): alarm for alarm in found.select_for_update()}
+
+
+def open_alarms() -> QuerySet[Alarm]:
+    return Alarm.objects.filter(opened_at__isnull=False, closed_at__isnull=True)
+
+
+def delete_closed(*, before: datetime) -> None:
+    Alarm.objects.filter(closed_at__lt=before).delete()

@@ -1,0 +1,100 @@
+"""Texts on the outcome of a submission, and what to do about it."""
+
+from typing import NamedTuple
+
+from priority.submissions import State
+
+_STATES = {
+    State.RECEIVED: "Accepted; no upstream has it yet.",
+    State.SENT: "Sent to at least one upstream; not in a block yet.",
+    State.LANDED: "It is in a block.",
+    State.FAILED: "Failed on chain: it is in a block with an error, and its fee was charged. Its"
+    " instructions were rolled back, including the tip.",
+    State.EXPIRED: "It is not in a block, and can no longer land.",
+    State.REFUSED: "It is not in a block; no upstream accepted it.",
+}
+_STATE_ADVICE = {
+    State.RECEIVED: "Wait: it is sent as soon as an upstream accepts it.",
+    State.SENT: "Wait: it is sent again until it lands or its blockhash expires.",
+    State.FAILED: "Read the error, simulate the transaction, fix it and send a new one.",
+    State.EXPIRED: "Sign it again with a new blockhash, and send that.",
+    State.REFUSED: "Sign it again with a new blockhash, and send that; contact the operator if it"
+    " happens again.",
+}
+
+
+class Explained(NamedTuple):
+    """The meaning of a reason, and what to do."""
+
+    meaning: str
+    advice: str
+
+
+_OURS = "The transaction is fine: send it again, and contact the operator."
+REASONS = {
+    "blockhash_expired": Explained(
+        "Its blockhash expired before a leader included it.",
+        "Sign with a newer blockhash, right before you send; a larger tip or priority fee lands"
+        " sooner when the chain is busy.",
+    ),
+    "nonce_unused": Explained(
+        "Its durable nonce was not used within the time for attempts.",
+        "Check whether another transaction advanced the nonce; if not, send it again.",
+    ),
+    "upstream_refused": Explained(
+        "An upstream refused it.",
+        "See the response to the attempt below: usually the fee payer has no lamports, or an"
+        " account is missing.",
+    ),
+    "engine_refused": Explained(
+        "The block engine refused the bundle.",
+        "The reason has its response: usually the tip is too low, or a transaction fails.",
+    ),
+    "engine_dropped": Explained(
+        "The block engine accepted the bundle and dropped it: usually it lost the auction, or"
+        " failed on the newest state.",
+        "Tip more, or simulate the bundle and fix it.",
+    ),
+    "engine_untipped": Explained(
+        "The block engine asks for a tip to one of its own addresses, which the bundle does not"
+        " pay.",
+        "Add a transfer to an address of the engine, or ask the operator whether the service"
+        " tips for you.",
+    ),
+    "landed_in_part": Explained(
+        "Some of the bundle's transactions are in blocks without the others: they were sent"
+        " individually.",
+        "Do not send the transactions of a bundle individually as well.",
+    ),
+    "submitted_before": Explained(
+        "All of its transactions had been submitted before.",
+        "Look up the earlier submission by one of its signatures.",
+    ),
+    "no_upstream": Explained("No upstream was available.", _OURS),
+    "upstream_rests": Explained("The upstreams were in cooldown after failures.", _OURS),
+    "upstream_busy": Explained("The upstreams were at capacity.", _OURS),
+    "engine_unknown": Explained("The block engine no longer knows the bundle.", _OURS),
+    "own_tip_unfunded": Explained(
+        "The operator's tip to the block engine could not be paid.", _OURS
+    ),
+    "no_slot": Explained("The newest slot was unknown.", _OURS),
+    "no_schedule": Explained("The leader schedule was unknown.", _OURS),
+    "no_blockhash": Explained("The newest blockhash was unknown.", _OURS),
+    "no_address": Explained("The addresses of the leaders were unknown.", _OURS),
+}
+
+
+def state_text(state: str) -> str:
+    return _STATES[State(state)]
+
+
+def explained(state: str, reason: str | None) -> Explained | None:
+    """What the reason means and what to do; without a reason, what the state asks for."""
+    name, _, rest = (reason or "").partition(":")
+    known = REASONS.get(name.strip())
+    if known is not None:
+        return known
+    advice = _STATE_ADVICE.get(State(state))
+    if reason:
+        return Explained(f"{name.replace('_', ' ')}{':' if rest else ''}{rest}.", advice or "")
+    return None if advice is None else Explained("", advice)
