@@ -54,8 +54,8 @@ class ArchivedSlotAdmin(LongListAdmin):
     def detail(self, archived: ArchivedSlot) -> SafeString:
         if archived.granularity == Granularity.WRITE:
             return badge("every write", "good")
-        told = "At least the last write of each account; earlier ones of the slot may be missing"
-        return badge("last writes", "warning", told)
+        hint = "At least the last write of each account; earlier ones of the slot may be missing"
+        return badge("last writes", "warning", hint)
 
     recorded = column("recorded", lambda row: ago(row.recorded_at), "recorded_at")
 

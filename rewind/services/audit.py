@@ -117,32 +117,32 @@ def programs_of(recorded: RecordedTransaction) -> set[bytes]:
 
 
 def replay_again(divergence_id: int, *, now: datetime) -> Verdict | None:
-    """The verdict of another replay, which closes the entry, or tells anew what differs; None
-    where the ledger has the transaction no more.
+    """The verdict of another replay, which closes the entry or updates its differences; None
+    where the ledger no longer has the transaction.
     """
     divergence = Divergence.objects.get(pk=divergence_id)
     recorded = ledger.recorded_at(divergence.slot, divergence.position)
     if recorded is None or recorded.signature != divergence.signature:
         return None
     verdict = _verdict(recorded)
-    told: dict[str, object] = {"tried_at": now, "reason": verdict.reason or ""}
+    values: dict[str, object] = {"tried_at": now, "reason": verdict.reason or ""}
     if verdict.status == "verified":
-        told["resolved_at"] = now
+        values["resolved_at"] = now
     elif verdict.status == "diverged":
-        told |= {"resolved_at": None, **_told(verdict)}
-    Divergence.objects.filter(pk=divergence_id).update(**told)
+        values |= {"resolved_at": None, **_differences_of(verdict)}
+    Divergence.objects.filter(pk=divergence_id).update(**values)
     return verdict
 
 
 def dismiss(divergence_ids: Iterable[int], *, now: datetime) -> int:
-    """Closes entries that nobody can replay any more, or that are understood; how many."""
+    """Closes entries that cannot be replayed any more, or are understood; returns how many."""
     chosen = Divergence.objects.filter(pk__in=list(divergence_ids), resolved_at__isnull=True)
     return chosen.update(resolved_at=now, reason=DISMISSED)
 
 
 def forget_programs(*, now: datetime) -> None:
-    """Tallies of programs go after some months; those of days stay."""
-    store.delete_tallies_before((now - _REMEMBERED).astimezone(UTC).date())
+    """Deletes counts by program after 90 days; counts by day stay."""
+    store.delete_program_counts_before((now - _REMEMBERED).astimezone(UTC).date())
 
 
 def _pass_over(place: Position, most_behind: int, now: datetime) -> Position | None:
@@ -189,8 +189,8 @@ def _verdict(recorded: RecordedTransaction) -> Verdict:
         return replay(recorded).verdict
     except Exception:
         if not connection.is_usable():
-            raise  # tells nothing of the transaction
-        # What nobody foresaw must not hold up all that come after it.
+            raise  # no fault of the transaction
+        # An unforeseen error must not hold up all transactions after it.
         log.exception("the replay of %s failed", recorded.signature)
         return Verdict("unverified", reason=_FAILED)
 
@@ -206,7 +206,7 @@ def _keep(found: _Found, place: Position, to: Position, now: datetime) -> bool:
             store.add_to_programs(day, found.programs)
         new = _open_all(found.divergences, now)
     for recorded, verdict in new:
-        fields = ", ".join(_told(verdict)["fields"])
+        fields = ", ".join(_differences_of(verdict)["fields"])
         log.error(
             "transaction %s of slot %d does not replay as the chain says: %s differ",
             recorded.signature,
@@ -235,7 +235,7 @@ def _open(recorded: RecordedTransaction, verdict: Verdict, now: datetime) -> boo
     return Divergence.objects.update_or_create(
         signature=recorded.signature,
         defaults={"tried_at": now, "resolved_at": None, "reason": verdict.reason or ""}
-        | _told(verdict),
+        | _differences_of(verdict),
         create_defaults={
             "slot": recorded.slot,
             "position": recorded.index,
@@ -243,12 +243,12 @@ def _open(recorded: RecordedTransaction, verdict: Verdict, now: datetime) -> boo
             "found_at": now,
             "tried_at": now,
             "reason": verdict.reason or "",
-            **_told(verdict),
+            **_differences_of(verdict),
         },
     )[1]
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:
+def _differences_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "fields": list(dict.fromkeys(each.field for each in verdict.differences)),
         "differences": [asdict(each) for each in verdict.differences],

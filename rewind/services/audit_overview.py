@@ -1,4 +1,4 @@
-"""The replay audit as a whole, for whoever looks after it."""
+"""A summary of the replay audit, for its page."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ def require_base(
     base_slot: Slot, *, chosen_owners: Collection[bytes], blockhashes: Mapping[int, bytes]
 ) -> bool:
     """That the full snapshot of the slot was brought in, and is of this chain as far as recent
-    blockhashes (by number: height + 1) tell; whether it is whole. Raises BadBaseline.
+    blockhashes (by number: height + 1) show; whether it is whole. Raises BadBaseline.
     """
     found = [
         base
@@ -60,8 +60,8 @@ def require_base(
         number = None if base.block_height is None else base.block_height + 1
         if number is None or number < min(blockhashes, default=number + 1):
             continue
-        told = blockhashes.get(number)
-        if told != bytes(base.blockhash):
+        known = blockhashes.get(number)
+        if known != bytes(base.blockhash):
             raise BadBaseline(
                 f"an incremental snapshot over another full one of slot {base_slot} than what is"
                 f" here ({base.source}): their blockhashes differ"
@@ -156,7 +156,7 @@ def _record(
             _require_all_lamports(staging, origin)
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
-        told = {
+        values = {
             "accounts": accounts - gone,
             "whole": whole,
             "owners": [Pubkey(owner) for owner in sorted(owners)],
@@ -167,8 +167,8 @@ def _record(
         Baseline.objects.update_or_create(
             slot=slot,
             source=source,
-            defaults=told if whole else {},
-            create_defaults={**told, "recorded_at": now},
+            defaults=values if whole else {},
+            create_defaults={**values, "recorded_at": now},
         )
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
 
@@ -180,15 +180,14 @@ def _require_all_lamports(staging: snapshots.Staging, origin: Origin) -> None:
     held = staging.lamports(origin.base_slot)
     if held == origin.capitalization:
         return
-    told = f"hold {held} lamports where its manifest tells {origin.capitalization}"
+    fault = f"hold {held} lamports where its manifest says {origin.capitalization}"
     if origin.base_slot is None:
         raise BadBaseline(
-            f"its accounts {told}: an incremental snapshot under another name, or not all of a full"
-            " one"
+            f"its accounts {fault}: an incremental snapshot by another name, or part of a full one"
         )
     raise BadBaseline(
         f"its accounts and those of the full snapshot of slot {origin.base_slot} that is here"
-        f" {told}: it builds on another one"
+        f" {fault}: it builds on another one"
     )
 
 

@@ -7,18 +7,18 @@ from rewind.models import ArchiveState
 
 
 class Epochs(NamedTuple):
-    """The schedule to divide slots by, and whether a node of the chain has told it; else it is
+    """The schedule to divide slots by, and whether a node of the chain has reported it; else it is
     mainnet's.
     """
 
     schedule: EpochSchedule
-    told: bool
+    is_known: bool
 
 
 def keep(schedule: EpochSchedule) -> None:
-    """The chain's own schedule, as a node tells it."""
+    """Saves the chain's own schedule, as a node reports it."""
     known = epochs()
-    if known.told and known.schedule == schedule:
+    if known.is_known and known.schedule == schedule:
         return
     ArchiveState.objects.update_or_create(id=1, defaults=schedule._asdict())
 
@@ -26,5 +26,5 @@ def keep(schedule: EpochSchedule) -> None:
 def epochs() -> Epochs:
     row = ArchiveState.objects.values_list(*EpochSchedule._fields).first()
     if row is None or not row[0]:
-        return Epochs(EpochSchedule(), told=False)
-    return Epochs(EpochSchedule(*row), told=True)
+        return Epochs(EpochSchedule(), is_known=False)
+    return Epochs(EpochSchedule(*row), is_known=True)

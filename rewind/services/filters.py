@@ -6,7 +6,7 @@ from solders.pubkey import Pubkey
 from rewind.models import ArchiveState, FilteredPubkey, Owner
 
 MAINNET_GENESIS_HASH = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
-# Two thirds of mainnet's writes are votes, which nobody rewinds to.
+# Two thirds of mainnet's writes are votes, which are never asked for.
 VOTE_PROGRAM = Pubkey.from_string("Vote111111111111111111111111111111111111111")
 STAKE_PROGRAM = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 

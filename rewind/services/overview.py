@@ -1,4 +1,4 @@
-"""The archive as a whole, for whoever looks after it."""
+"""A summary of the archive, for its page."""
 
 from dataclasses import dataclass
 

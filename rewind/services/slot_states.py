@@ -1,4 +1,4 @@
-"""What archive and ledger say of single slots."""
+"""The state of single slots in the archive and the ledger."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ from historical.models import Gap as LedgerGap
 from historical.store import blocks as ledger
 from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from rewind.services.heat import Ranges
+from rewind.services.coverage_map import Ranges
 
 MOST_SLOTS = 2_000
 
@@ -27,7 +27,7 @@ class State(StrEnum):
     MISSING = "missing"
     UNKNOWN = "unknown"
     CANNOT_BE_HAD = "cannot be had"
-    UNTOLD = "not covered"
+    NOT_COVERED = "not covered"
     OUTSIDE = "outside"
 
 
@@ -61,7 +61,7 @@ def slot_states(found: Ranges, window: SlotRange) -> list[SlotStates]:
         SlotStates(
             slot,
             _state(slot, found.archive, archived, archive_gaps, State.SKIPPED),
-            _state(slot, found.ledger, stored, ledger_gaps, State.UNTOLD),
+            _state(slot, found.ledger, stored, ledger_gaps, State.NOT_COVERED),
             archive_gaps[slot][0] if slot in archive_gaps else None,
             ledger_gaps[slot][0] if slot in ledger_gaps else None,
         )
@@ -93,7 +93,7 @@ def _state(
     otherwise: State,
 ) -> State:
     if slot in gaps and slot not in held:
-        return gaps[slot][1]  # also beyond the newest slot: somebody waits for it
+        return gaps[slot][1]  # also beyond the newest slot: it is waited for
     if reach is None or not reach.first <= slot <= reach.last:
         return State.OUTSIDE
     return held.get(slot, otherwise)

@@ -46,7 +46,7 @@ def audited_to() -> Position:
 
 
 def advance(place: Position, to: Position) -> bool:
-    """False when somebody else has moved it since."""
+    """False when another worker has moved it since."""
     state = ArchiveState.objects.filter(pk=1, audited_slot=place.slot, audited_position=place.order)
     return state.update(audited_slot=to.slot, audited_position=to.order) == 1
 
@@ -107,11 +107,11 @@ ON CONFLICT (day) DO UPDATE SET verified = day.verified + excluded.verified,
     passed_over = day.passed_over + excluded.passed_over, reasons = ({_SUMMED})
 """
 _ADD_PROGRAMS = """
-INSERT INTO rewind_replaytally AS tally (day, program, verified, diverged, unverified)
+INSERT INTO rewind_replaytally AS counts (day, program, verified, diverged, unverified)
 SELECT %s, * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bigint[])
-ON CONFLICT (day, program) DO UPDATE SET verified = tally.verified + excluded.verified,
-    diverged = tally.diverged + excluded.diverged,
-    unverified = tally.unverified + excluded.unverified
+ON CONFLICT (day, program) DO UPDATE SET verified = counts.verified + excluded.verified,
+    diverged = counts.diverged + excluded.diverged,
+    unverified = counts.unverified + excluded.unverified
 """
 
 
@@ -129,5 +129,5 @@ def add_to_programs(day: date, counts: Mapping[bytes, Count]) -> None:
         cursor.execute(_ADD_PROGRAMS, [day, programs, *columns])
 
 
-def delete_tallies_before(day: date) -> None:
+def delete_program_counts_before(day: date) -> None:
     ReplayTally.objects.filter(day__lt=day).delete()

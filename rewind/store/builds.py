@@ -42,6 +42,6 @@ def code_of(number: int) -> bytes:
 
 
 def lock() -> None:
-    """Until the end of the transaction nobody else puts a build on the shelf."""
+    """No other transaction adds a build until this one ends."""
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE rewind_programbuild IN SHARE ROW EXCLUSIVE MODE")

@@ -17,7 +17,7 @@ _KEY_LOCK = 7_311
 
 
 def lock_key(key_id: int) -> None:
-    """Until the transaction ends nobody else hands in jobs of the key."""
+    """No other transaction submits jobs of the key until this one ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEY_LOCK, key_id % 2**31])
 
@@ -31,7 +31,7 @@ def count_open(key_id: int) -> int:
 
 
 def claim(job_id: UUID, turn: int, *, now: datetime, until: datetime) -> SimulationJob | None:
-    """The job, which is the caller's for this turn; None when somebody has taken the turn, or
+    """The job, which is the caller's for this turn; None when another worker has the turn, or
     there is nothing left to do.
     """
     if turn % 2:
@@ -78,7 +78,7 @@ def keep(
 
 
 def hand_back(job: SimulationJob, *, until: datetime) -> int | None:
-    """The next turn, which anybody may take; None where the job is not the caller's any more."""
+    """The next turn, which any worker may take; None where the job is not the caller's any more."""
     mine = SimulationJob.objects.filter(pk=job.pk, turn=job.turn, state=State.RUNNING)
     return job.turn + 1 if mine.update(turn=job.turn + 1, due_at=until) else None
 
@@ -119,8 +119,8 @@ RETURNING id, turn
 
 
 def take_idle(*, now: datetime, until: datetime, limit: int) -> list[tuple[UUID, int]]:
-    """(id, turn) of jobs that nobody is at; they count as called from now on. Where a worker was at
-    it, what it still writes is void.
+    """(id, turn) of jobs without a worker; they count as queued from now on. What a former worker
+    of theirs still writes is void.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CALL_AGAIN, [until, now, limit])

@@ -11,7 +11,7 @@ _LOCK = 7_304
 
 
 def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
-    """The number of each owner; new ones get theirs. Asked anew for each batch: an owner that a
+    """The number of each owner; new ones get theirs. Read again for each batch: an owner that a
     transaction brought in is not there when that is rolled back.
     """
     found = _known(pubkeys)
@@ -22,8 +22,8 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
             cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
             cursor.execute(
                 "INSERT INTO rewind_owner (pubkey, filtered)"
-                " SELECT told.pubkey, false FROM unnest(%s::bytea[]) AS told (pubkey)"
-                " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = told.pubkey)"
+                " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"
+                " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = new.pubkey)"
                 " ON CONFLICT DO NOTHING",
                 [new],
             )

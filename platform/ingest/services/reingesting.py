@@ -154,7 +154,7 @@ def _take_from_stream(record: SlotRecord, source: str, asked: Asked, step: Step)
 def _archive_anew(
     record: SlotRecord, source: str, now: datetime, step: Step, *, counted: bool
 ) -> None:
-    archived = record_slots([record], source=source, now=now, anew=True)
+    archived = record_slots([record], source=source, now=now, recheck=True)
     if archived.recorded:
         step.stored += not counted
     elif archived.changes or archived.corrected:

@@ -1,4 +1,4 @@
-"""Jobs as callers hand them in, look at them and call them off."""
+"""Submitting, getting and cancelling jobs."""
 
 import uuid
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from rewind.job_errors import (
 from rewind.models import SimulationJob
 from rewind.services.jobs.requests import JobRequest
 from rewind.store import jobs as store
-from rewind.store.placing import ground
+from rewind.store.slot_lookup import look_up_slot
 
 
 def submit(
@@ -63,7 +63,7 @@ def submit(
 
 
 def job_of(key_id: int, job_id: str) -> SimulationJob:
-    """Raises JobNotFound for what is another key's too: nobody learns whose it is."""
+    """Raises JobNotFound for another key's job too: its existence is not revealed."""
     try:
         wanted = uuid.UUID(job_id)
     except ValueError:
@@ -95,7 +95,7 @@ def _require_window(slots: Iterable[int]) -> None:
     if not wanted:
         return
     lowest, highest = min(wanted), max(wanted)
-    found = ground(0)
+    found = look_up_slot(0)
     if found.latest is None or found.earliest is None or highest > found.latest:
         raise SlotTooNew(highest, None if found.latest is None else Slot(found.latest))
     if lowest < found.earliest:
