@@ -340,9 +340,7 @@ class SimulationJob(models.Model):
     # Incremented when a worker begins a turn (it is odd then), when it ends, and when the worker
     # is found to be gone: a worker's writes count only while the number is the one it took.
     turn = models.IntegerField(default=0)
-    due_at = models.DateTimeField(
-        help_text="When its worker counts as gone, and it is queued again"
-    )
+    due_at = models.DateTimeField(help_text="When its worker counts as gone")
     tries = models.SmallIntegerField(
         default=0, help_text="Workers that were gone since the last result"
     )

@@ -85,7 +85,7 @@ def test_imports_go_down(package: Path) -> None:
 
 # Packages whose services still build some queries themselves.
 QUERIES_IN_SERVICES = {
-    *("access", "ingest", "operations", "priority", "rewind"),
+    *("access", "ingest", "operations", "priority"),
 }
 
 

@@ -236,9 +236,7 @@ class Migration(migrations.Migration):
                 ("turn", models.IntegerField(default=0)),
                 (
                     "due_at",
-                    models.DateTimeField(
-                        help_text="When its worker counts as gone, and it is queued again"
-                    ),
+                    models.DateTimeField(help_text="When its worker counts as gone"),
                 ),
                 (
                     "tries",

@@ -15,7 +15,6 @@ from solders.signature import Signature
 from historical.services import recorded as ledger
 from historical.services.recorded import RecordedTransaction
 from historical.store.transactions import signatures_of
-from rewind.models import Divergence
 from rewind.positions import Position
 from rewind.services.replay import Verdict, replay
 from rewind.store import audits as store
@@ -120,7 +119,7 @@ def replay_again(divergence_id: int, *, now: datetime) -> Verdict | None:
     """The verdict of another replay, which closes the entry or updates its differences; None
     where the ledger no longer has the transaction.
     """
-    divergence = Divergence.objects.get(pk=divergence_id)
+    divergence = store.divergence(divergence_id)
     recorded = ledger.recorded_at(divergence.slot, divergence.position)
     if recorded is None or recorded.signature != divergence.signature:
         return None
@@ -130,14 +129,13 @@ def replay_again(divergence_id: int, *, now: datetime) -> Verdict | None:
         values["resolved_at"] = now
     elif verdict.status == "diverged":
         values |= {"resolved_at": None, **_differences_of(verdict)}
-    Divergence.objects.filter(pk=divergence_id).update(**values)
+    store.update_divergence(divergence_id, values)
     return verdict
 
 
 def dismiss(divergence_ids: Iterable[int], *, now: datetime) -> int:
     """Closes entries that cannot be replayed any more, or are understood; returns how many."""
-    chosen = Divergence.objects.filter(pk__in=list(divergence_ids), resolved_at__isnull=True)
-    return chosen.update(resolved_at=now, reason=DISMISSED)
+    return store.resolve(divergence_ids, reason=DISMISSED, now=now)
 
 
 def forget_programs(*, now: datetime) -> None:
@@ -222,7 +220,7 @@ def _open_all(
     """Those that have no entry yet get one, as far as there is room; these."""
     if not divergences:
         return []
-    room = MOST_OPEN - Divergence.objects.filter(resolved_at__isnull=True).count()
+    room = MOST_OPEN - store.open_divergences().count()
     if room < len(divergences):
         log.error(
             "too many divergences are open: %d have no entry", len(divergences) - max(room, 0)
@@ -232,11 +230,11 @@ def _open_all(
 
 def _open(recorded: RecordedTransaction, verdict: Verdict, now: datetime) -> bool:
     """Whether the entry is new: a transaction has one for ever."""
-    return Divergence.objects.update_or_create(
-        signature=recorded.signature,
-        defaults={"tried_at": now, "resolved_at": None, "reason": verdict.reason or ""}
+    return store.keep_divergence(
+        recorded.signature,
+        {"tried_at": now, "resolved_at": None, "reason": verdict.reason or ""}
         | _differences_of(verdict),
-        create_defaults={
+        {
             "slot": recorded.slot,
             "position": recorded.index,
             "programs": [Pubkey(each) for each in sorted(programs_of(recorded))],
@@ -245,7 +243,7 @@ def _open(recorded: RecordedTransaction, verdict: Verdict, now: datetime) -> boo
             "reason": verdict.reason or "",
             **_differences_of(verdict),
         },
-    )[1]
+    )
 
 
 def _differences_of(verdict: Verdict) -> dict[str, Any]:

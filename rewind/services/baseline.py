@@ -10,9 +10,8 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from chain.units import I64_MAX, Slot
 from rewind.errors import BadBaseline
-from rewind.models import Baseline
+from rewind.store import baselines, partitions, snapshots, writing
 from rewind.store import owners as owner_store
-from rewind.store import partitions, snapshots, writing
 from rewind.store import slots as store
 
 
@@ -45,12 +44,11 @@ def require_base(
     """
     found = [
         base
-        for base in Baseline.objects.filter(slot=base_slot, base_slot=None)
+        for base in baselines.full_ones(base_slot)
         if base.whole or (chosen_owners and set(chosen_owners) <= set(map(bytes, base.owners)))
     ]
     if not found:
-        whole = Baseline.objects.filter(whole=True, base_slot=None).order_by("slot")
-        others = ", ".join(map(str, whole.values_list("slot", flat=True)[:5]))
+        others = ", ".join(map(str, baselines.slots_of_whole_ones(5)))
         here = f"; there are those of slots {others}" if others else ""
         raise BadBaseline(
             f"an incremental snapshot over the full one of slot {base_slot}, which is not here with"
@@ -164,12 +162,7 @@ def _record(
             "block_height": origin.block_height,
             "base_slot": origin.base_slot,
         }
-        Baseline.objects.update_or_create(
-            slot=slot,
-            source=source,
-            defaults=values if whole else {},
-            create_defaults={**values, "recorded_at": now},
-        )
+        baselines.keep(slot, source, values, now=now, replace=whole)
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
 
 

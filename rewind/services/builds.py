@@ -10,7 +10,6 @@ from datetime import datetime
 from hashlib import sha256
 
 from django.db import transaction
-from django.db.models import Q
 from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
@@ -65,13 +64,11 @@ def add_build(
         raise BadBuild(f"the engine cannot load it: {fault}")
     store.lock()
     digest = Hash(sha256(code).digest())
-    upper = Q() if to_slot is None else Q(from_slot__lte=to_slot)
-    ends = Q(to_slot__isnull=True) | Q(to_slot__gte=from_slot)
-    for other in ProgramBuild.objects.filter(upper & ends, program=program).defer("code"):
+    for other in store.builds_between(program, from_slot, to_slot):
         if (other.from_slot, other.to_slot, other.digest) == (from_slot, to_slot, digest):
             return other
         raise BadBuild(f"there is a build from slot {other.from_slot} to {other.to_slot or 'now'}")
-    return ProgramBuild.objects.create(
+    return store.create(
         program=program,
         code_key=_code_key(program) if loader == ProgramBuild.Loader.UPGRADEABLE else program,
         loader=loader,

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from chain.epochs import EpochSchedule
-from rewind.models import ArchiveState
+from rewind.store import epochs as store
 
 
 class Epochs(NamedTuple):
@@ -20,11 +20,9 @@ def keep(schedule: EpochSchedule) -> None:
     known = epochs()
     if known.is_known and known.schedule == schedule:
         return
-    ArchiveState.objects.update_or_create(id=1, defaults=schedule._asdict())
+    store.keep_schedule(schedule)
 
 
 def epochs() -> Epochs:
-    row = ArchiveState.objects.values_list(*EpochSchedule._fields).first()
-    if row is None or not row[0]:
-        return Epochs(EpochSchedule(), is_known=False)
-    return Epochs(EpochSchedule(*row), is_known=True)
+    found = store.schedule()
+    return Epochs(found or EpochSchedule(), is_known=found is not None)

@@ -7,12 +7,11 @@ from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns.gap_life import open_gaps
 from columns.gaps import GapState, SlotGap
-from historical.models import Block
 from historical.models import Gap as LedgerGap
 from historical.store import blocks as ledger
-from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from rewind.services.coverage_map import Ranges
+from rewind.store import slots as store
 
 MOST_SLOTS = 2_000
 
@@ -45,12 +44,10 @@ class SlotStates:
 def slot_states(found: Ranges, window: SlotRange) -> list[SlotStates]:
     """Each slot of the window, ascending; a window of at most MOST_SLOTS."""
     window = SlotRange(window.first, min(window.last, window.first + MOST_SLOTS - 1))
-    blocks = dict(Block.objects.filter(slot__range=window).values_list("slot", "transaction_count"))
+    blocks = store.block_transactions(*window)
     archived = {
         slot: _archived(granularity, changes, blocks.get(slot, 0))
-        for slot, granularity, changes in ArchivedSlot.objects.filter(
-            slot__range=window
-        ).values_list("slot", "granularity", "changes")
+        for slot, granularity, changes in store.contents_between(*window)
     }
     stored = dict.fromkeys(blocks, State.HELD)
     for slot, parent in ledger.links_between(*window, and_next=True):

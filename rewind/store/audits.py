@@ -1,14 +1,17 @@
 """Queries of the replay audit: where it stands, what is next, and what it counted."""
 
 import json
-from collections.abc import Mapping
-from datetime import date
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import QuerySet, Sum
+from solders.pubkey import Pubkey
+from solders.signature import Signature
 
 from columns.raw_queries import fetch_all, fetch_one
-from rewind.models import ArchiveState, ReplayTally
+from rewind.models import ArchiveState, AuditedDay, Divergence, ReplayTally
 from rewind.positions import Position
 
 
@@ -127,6 +130,53 @@ def add_to_programs(day: date, counts: Mapping[bytes, Count]) -> None:
     columns = [[counts[program][part] for program in programs] for part in range(3)]
     with connection.cursor() as cursor:
         cursor.execute(_ADD_PROGRAMS, [day, programs, *columns])
+
+
+def counts_by_program(first: date, *, limit: int) -> list[tuple[Pubkey, Count]]:
+    """Sums from the day on, the most divergences first."""
+    rows = (
+        ReplayTally.objects.filter(day__gte=first)
+        .values_list("program")
+        .annotate(
+            sum_verified=Sum("verified"),
+            sum_diverged=Sum("diverged"),
+            sum_unverified=Sum("unverified"),
+        )
+        .order_by("-sum_diverged", "-sum_verified", "-sum_unverified", "program")
+    )
+    return [(program, Count(*counts)) for program, *counts in rows[:limit]]
+
+
+def days_from(first: date) -> QuerySet[AuditedDay]:
+    return AuditedDay.objects.filter(day__gte=first)
+
+
+def divergence(divergence_id: int) -> Divergence:
+    return Divergence.objects.get(pk=divergence_id)
+
+
+def open_divergences() -> QuerySet[Divergence]:
+    """Newest first."""
+    return Divergence.objects.filter(resolved_at__isnull=True)
+
+
+def resolve(divergence_ids: Iterable[int], *, reason: str, now: datetime) -> int:
+    """Closes the open ones of them; returns how many."""
+    chosen = open_divergences().filter(pk__in=list(divergence_ids))
+    return chosen.update(resolved_at=now, reason=reason)
+
+
+def update_divergence(divergence_id: int, values: Mapping[str, Any]) -> None:
+    Divergence.objects.filter(pk=divergence_id).update(**values)
+
+
+def keep_divergence(
+    signature: Signature, values: Mapping[str, Any], new: Mapping[str, Any]
+) -> bool:
+    """Updates the transaction's entry by the values, or creates it by `new`; whether it is new."""
+    return Divergence.objects.update_or_create(
+        signature=signature, defaults=values, create_defaults=new
+    )[1]
 
 
 def delete_program_counts_before(day: date) -> None:

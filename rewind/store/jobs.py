@@ -1,8 +1,9 @@
 """Queries of simulation jobs: claims, results as they come, and what is over."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
@@ -24,6 +25,35 @@ def lock_key(key_id: int) -> None:
 
 def of_key(key_id: int) -> QuerySet[SimulationJob]:
     return SimulationJob.objects.filter(key_id=key_id)
+
+
+def by_ids(job_ids: Iterable[UUID]) -> QuerySet[SimulationJob]:
+    return SimulationJob.objects.filter(pk__in=list(job_ids))
+
+
+def of_turn(job: SimulationJob) -> QuerySet[SimulationJob]:
+    """The job, unless another turn has begun since."""
+    return SimulationJob.objects.filter(pk=job.pk, turn=job.turn)
+
+
+def create(
+    key_id: int,
+    tier: str,
+    reference: str | None,
+    request: dict[str, Any],
+    total: int,
+    now: datetime,
+) -> SimulationJob:
+    return SimulationJob.objects.create(
+        id=uuid4(),
+        key_id=key_id,
+        tier=tier,
+        client_reference=reference,
+        request=request,
+        total=total,
+        submitted_at=now,
+        due_at=now,
+    )
 
 
 def count_open(key_id: int) -> int:
@@ -55,9 +85,7 @@ def keep(
     """The next results, all of them, or none where the job is not the caller's any more."""
     size = sum(map(len, answers))
     with transaction.atomic():
-        mine = SimulationJob.objects.filter(
-            pk=job.pk, turn=job.turn, state=State.RUNNING, done=job.done
-        )
+        mine = of_turn(job).filter(state=State.RUNNING, done=job.done)
         if not mine.update(
             done=F("done") + len(answers),
             failed=F("failed") + failed,
@@ -79,7 +107,7 @@ def keep(
 
 def hand_back(job: SimulationJob, *, until: datetime) -> int | None:
     """The next turn, which any worker may take; None where the job is not the caller's any more."""
-    mine = SimulationJob.objects.filter(pk=job.pk, turn=job.turn, state=State.RUNNING)
+    mine = of_turn(job).filter(state=State.RUNNING)
     return job.turn + 1 if mine.update(turn=job.turn + 1, due_at=until) else None
 
 

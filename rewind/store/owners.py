@@ -3,8 +3,10 @@
 from collections.abc import Collection
 
 from django.db import connection
+from solders.pubkey import Pubkey
 
 from columns.raw_queries import fetch_all
+from rewind.models import Owner
 
 # The first half of an advisory lock's name.
 _LOCK = 7_304
@@ -29,6 +31,10 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
             )
         found = _known(pubkeys)
     return found
+
+
+def owner_id(pubkey: Pubkey) -> int | None:
+    return Owner.objects.filter(pubkey=pubkey).values_list("pk", flat=True).first()
 
 
 def filtered_owners() -> dict[bytes, int]:

@@ -9,6 +9,7 @@ from psycopg.errors import LockNotAvailable
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns.raw_queries import fetch_all, fetch_one
+from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
 
 # The first half of an advisory lock's name; the second is a slot's, or the window's.
@@ -144,6 +145,18 @@ def is_coarse(slot: int) -> bool:
 def archived_between(first: int, last: int) -> list[int]:
     found = ArchivedSlot.objects.filter(slot__gte=first, slot__lte=last)
     return list(found.order_by("slot").values_list("slot", flat=True))
+
+
+def contents_between(first: int, last: int) -> list[tuple[int, int, int]]:
+    """(slot, granularity, changes) of the archived slots."""
+    found = ArchivedSlot.objects.filter(slot__range=(first, last))
+    return list(found.values_list("slot", "granularity", "changes"))
+
+
+def block_transactions(first: int, last: int) -> dict[int, int]:
+    """The ledger's blocks: slot → how many transactions it has."""
+    found = Block.objects.filter(slot__range=(first, last))
+    return dict(found.values_list("slot", "transaction_count"))
 
 
 def insert_slots(rows: list[ArchivedSlot]) -> None:

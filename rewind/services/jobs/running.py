@@ -100,8 +100,7 @@ def run(
 def _close(
     job: SimulationJob, state: SimulationJob.State, now: datetime, terms: Terms, why: str = ""
 ) -> None:
-    jobs = SimulationJob.objects.filter(pk=job.pk, turn=job.turn)
-    store.close(jobs, state, now=now, keep_hours=terms.keep_hours, failure=why)
+    store.close(store.of_turn(job), state, now=now, keep_hours=terms.keep_hours, failure=why)
 
 
 def _some(

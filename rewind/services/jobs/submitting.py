@@ -50,16 +50,7 @@ def submit(
         found = store.count_open(key_id)
         if found >= most_open:
             raise TooManyJobs(found, most_open)
-        return SimulationJob.objects.create(
-            id=uuid.uuid4(),
-            key_id=key_id,
-            tier=tier,
-            client_reference=reference,
-            request=kept,
-            total=request.total,
-            submitted_at=now,
-            due_at=now,
-        ), True
+        return store.create(key_id, tier, reference, kept, request.total, now), True
 
 
 def job_of(key_id: int, job_id: str) -> SimulationJob:
@@ -86,8 +77,9 @@ def cancel(key_id: int, job_id: str, *, now: datetime, keep_hours: int) -> Simul
 
 def cancel_all(job_ids: Iterable[uuid.UUID], *, now: datetime, keep_hours: int) -> int:
     """How many of these jobs, whosever they are, were open and are cancelled."""
-    jobs = SimulationJob.objects.filter(pk__in=list(job_ids))
-    return store.close(jobs, SimulationJob.State.CANCELLED, now=now, keep_hours=keep_hours)
+    return store.close(
+        store.by_ids(job_ids), SimulationJob.State.CANCELLED, now=now, keep_hours=keep_hours
+    )
 
 
 def _require_window(slots: Iterable[int]) -> None:
