@@ -65,7 +65,7 @@ MOST = {
     "priority": 874,
     "priority/admin": 32,
     "reference": 0,
-    "rewind": 28,
+    "rewind": 27,
     "rewind/admin": 2,
     "simulator": 0,
     "staff": 38,

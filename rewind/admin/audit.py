@@ -1,6 +1,5 @@
 """Pages of the replay audit: its rates by day and program, and the divergences."""
 
-import json
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +18,8 @@ from solders.pubkey import Pubkey
 
 from historical.admin.gaps import in_words
 from historical.models import Block
+from rewind.admin.account_history import history_link
+from rewind.admin.divergences import differences_of
 from rewind.admin.shares import percent_of
 from rewind.models import AuditedDay, Divergence
 from rewind.services import audit
@@ -161,7 +162,7 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Divergence) -> dict[str, Any]:
         may_replay = self.has_replay_permission(request)
-        return {"differences": _differences(row), "may_replay": may_replay}
+        return {"differences": differences_of(row.differences), "may_replay": may_replay}
 
     # --- actions ---
 
@@ -224,8 +225,8 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     @admin.display(description="programs called")
     def called(self, entry: Divergence) -> SafeString | str:
-        lines = ((program,) for program in entry.programs)
-        return format_html_join("", '<div><code class="tm-break">{}</code></div>', lines) or "none"
+        lines = ((history_link(program),) for program in entry.programs)
+        return format_html_join("", "<div>{}</div>", lines) or "none"
 
     differs = column("differs", fields_of)
 
@@ -240,18 +241,3 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     found = column("found", lambda row: ago(row.found_at), "found_at")
     tried = column("last replay", lambda row: ago(row.tried_at), "tried_at")
-
-
-def _differences(entry: Divergence) -> list[dict[str, str]]:
-    return [
-        {
-            "field": each["field"],
-            "expected": _text(each["expected"]),
-            "found": _text(each["found"]),
-        }
-        for each in entry.differences
-    ]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=1)

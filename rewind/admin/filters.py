@@ -17,7 +17,7 @@ from rewind.services import filters, forecasts
 from rewind.services.forecasts import Forecast
 from staff import audit
 from staff.columns import column
-from staff.formatting import grouped, size_of
+from staff.formatting import grouped, link, size_of
 from staff.pages import StaffAdmin
 
 _HINT = "Before it is set, the next page says what that would save."
@@ -55,7 +55,7 @@ class FilteredPubkeyForm(forms.ModelForm):  # type: ignore[type-arg]
 class _FilterAdmin(StaffAdmin):
     """A filter is set or lifted, never edited; who may change filters may do both."""
 
-    list_display = ("shown",)
+    list_display = ("shown", "history")
     actions = None
     form: Any
     delete_confirmation_template = "admin/rewind/filter_lift.html"
@@ -126,6 +126,9 @@ class _FilterAdmin(StaffAdmin):
         return () if obj is None else ("shown",)
 
     shown = column("pubkey", lambda row: format_html("<code>{}</code>", row.pubkey))
+    history = column(
+        "history", lambda row: link("History", "rewind_account_history", address=row.pubkey)
+    )
 
 
 @admin.register(Owner)

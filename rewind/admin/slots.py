@@ -1,14 +1,16 @@
-"""Archived slots, gaps and baselines, to look at."""
+"""Archived slots with the accounts' histories, gaps, and baselines: read-only."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
+from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from chain.blocks import Granularity
 from historical.admin.gaps import GapAdmin
+from rewind.admin import account_history
 from rewind.models import ArchivedSlot, Baseline, Gap
 from rewind.services import gaps
 from staff.columns import column
@@ -31,6 +33,9 @@ class ArchivedSlotAdmin(LongListAdmin):
     search_fields = ("slot",)  # by `condition`
     search_help_text = "A slot"
     fields = ("slot_number", "hash", "parent", "written", "detail", "source", "recorded")
+
+    def get_urls(self) -> list[URLPattern]:
+        return [*account_history.urls(self), *super().get_urls()]
 
     def condition(self, text: str) -> Q | None:
         slot = slot_in(text)
