@@ -4,9 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
@@ -123,7 +124,7 @@ def _row(pubkey: Pubkey, entry: Entry) -> dict[str, Any]:
     query = {"address": pubkey, "b": _text_of(write.place)}
     return {
         "slot": slot,
-        "place": _OUTSIDE.get(order, f"transaction {order}"),
+        "place": _place_in_slot(order),
         "signature": None if entry.signature is None else shortened(entry.signature),
         "lamports": lamports(write.lamports),
         "owner": shortened(write.owner),
@@ -151,16 +152,16 @@ def _what(entry: Entry) -> SafeString | str:
 def _diff(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
     pubkey = pubkey_in(request.GET.get("address", ""))
     a, b = (_position_in(request.GET.get(side, "")) for side in ("a", "b"))
-    if pubkey is None or a is None or b is None:
-        raise Http404
-    rows = services.rows_to_compare(pubkey, a, b)
+    rows = None
+    if pubkey is not None and a is not None and b is not None:
+        rows = services.rows_to_compare(pubkey, a, b)
     if rows is None:
-        raise Http404
+        return _back(request, "These two writes are not in the archive: choose them from the list.")
     lines, more = services.changed_lines(rows[0].data, rows[1].data, limit=_LINES)
     context = {
         "title": "Difference of two writes",
         "account": history_link(pubkey),
-        "sides": [f"Slot {row.slot}, {_OUTSIDE.get(row.position, row.position)}" for row in rows],
+        "sides": [f"Slot {row.slot}, {_place_in_slot(row.position)}" for row in rows],
         "fields": _fields(*rows),
         "lines": [
             {"offset": f"{each.offset:,}", "a": each.a.hex(" "), "b": each.b.hex(" ")}
@@ -190,17 +191,17 @@ def _fields(a: AccountChange, b: AccountChange) -> list[dict[str, Any]]:
 
 def _replay(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
     slot, index = (slot_in(request.GET.get(name, "")) for name in ("slot", "index"))
-    if slot is None or index is None or index >= END_OF_SLOT:
-        raise Http404
-    recorded = recorded_at(slot, index)
+    recorded = None
+    if slot is not None and index is not None and index < END_OF_SLOT:
+        recorded = recorded_at(slot, index)
     if recorded is None:
-        raise Http404
+        return _back(request, "This transaction is not in the ledger: choose one from the list.")
     done = replay(recorded)
     verdict, outcome = done.verdict, done.outcome
     context = {
         "title": "Replay of a transaction",
         "signature": in_full(recorded.signature),
-        "place": f"Slot {slot}, transaction {index}",
+        "place": f"Slot {recorded.slot}, transaction {recorded.index}",
         "verdict": badge(verdict.status, _HUES[verdict.status]),
         "reason": in_words(verdict.reason or ""),
         "differences": differences_of(
@@ -215,6 +216,15 @@ def _replay(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         "accounts": [history_link(key) for key in recorded.transaction.message.account_keys],
     }  # fmt: skip
     return admin.page(request, "admin/rewind/account/replay.html", context)
+
+
+def _back(request: HttpRequest, error: str) -> HttpResponse:
+    messages.error(request, error)
+    return HttpResponseRedirect(reverse("admin:rewind_account_history"))
+
+
+def _place_in_slot(order: int) -> str:
+    return _OUTSIDE.get(order, f"transaction {order}")
 
 
 def _text_of(place: Position) -> str:

@@ -149,7 +149,8 @@ def test_gaps_coverage_baselines_and_filters_are_shown(admin_client: Any, record
     page = text_of(admin_client, HISTORY, address=ALICE)
     assert "A filter drops writes to this account" in page
     assert "A filter dropped writes to this account within slots 22" in page
-    assert f"{HISTORY}?address={ALICE}" in text_of(admin_client, "/admin/rewind/filteredpubkey/")
+    for linking in ("filteredpubkey", "slottally"):
+        assert f"{HISTORY}?address={ALICE}" in text_of(admin_client, f"/admin/rewind/{linking}/")
 
 
 def test_without_rows_the_page_says_so(admin_client: Any, record: Any) -> None:
@@ -203,13 +204,16 @@ def test_two_writes_are_compared(admin_client: Any, record: Any) -> None:
     assert [cells(row)[3] for row in fields.split("<tr>")[1:]] == [
         "-5", "changed", "changed", "no", "no",
     ]  # fmt: skip
+    assert "Slot 10, transaction 1" in page
     assert text(PROGRAM) in fields and text(OTHER) in fields and "51 bytes" in fields
     found = [cells(row) for row in lines.split("<tr>")[1:]]
     assert [row[0] for row in found] == ["16", "32", "48"]
     assert found[0][2] == " ".join(["00"] * 4 + ["01"] + ["00"] * 11)
     assert found[2][1:] == ["-", "00 00 00"]
     for query in ("", "?address=x&a=10.1&b=11.2", f"?address={ALICE}&a=10.1&b=12.0"):
-        assert admin_client.get(f"{HISTORY}diff/{query}").status_code == 404
+        answer = admin_client.get(f"{HISTORY}diff/{query}", follow=True)
+        assert answer.redirect_chain == [(HISTORY, 302)]
+        assert "These two writes are not in the archive" in answer.content.decode()
 
 
 def test_a_transaction_is_replayed(admin_client: Any, chain: LittleChain) -> None:
@@ -227,7 +231,8 @@ def test_a_transaction_is_replayed(admin_client: Any, chain: LittleChain) -> Non
     ]
     assert any(">diverged</span>" in each and "What differs" in each for each in verdicts)
     for query in ("", "?slot=4&index=99", "?slot=999&index=0", "?slot=4&index=-1"):
-        assert admin_client.get(f"{HISTORY}replay/{query}").status_code == 404
+        answer = admin_client.get(f"{HISTORY}replay/{query}", follow=True)
+        assert "This transaction is not in the ledger" in answer.content.decode()
 
 
 def test_who_may_not_see_changes_sees_none(
