@@ -219,9 +219,9 @@ def _in_process(lookup: Lookup) -> None:
     from solders.pubkey import Pubkey
 
     from rewind.positions import Asked
-    from rewind.services.accounts import hold
+    from rewind.services.accounts import load_accounts
 
-    hold([Pubkey(lookup[0])], Asked(slot=lookup[1]), tolerate_gaps=False)
+    load_accounts([Pubkey(lookup[0])], Asked(slot=lookup[1]), tolerate_gaps=False)
 
 
 def _loop(

@@ -1,4 +1,4 @@
-"""Calls to the worker of simulations, from whatever process."""
+"""Queues turns of simulation jobs, from any process."""
 
 from functools import cache
 from uuid import UUID
@@ -19,8 +19,8 @@ def _app() -> Celery:
 
 
 def call_job(job_id: UUID, turn: int) -> None:
-    """A worker takes that turn of the job, unless somebody has. Raises redis' or kombu's errors
-    when Redis is away: then the clock calls it later.
+    """Queues that turn of the job for a worker. Raises redis' or kombu's errors when Redis is
+    down: the schedule queues it later.
     """
     _app().send_task(
         "rewind.tasks.run_simulation_job", (str(job_id), turn), queue=QUEUE, retry=False
@@ -28,7 +28,7 @@ def call_job(job_id: UUID, turn: int) -> None:
 
 
 def is_crowded() -> bool:
-    """Whether so many calls wait that no more should come: while no worker runs, jobs would be
-    called again and again.
+    """Whether the queue is too long for more calls: while no worker runs, each run of the schedule
+    would queue the same jobs again.
     """
     return int(client().llen(QUEUE)) > _MOST_WAITING

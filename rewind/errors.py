@@ -1,4 +1,4 @@
-"""What the archive can refuse."""
+"""Errors of the archive's methods."""
 
 from typing import Any
 
@@ -97,13 +97,13 @@ class TooManyAccounts(InvalidParams):
 
 
 class AccountsTooLarge(InvalidParams):
-    """The accounts that are asked for hold more data than one answer tells."""
+    """The accounts hold more data than one response may have."""
 
     reason = "accounts_too_large"
 
     def __init__(self, found: int, maximum: int) -> None:
         super().__init__(
-            f"Invalid params: the accounts hold {found} bytes; at most {maximum} are told at once",
+            f"Invalid params: the accounts hold {found} bytes; at most {maximum} are returned",
             found=found,
             maximum=maximum,
         )
@@ -186,9 +186,9 @@ class SlotTooNew(RpcError):
     reason = "slot_too_new"
 
     def __init__(self, slot: int, latest: Slot | None, side: str = "") -> None:
-        told = "nothing is archived yet" if latest is None else f"the newest archived is {latest}"
+        window = "nothing is archived yet" if latest is None else f"the newest archived is {latest}"
         super().__init__(
-            f"{_of(side)}Slot {slot} is not archived yet: {told}",
+            f"{_of(side)}Slot {slot} is not archived yet: {window}",
             data={"slot": slot, "latestSlot": latest, **_side(side)},
         )
 
@@ -264,7 +264,7 @@ class SlotInArchiveGap(RpcError):
 
 class WritesIncomplete(SlotInArchiveGap):
     """Of the slot only each account's last write is known, and the account was written after the
-    position: what it held there cannot be told.
+    position: its state there is not known.
     """
 
     reason = "writes_incomplete"
@@ -280,8 +280,8 @@ class WritesIncomplete(SlotInArchiveGap):
 
 
 class StateNotRecorded(SlotInArchiveGap):
-    """An account that a simulation loads has no record at or before the position, and nothing
-    tells whether it existed.
+    """An account that a simulation loads has no record at or before the position, and
+    whether it existed is not known.
     """
 
     reason = "state_not_recorded"

@@ -1,4 +1,4 @@
-"""What batches of simulations can be refused for."""
+"""Errors of simulation jobs."""
 
 from gateway import budgets
 from jsonrpc.errors import InvalidParams, RpcError
@@ -58,7 +58,7 @@ class JobNotFound(InvalidParams):
 
 
 class ResultsExpired(InvalidParams):
-    """The job's results are deleted: hand it in again."""
+    """The job's results are deleted: submit it again."""
 
     reason = "results_expired"
 

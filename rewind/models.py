@@ -146,7 +146,7 @@ class Baseline(models.Model):
         default=list,
         help_text="Only accounts of these programs; empty where none were chosen",
     )
-    blockhash = HashColumn(max_length=32, null=True, help_text="Null where the file tells none")
+    blockhash = HashColumn(max_length=32, null=True, help_text="Null where the file has none")
     block_height = models.BigIntegerField(null=True)
     base_slot = SlotColumn(null=True, help_text="Of the full snapshot that it builds on")
     recorded_at = models.DateTimeField()
@@ -228,7 +228,8 @@ class ArchiveState(models.Model):
         blank=True, help_text="Genesis hash of the chain whose default filters were set"
     )
     slots_per_epoch = models.BigIntegerField(
-        null=True, help_text="The followed chain's epoch schedule; null until a node has told it"
+        null=True,
+        help_text="The followed chain's epoch schedule; null until a node has reported it",
     )
     first_normal_epoch = models.BigIntegerField(default=0)
     first_normal_slot = SlotColumn(default=0)
@@ -278,8 +279,8 @@ class AuditedDay(models.Model):
 
 
 class Divergence(models.Model):
-    """A transaction whose replay did not end as the chain says: the archive lacks or mistakes
-    something, or the engine does.
+    """A transaction whose replay did not end as the chain says: something is missing or wrong
+    in the archive, or in the engine.
     """
 
     slot = SlotColumn()
@@ -290,7 +291,7 @@ class Divergence(models.Model):
     differences = models.JSONField(help_text="[{field, expected, found}]")
     found_at = models.DateTimeField()
     tried_at = models.DateTimeField()
-    reason = models.TextField(blank=True, help_text="Why the last replay told nothing, if so")
+    reason = models.TextField(blank=True, help_text="Why the last replay had no result")
     resolved_at = models.DateTimeField(
         null=True, blank=True, help_text="When a later replay ended as the chain says"
     )
@@ -336,10 +337,10 @@ class SimulationJob(models.Model):
     finished_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True, help_text="When its results are deleted")
     failure = models.TextField(blank=True)
-    # Counted up by a worker that begins a turn (it is odd then), by its end, and by whoever finds
-    # that the worker is gone: what a worker writes holds while nobody has counted on.
+    # Incremented when a worker begins a turn (it is odd then), when it ends, and when the worker
+    # is found to be gone: a worker's writes count only while the number is the one it took.
     turn = models.IntegerField(default=0)
-    due_at = models.DateTimeField(help_text="When nobody is at it any more, and it is called again")
+    due_at = models.DateTimeField(help_text="When its worker counts as gone")
     tries = models.SmallIntegerField(
         default=0, help_text="Workers that were gone since the last result"
     )
@@ -388,7 +389,7 @@ class SimulationResult(models.Model):
 
 class DroppedAccount(models.Model):
     """An account of which a filter dropped writes. They lie between the two slots, the last of
-    which is some slots too high: it is not written anew for each of a vote account's votes.
+    which is some slots too high: it is not updated for each of a vote account's votes.
     """
 
     pubkey = PubkeyColumn(max_length=32, primary_key=True)

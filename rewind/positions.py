@@ -67,7 +67,7 @@ def first_signatures(transactions: Iterable[TransactionRecord]) -> dict[bytes, i
 
 def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> dict[Place, AccountWrite]:
     """One write for each account and place, the last of several: what a block's writes come down
-    to, in whatever order and however often they were told; raises UnknownSignature.
+    to, in any order and any number of times; raises UnknownSignature.
     """
     unsigned: list[AccountWrite] = []
     newest: dict[Place, AccountWrite] = {}
@@ -87,8 +87,8 @@ def placed(writes: Iterable[AccountWrite], indexes: dict[bytes, int]) -> dict[Pl
         if known is None or known.write_version < version:
             newest[key] = write
     if first_version is None:
-        # No write of a transaction came, and nothing tells before from after: at the end none shows
-        # what is yet to happen. In a block without transactions all stand at the start.
+        # Without a transaction's write, before and after cannot be distinguished: at the end none
+        # shows what is yet to happen. In a block without transactions all stand at the start.
         first_version = 0 if indexes else U64_MAX + 1
     for write in unsigned:
         before = write.write_version < first_version

@@ -1,4 +1,4 @@
-"""Celery's doors to the archive."""
+"""Celery tasks of the archive."""
 
 import logging
 from datetime import timedelta
@@ -44,7 +44,7 @@ def audit_replays() -> None:
 
 @shared_task
 def run_simulation_job(job_id: str, turn: int) -> None:
-    """Some seconds of a job; then it stands in line again, behind those of others."""
+    """Some seconds of a job; then it is queued again, behind other keys' jobs."""
     with until_next_call("run_simulation_job", log):
         next_turn = running.run(
             UUID(job_id), turn, simulate=simulate, terms=_terms(), now=timezone.now
@@ -55,7 +55,7 @@ def run_simulation_job(job_id: str, turn: int) -> None:
 
 @shared_task
 def resume_simulation_jobs() -> None:
-    """Jobs that nobody is at are called again, and results that are over are deleted."""
+    """Queues jobs without a worker again, and deletes expired results."""
     with until_next_call("resume_simulation_jobs", log):
         gone_after = _terms().gone_after
         idle = () if is_crowded() else care.idle_jobs(now=timezone.now(), gone_after=gone_after)
@@ -66,7 +66,7 @@ def resume_simulation_jobs() -> None:
 
 @shared_task
 def index_segments() -> None:
-    """Some of a sealed segment; the rest when the clock calls again."""
+    """Indexes part of a sealed segment; the rest on later runs."""
     with until_next_call("index_segments", log):
         segment = segments.index_next()
         if segment is not None:

@@ -87,11 +87,6 @@ def test_imports_go_down(package: Path) -> None:
 # Folders of services, besides `services`.
 SERVICES = {"services", *ROWS[3], *ROWS[4]}
 
-# Packages whose services still build some queries themselves.
-QUERIES_IN_SERVICES = {
-    "rewind",
-}
-
 
 @pytest.mark.parametrize("package", packages(), ids=lambda path: path.name)
 def test_services_leave_queries_to_the_store(package: Path) -> None:
@@ -102,10 +97,7 @@ def test_services_leave_queries_to_the_store(package: Path) -> None:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if ".objects." in line
     ]
-    if package.name in QUERIES_IN_SERVICES:
-        assert found, f"{package.name} keeps the rule now: take it off QUERIES_IN_SERVICES"
-    else:
-        assert not found, "build these queries in the package's store"
+    assert not found, "build these queries in the package's store"
 
 
 @pytest.mark.parametrize("area", sorted(AREAS))

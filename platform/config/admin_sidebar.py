@@ -33,6 +33,9 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Divergences", "rewind", "divergence", "difference"),
             _list("Blocks", "historical", "block", "deployed_code"),
             _list("Archived slots", "rewind", "archivedslot", "inventory_2"),
+            Link(
+                "Account history", "rewind_account_history", "history", "rewind.view_accountchange"
+            ),
             _list("Imports", "historical", "import", "file_open"),
             _list("Baselines", "rewind", "baseline", "photo_camera"),
             _list("Program builds", "rewind", "programbuild", "memory"),

@@ -128,7 +128,9 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
     moment = then.moment
     if not bundle.any_blockhash:
         if not recent and not tolerate_gaps:
-            raise StateNotRecorded(then.slot, then.placed.earliest, [addresses.RECENT_BLOCKHASHES])
+            raise StateNotRecorded(
+                then.slot, then.resolved.earliest, [addresses.RECENT_BLOCKHASHES]
+            )
         moment = replace(moment, blockhashes=frozenset(recent) if recent else None)
     outcomes, found = _run_past(bundle, replace(then, moment=moment), timeout_seconds)
     missing = [key for key in bundle.shown if key not in found]

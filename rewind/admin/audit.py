@@ -1,6 +1,5 @@
-"""The pages of the replay audit: its rate by day and program, and what ended otherwise."""
+"""Pages of the replay audit: its rates by day and program, and the divergences."""
 
-import json
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +18,8 @@ from solders.pubkey import Pubkey
 
 from historical.admin.gaps import in_words
 from historical.models import Block
+from rewind.admin.account_history import history_link
+from rewind.admin.divergences import differences_of
 from rewind.admin.shares import percent_of
 from rewind.models import AuditedDay, Divergence
 from rewind.services import audit
@@ -27,7 +28,7 @@ from rewind.store.audits import Count
 from staff.charts import Chart, stacked
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, grouped, in_full, utc
+from staff.formatting import ago, badge, counted, grouped, in_full, shortened, utc
 from staff.parsing import signature_in, slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -38,7 +39,7 @@ _NATIVE = {str(Pubkey(bytes(32))): "System"}
 
 @admin.register(AuditedDay)
 class AuditAdmin(ReadOnlyAdmin):
-    """Days are counted by the audit; they are shown as one page alone."""
+    """All days are shown on one page; the audit writes the rows."""
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
@@ -108,7 +109,7 @@ def _shown(found: AuditOverview) -> dict[str, Any]:
 
 
 def rate(count: Count) -> str:
-    """How many of the replays ended as the chain says."""
+    """The share of replays that match the chain."""
     if not count.replayed:
         return "-"
     return percent_of(100 * count.verified / count.replayed)
@@ -123,13 +124,13 @@ def chart_of_days(days: list[Day]) -> Chart:
     bars = []
     for time, day in zip(times, days, strict=True):
         count = day.count
-        told = (
-            f"{time}: {count.verified:,} as the chain says, {count.diverged:,} not,"
+        title = (
+            f"{time}: {count.verified:,} match the chain, {count.diverged:,} diverge,"
             f" {count.unverified:,} not replayed"
         )
         if day.passed_over:
-            told += f"; {day.passed_over:,} slots passed over"
-        bars.append((told, {"ok": count.verified, "errors": count.diverged}))
+            title += f"; {day.passed_over:,} slots passed over"
+        bars.append((title, {"ok": count.verified, "errors": count.diverged}))
     return stacked(bars, ("ok", "errors"), times)
 
 
@@ -161,9 +162,9 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Divergence) -> dict[str, Any]:
         may_replay = self.has_replay_permission(request)
-        return {"differences": _differences(row), "may_replay": may_replay}
+        return {"differences": differences_of(row.differences), "may_replay": may_replay}
 
-    # --- orders ---
+    # --- actions ---
 
     def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("rewind.change_divergence")
@@ -180,19 +181,18 @@ class DivergenceAdmin(ReadOnlyAdmin):
     def dismiss(self, request: HttpRequest, queryset: QuerySet[Divergence]) -> None:
         chosen = list(queryset.values_list("pk", flat=True))
         dismissed = audit.dismiss(chosen, now=timezone.now())
-        noun = "divergence is" if dismissed == 1 else "divergences are"
-        messages.success(request, f"{dismissed} {noun} dismissed.")
+        messages.success(request, f"{counted(dismissed, 'divergence')} dismissed.")
 
     def _replay(self, request: HttpRequest, pk: int) -> None:
         signature = Divergence.objects.values_list("signature", flat=True).get(pk=pk)
         verdict = audit.replay_again(pk, now=timezone.now())
-        named = f"Transaction {_short(signature)}"
+        named = f"Transaction {str(signature)[:8]}…"
         if verdict is None:
-            messages.warning(request, f"{named} is in the ledger no more.")
+            messages.warning(request, f"{named} is no longer in the ledger.")
         elif verdict.status == "verified":
-            messages.success(request, f"{named} ends as the chain says now.")
+            messages.success(request, f"{named} now matches the chain.")
         elif verdict.status == "diverged":
-            messages.error(request, f"{named} ends otherwise still.")
+            messages.error(request, f"{named} still diverges from the chain.")
         else:
             why = in_words(verdict.reason or "")
             messages.warning(request, f"{named} could not be replayed: {why}.")
@@ -207,10 +207,7 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     # --- what is shown ---
 
-    @admin.display(description="transaction", ordering="signature")
-    def transaction(self, entry: Divergence) -> SafeString:
-        return format_html('<code title="{}">{}</code>', entry.signature, _short(entry.signature))
-
+    transaction = column("transaction", lambda row: shortened(row.signature), "signature")
     whole_signature = column("signature", lambda row: in_full(row.signature))
     place = column("slot", lambda row: str(row.slot), "slot")
 
@@ -219,17 +216,17 @@ class DivergenceAdmin(ReadOnlyAdmin):
         links = [("admin:rewind_archivedslot_change", "in the archive")]
         if Block.objects.filter(pk=entry.slot).exists():
             links.append(("admin:historical_block_change", "in the ledger"))
-        told = format_html_join(
+        pages = format_html_join(
             ", ",
             '<a class="tm-link" href="{}">{}</a>',
             ((reverse(name, args=[entry.slot]), text) for name, text in links),
         )
-        return format_html("{}, transaction {}: {}", entry.slot, entry.position, told)
+        return format_html("{}, transaction {}: {}", entry.slot, entry.position, pages)
 
     @admin.display(description="programs called")
     def called(self, entry: Divergence) -> SafeString | str:
-        lines = ((program,) for program in entry.programs)
-        return format_html_join("", '<div><code class="tm-break">{}</code></div>', lines) or "none"
+        lines = ((history_link(program),) for program in entry.programs)
+        return format_html_join("", "<div>{}</div>", lines) or "none"
 
     differs = column("differs", fields_of)
 
@@ -239,28 +236,8 @@ class DivergenceAdmin(ReadOnlyAdmin):
             return badge("dismissed", "quiet", utc(entry.resolved_at))
         if entry.resolved_at is not None:
             return badge("resolved", "good", utc(entry.resolved_at))
-        told = f"the last replay told nothing: {in_words(entry.reason)}" if entry.reason else ""
-        return badge("open", "bad", told)
+        hint = f"the last replay had no result: {in_words(entry.reason)}" if entry.reason else ""
+        return badge("open", "bad", hint)
 
     found = column("found", lambda row: ago(row.found_at), "found_at")
     tried = column("last replay", lambda row: ago(row.tried_at), "tried_at")
-
-
-def _differences(entry: Divergence) -> list[dict[str, str]]:
-    return [
-        {
-            "field": each["field"],
-            "expected": _text(each["expected"]),
-            "found": _text(each["found"]),
-        }
-        for each in entry.differences
-    ]
-
-
-def _short(signature: Any) -> str:
-    text = str(signature)
-    return f"{text[:8]}…{text[-4:]}"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=1)

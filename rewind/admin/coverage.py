@@ -1,4 +1,4 @@
-"""The pages of coverage: what archive and ledger hold, and what they lack and why."""
+"""Coverage pages: which slots the archive and the ledger hold, which are missing, and why."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from columns.gaps import GapState, GapStatus, SlotGap
 from historical.admin.causes import cause_hint
 from historical.admin.gaps import event_in_words, in_words, order_links
 from historical.services import overview as ledger_overview
-from rewind.admin import heat_maps
+from rewind.admin import coverage_maps
 from rewind.admin.audit import chart_of_days, rate
 from rewind.admin.shares import percent_of
 from rewind.models import SlotTally
-from rewind.services import filters, heat, overview
+from rewind.services import coverage_map, filters, overview
 from rewind.services.audit_overview import audited_days, audited_today
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
@@ -34,7 +34,7 @@ _DEFAULT_SLOTS = 1_000
 
 @admin.register(SlotTally)
 class CoverageAdmin(ReadOnlyAdmin):
-    """Counts are kept by the writer; they are shown as pages of their own."""
+    """The counts are shown on pages of their own; recording keeps them."""
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
@@ -50,19 +50,19 @@ class CoverageAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        ranges = heat.ranges()
+        ranges = coverage_map.ranges()
         newest = slot_in(request.GET.get("newest", ""))
-        rows, known = heat.epoch_rows(ranges, newest=newest, limit=_EPOCHS + 1)
-        archive_sum, ledger_sum = heat.totals(ranges)
+        rows, known = coverage_map.epoch_rows(ranges, newest=newest, limit=_EPOCHS + 1)
+        archive_sum, ledger_sum = coverage_map.totals(ranges)
         context = {
             "title": "Coverage",
             "archive": _archive(archive_sum),
             "ledger": _ledger(ledger_sum),
-            "epochs": [heat_maps.epoch_line(row) for row in rows[:_EPOCHS]],
+            "epochs": [coverage_maps.epoch_line(row) for row in rows[:_EPOCHS]],
             "older": f"?newest={rows[_EPOCHS].epoch}" if len(rows) > _EPOCHS else "",
             "is_newest": newest is None,
             "epoch_words": _epoch_words(known),
-            "legend": heat_maps.LEGEND,
+            "legend": coverage_maps.LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
             **_filters(),
             **order_links(request),
@@ -71,7 +71,7 @@ class CoverageAdmin(ReadOnlyAdmin):
 
     def epoch_view(self, request: HttpRequest) -> HttpResponse:
         """One epoch in some hundred cells; the newest without a number."""
-        ranges = heat.ranges()
+        ranges = coverage_map.ranges()
         schedule, both = epochs().schedule, ranges.both
         epoch = slot_in(request.GET.get("epoch", ""))
         if both is None:
@@ -79,10 +79,10 @@ class CoverageAdmin(ReadOnlyAdmin):
         lowest, highest = schedule.epoch_of(both.first), schedule.epoch_of(both.last)
         epoch = highest if epoch is None else max(lowest, min(epoch, highest))
         whole = SlotRange(*schedule.slots_of(epoch))
-        archived, stored = heat.epoch_cells(ranges, whole)
+        archived, stored = coverage_map.epoch_cells(ranges, whole)
 
-        def link(cell: heat.Cell) -> str:
-            return heat_maps.slots_link(cell.first, cell.last)
+        def link(cell: coverage_map.Cell) -> str:
+            return coverage_maps.slots_link(cell.first, cell.last)
 
         context = {
             "title": f"Epoch {epoch}",
@@ -90,19 +90,19 @@ class CoverageAdmin(ReadOnlyAdmin):
             "cell_slots": grouped(archived[len(archived) // 2].last
                                         - archived[len(archived) // 2].first + 1),
             "areas": [
-                heat_maps.area_cells("archive", archived, link),
-                heat_maps.area_cells("ledger", stored, link),
+                coverage_maps.area_cells("archive", archived, link),
+                coverage_maps.area_cells("ledger", stored, link),
             ],
-            "older": heat_maps.epoch_link(epoch - 1) if epoch > lowest else "",
-            "newer": heat_maps.epoch_link(epoch + 1) if epoch < highest else "",
-            "legend": heat_maps.LEGEND,
+            "older": coverage_maps.epoch_link(epoch - 1) if epoch > lowest else "",
+            "newer": coverage_maps.epoch_link(epoch + 1) if epoch < highest else "",
+            "legend": coverage_maps.LEGEND,
             **order_links(request, whole, at_once=MOST_SLOTS),
         }  # fmt: skip
         return self._page(request, "epoch", context)
 
     def slots_view(self, request: HttpRequest) -> HttpResponse:
         """Slots one by one: from `first` to `last`, or the thousand around `slot`."""
-        ranges = heat.ranges()
+        ranges = coverage_map.ranges()
         slot = slot_in(request.GET.get("slot", "").strip())
         first, last = (slot_in(request.GET.get(name, "")) for name in ("first", "last"))
         if slot is not None:
@@ -115,19 +115,19 @@ class CoverageAdmin(ReadOnlyAdmin):
         context = {
             "title": f"Slots {window.first} to {window.last}",
             "epoch": (epoch := epochs().schedule.epoch_of(window.first)),
-            "epoch_link": heat_maps.epoch_link(epoch),
+            "epoch_link": coverage_maps.epoch_link(epoch),
             "cut": last > window.last,
             "most": grouped(MOST_SLOTS),
             "areas": [
-                {"area": area, "cells": heat_maps.slot_cells(states, area)}
+                {"area": area, "cells": coverage_maps.slot_cells(states, area)}
                 for area in ("archive", "ledger")
             ],
-            "runs": heat_maps.slot_runs(states),
-            "legend": heat_maps.STATE_LEGEND,
-            "older": heat_maps.slots_link(max(0, window.first - window.size), window.first - 1)
+            "runs": coverage_maps.slot_runs(states),
+            "legend": coverage_maps.STATE_LEGEND,
+            "older": coverage_maps.slots_link(max(0, window.first - window.size), window.first - 1)
             if window.first
             else "",
-            "newer": heat_maps.slots_link(window.last + 1, window.last + window.size),
+            "newer": coverage_maps.slots_link(window.last + 1, window.last + window.size),
             **order_links(request, window, at_once=MOST_SLOTS),
         }
         return self._page(request, "slots", context)
@@ -140,7 +140,7 @@ class CoverageAdmin(ReadOnlyAdmin):
 
 def _around(slot: int) -> str:
     first = slot - slot % _DEFAULT_SLOTS
-    return heat_maps.slots_link(first, min(first + _DEFAULT_SLOTS, I64_MAX) - 1)
+    return coverage_maps.slots_link(first, min(first + _DEFAULT_SLOTS, I64_MAX) - 1)
 
 
 def _filters() -> dict[str, Any]:
@@ -155,14 +155,12 @@ def _filters() -> dict[str, Any]:
 
 def _epoch_words(known: Epochs) -> str:
     length = grouped(known.schedule.slots_per_epoch)
-    if known.told:
-        return f"An epoch of this chain has {length} slots, as its node says."
-    return (
-        f"No node has told this chain's epochs yet: they are drawn as mainnet's, of {length} slots."
-    )
+    if known.is_known:
+        return f"An epoch of this chain has {length} slots."
+    return f"This chain's epoch schedule is not known yet: mainnet's is used, of {length} slots."
 
 
-def _archive(whole: heat.Cell | None) -> dict[str, Any] | None:
+def _archive(whole: coverage_map.Cell | None) -> dict[str, Any] | None:
     found = overview.archive_overview()
     if found is None or whole is None:
         return None
@@ -179,20 +177,20 @@ def _archive(whole: heat.Cell | None) -> dict[str, Any] | None:
     }
 
 
-def _ledger(whole: heat.Cell | None) -> dict[str, Any] | None:
+def _ledger(whole: coverage_map.Cell | None) -> dict[str, Any] | None:
     if whole is None:
         return None
     found = ledger_overview.ledger_gaps()
-    share = whole.share_lacking
+    share = whole.share_missing
     return {
         **_figures(whole),
         "percent": percent_of(None if share is None else 100 * share),
-        "untold": grouped(whole.untold),
+        "not_covered": grouped(whole.not_covered),
         **_gaps(found.causes, found.newest, found.open),
     }
 
 
-def _figures(whole: heat.Cell) -> dict[str, str]:
+def _figures(whole: coverage_map.Cell) -> dict[str, str]:
     return {
         "range": f"{whole.first} to {whole.last}",
         "slots": grouped(whole.slots),

@@ -17,7 +17,7 @@ from rewind.services import filters, forecasts
 from rewind.services.forecasts import Forecast
 from staff import audit
 from staff.columns import column
-from staff.formatting import grouped, size_of
+from staff.formatting import grouped, link, size_of
 from staff.pages import StaffAdmin
 
 _HINT = "Before it is set, the next page says what that would save."
@@ -55,11 +55,11 @@ class FilteredPubkeyForm(forms.ModelForm):  # type: ignore[type-arg]
 class _FilterAdmin(StaffAdmin):
     """A filter is set or lifted, never edited; who may change filters may do both."""
 
-    list_display = ("shown",)
+    list_display = ("shown", "history")
     actions = None
     form: Any
     delete_confirmation_template = "admin/rewind/filter_lift.html"
-    noun = ""
+    subject = ""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._may_set(request)
@@ -87,8 +87,8 @@ class _FilterAdmin(StaffAdmin):
 
     def _forecast_page(self, request: HttpRequest, pubkey: Pubkey) -> HttpResponse:
         context = {
-            "title": f"Filter {self.noun}?",
-            "noun": self.noun,
+            "title": f"Filter {self.subject}?",
+            "subject": self.subject,
             "pubkey": pubkey,
             "forecast": _shown(self.forecast(pubkey)),
         }
@@ -98,12 +98,12 @@ class _FilterAdmin(StaffAdmin):
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
-        told = {} if row is None else {
-            "noun": self.noun,
+        found = {} if row is None else {
+            "subject": self.subject,
             "pubkey": row.pubkey,
             "forecast": _shown(self.forecast(row.pubkey)),
         }  # fmt: skip
-        context = {**told, "title": f"Lift the filter of {self.noun}?", **(extra_context or {})}
+        context = {**found, "title": f"Lift the filter of {self.subject}?", **(extra_context or {})}
         response: HttpResponse = super().delete_view(request, object_id, context)
         return response
 
@@ -126,13 +126,16 @@ class _FilterAdmin(StaffAdmin):
         return () if obj is None else ("shown",)
 
     shown = column("pubkey", lambda row: format_html("<code>{}</code>", row.pubkey))
+    history = column(
+        "history", lambda row: link("History", "rewind_account_history", address=row.pubkey)
+    )
 
 
 @admin.register(Owner)
 class FilteredOwnerAdmin(_FilterAdmin):
     form = OwnerForm
     ordering = ("id",)
-    noun = "this program's accounts"
+    subject = "this program's accounts"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
         queryset: QuerySet[Owner] = super().get_queryset(request)
@@ -153,7 +156,7 @@ class FilteredOwnerAdmin(_FilterAdmin):
 class FilteredPubkeyAdmin(_FilterAdmin):
     form = FilteredPubkeyForm
     ordering = ("pubkey",)
-    noun = "this account"
+    subject = "this account"
 
     def forecast(self, pubkey: Pubkey) -> Forecast:
         return forecasts.of_account(pubkey)

@@ -1,4 +1,4 @@
-"""Simulation jobs: how far they are, and calling them off."""
+"""Simulation jobs: their progress, and cancelling them."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from rewind.services.jobs import submitting
 from rewind.services.jobs.requests import read_request
 from staff.columns import column
 from staff.filters import value_filter
-from staff.formatting import ago, badge, duration, grouped, progress, size_of
+from staff.formatting import ago, badge, counted, duration, grouped, progress, size_of
 from staff.read_only import ReadOnlyAdmin
 
 State = SimulationJob.State
@@ -53,7 +53,7 @@ class SimulationJobAdmin(ReadOnlyAdmin):
         # What a job asks for may be a quarter of a megabyte: its own page alone reads it.
         return with_key_names(queryset.defer("request"))
 
-    # --- orders ---
+    # --- actions ---
 
     def has_cancel_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("rewind.change_simulationjob")
@@ -64,8 +64,9 @@ class SimulationJobAdmin(ReadOnlyAdmin):
         cancelled = submitting.cancel_all(
             chosen, now=timezone.now(), keep_hours=settings.SIMULATION_JOB_HOURS
         )
-        noun = "job is" if cancelled == 1 else "jobs are"
-        messages.success(request, f"{cancelled} {noun} cancelled; others were over.")
+        messages.success(
+            request, f"{counted(cancelled, 'job')} cancelled; the others had finished."
+        )
 
     # --- what is shown ---
 

@@ -1,14 +1,16 @@
-"""Archived slots, gaps and baselines, to look at."""
+"""Archived slots with the accounts' histories, gaps, and baselines: read-only."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
+from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from chain.blocks import Granularity
 from historical.admin.gaps import GapAdmin
+from rewind.admin import account_history
 from rewind.models import ArchivedSlot, Baseline, Gap
 from rewind.services import gaps
 from staff.columns import column
@@ -32,6 +34,9 @@ class ArchivedSlotAdmin(LongListAdmin):
     search_help_text = "A slot"
     fields = ("slot_number", "hash", "parent", "written", "detail", "source", "recorded")
 
+    def get_urls(self) -> list[URLPattern]:
+        return [*account_history.urls(self), *super().get_urls()]
+
     def condition(self, text: str) -> Q | None:
         slot = slot_in(text)
         return None if slot is None else Q(slot=slot)
@@ -54,8 +59,8 @@ class ArchivedSlotAdmin(LongListAdmin):
     def detail(self, archived: ArchivedSlot) -> SafeString:
         if archived.granularity == Granularity.WRITE:
             return badge("every write", "good")
-        told = "At least the last write of each account; earlier ones of the slot may be missing"
-        return badge("last writes", "warning", told)
+        hint = "At least the last write of each account; earlier ones of the slot may be missing"
+        return badge("last writes", "warning", hint)
 
     recorded = column("recorded", lambda row: ago(row.recorded_at), "recorded_at")
 

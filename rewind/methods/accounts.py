@@ -53,7 +53,7 @@ EncodingName: TypeAlias = Literal["base64", "base64+zstd", "base58", "jsonParsed
 class AccountConfig(PositionConfig, frozen=True, kw_only=True):
     """Where in the past, and how the account is written.
 
-    encoding: `base64` unless told otherwise; `jsonParsed` reads what known programs keep
+    encoding: `base64` by default; `jsonParsed` reads what known programs keep
     data_slice: a part of the data alone
     """
 
@@ -70,10 +70,10 @@ class DiffConfig(Config, frozen=True, kw_only=True):
     slot_b: B: the end of this slot
     transaction_index_b: B: not the end of the slot, but right after its transaction of this index
     anchor_b: B: right before or after a transaction
-    encoding: `base64` unless told otherwise; `jsonParsed` reads what known programs keep
+    encoding: `base64` by default; `jsonParsed` reads what known programs keep
     data_slice: a part of the data alone
     commitment: taken and without effect: all that is archived is finalized
-    tolerate_gaps: answer with what is known, even where the archive lacks slots in between
+    tolerate_gaps: answer with what is known, even where slots in between are missing
     """
 
     slot_a: U64 | None = None
@@ -165,11 +165,11 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
         shape(config.encoding, config.data_slice),
         tolerate_gaps=config.tolerate_gaps is True,
     )
-    told = seen.reason_a is not None or seen.reason_b is not None
+    has_reason = seen.reason_a is not None or seen.reason_b is not None
     gapped = seen.gap_a is not None or seen.gap_b is not None
     context = DiffContext(
         api_version=settings.ARCHIVE_API_VERSION,
-        reason=DiffReason(a=seen.reason_a, b=seen.reason_b) if told else UNSET,
+        reason=DiffReason(a=seen.reason_a, b=seen.reason_b) if has_reason else UNSET,
         gap=DiffGap(a=seen.gap_a, b=seen.gap_b) if gapped else UNSET,
         completeness=seen.completeness,
     )

@@ -33,7 +33,7 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
 
     from_slot: the lowest slot, included
     to_slot: the highest slot, included
-    limit: how many a page: 100 unless told otherwise, at most 1,000, or 50 with data
+    limit: how many a page: 100 by default, at most 1,000, or 50 with data
     include_data: whether each write carries the account's data
     encoding: how data is written; required with `includeData`
     data_slice: a part of the data alone

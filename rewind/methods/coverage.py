@@ -13,10 +13,10 @@ _LISTED_GAPS = 1_000
 class CoverageConfig(Config, frozen=True, kw_only=True):
     """Which window, and how much of its gaps.
 
-    from_slot: the window's first slot; the archive's own unless told otherwise
-    to_slot: the window's last slot; the archive's own unless told otherwise
-    max_gaps: how many gaps to list: 1,000 unless told otherwise, at most 10,000
-    include_gaps: whether to list them; true unless told otherwise
+    from_slot: the window's first slot; the archive's own by default
+    to_slot: the window's last slot; the archive's own by default
+    max_gaps: how many gaps to list: 1,000 by default, at most 10,000
+    include_gaps: whether to list them; true by default
     """
 
     from_slot: U64 | None = None
@@ -27,7 +27,7 @@ class CoverageConfig(Config, frozen=True, kw_only=True):
 
 @methods.add("getRewindCoverage", errors=(EmptyRange,))
 def get_rewind_coverage(call: Call, config: CoverageConfig = CoverageConfig()) -> Coverage:
-    """How far the archive reaches, and what it lacks of a window of slots.
+    """How far the archive reaches, and which slots of a window are missing.
 
     config: which window, and how much of its gaps
     """

@@ -1,4 +1,4 @@
-"""Batches of simulations: handed in, looked at, fetched, called off."""
+"""Simulation jobs: submit, get, results, cancel."""
 
 import logging
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ from rewind.methods.positions import Anchor, asked
 from rewind.methods.simulation import SimulationConfig, asking, simulation_of
 from rewind.methods.table import methods
 from rewind.positions import Asked
-from rewind.results.jobs import Job, ResultPage, Submitted, submitted, told
+from rewind.results.jobs import Job, ResultPage, Submitted, job_status, submitted
 from rewind.results.simulation import Simulation
 from rewind.services.jobs import pages, submitting
 from rewind.services.jobs.requests import Item, JobRequest, Json
@@ -81,7 +81,7 @@ class SlotRange(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     from_slot: the first slot, included
     to_slot: the last slot, included
-    step: every so many slots; 1 unless told otherwise
+    step: every so many slots; 1 by default
     """
 
     from_slot: U64
@@ -96,7 +96,7 @@ class JobSpec(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     transactions: the transactions as text, or else `signatures`
     signatures: transactions of the ledger, by their signatures
-    encoding: how the transactions are written; `base64` unless told otherwise
+    encoding: how the transactions are written; `base64` by default
     positions: where in the past, or else `slotRange`
     slot_range: the ends of a range of slots
     config: how to simulate: what simulateHistoricalTransaction takes, but for the position
@@ -115,7 +115,7 @@ class JobSpec(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ResultsConfig(Config, frozen=True, kw_only=True):
     """Which results.
 
-    limit: how many a page: 100 unless told otherwise, at most 1,000
+    limit: how many a page: 100 by default, at most 1,000
     cursor: `next` of the page before
     """
 
@@ -162,7 +162,7 @@ def submit_simulation_job(call: Call, spec: JobSpec) -> Submitted:
         try:
             call_job(job.pk, job.turn)
         except (redis.RedisError, BrokerError, OSError) as error:
-            # The job is in the database: the clock calls it when Redis is back.
+            # The job is in the database: the schedule queues it when Redis is back.
             log.warning("job %s waits for Redis: %s", job.pk, type(error).__name__)
     return submitted(job)
 
@@ -173,7 +173,7 @@ def get_simulation_job(call: Call, job_id: str) -> Job:
 
     job_id: the job's id, as submitSimulationJob answered it
     """
-    return told(submitting.job_of(_key_of(call), job_id))
+    return job_status(submitting.job_of(_key_of(call), job_id))
 
 
 @methods.add(
@@ -212,7 +212,7 @@ def cancel_simulation_job(call: Call, job_id: str) -> Job:
 
     job_id: the job's id
     """
-    return told(
+    return job_status(
         submitting.cancel(
             _key_of(call), job_id, now=call.now, keep_hours=settings.SIMULATION_JOB_HOURS
         )
@@ -241,7 +241,7 @@ def simulate(request: JobRequest, item: Item) -> Simulation:
 
 
 def _key_of(call: Call) -> int:
-    """Jobs are a key's: who has none has no jobs."""
+    """The caller's key, which owns the jobs. Raises KeyRequired."""
     if call.caller.key_id is None:
         raise KeyRequired
     return call.caller.key_id

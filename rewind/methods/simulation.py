@@ -61,8 +61,8 @@ class AccountsConfig(Config, frozen=True, kw_only=True):
 
 # A misspelled member would be an answer without what was asked: unknown ones are refused.
 class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an account is to be instead; what is left out stays as it was. What getAccountInfo tells
-    of an account may be handed back whole.
+    """What an account is to be instead; what is left out stays as it was. An
+    account as getAccountInfo returns it may be passed as it is.
 
     lamports: its balance
     owner: the program that it belongs to
@@ -87,8 +87,8 @@ class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
     blockhash are checked on past state.
 
     pre_state_slot: run on accounts as they were at this earlier slot
-    encoding: how the transaction is written; `base64` unless told otherwise
-    inner_instructions: whether to tell the calls of programs
+    encoding: how the transaction is written; `base64` by default
+    inner_instructions: whether to return the calls of programs
     accounts: accounts to be shown as the transaction left them
     overrides: accounts that are to be otherwise, by their pubkeys
     override_loads: accounts that are to be taken from another slot, by their pubkeys
@@ -166,7 +166,7 @@ def asking(
     *,
     is_shared: bool = False,
 ) -> Asking:
-    """The same with the transaction and the position told already. A config that `is_shared` by
+    """The same with the transaction and the position read already. A config that `is_shared` by
     several transactions may alter accounts that this one does not read.
     """
     overrides = {
@@ -227,8 +227,8 @@ def _override(key: str, config: OverrideConfig) -> Override:
     )
 
 
-def _data(told: str | tuple[str, str], at: str) -> bytes:
-    text, encoding = (told, "base64") if isinstance(told, str) else told
+def _data(given: str | tuple[str, str], at: str) -> bytes:
+    text, encoding = (given, "base64") if isinstance(given, str) else given
     if encoding == "base58" and len(text) > _LONGEST_BASE58:
         raise BadOverride("too long for base58", at=at, found=len(text), maximum=_LONGEST_BASE58)
     try:

@@ -159,9 +159,7 @@ class Migration(migrations.Migration):
                 ("tried_at", models.DateTimeField()),
                 (
                     "reason",
-                    models.TextField(
-                        blank=True, help_text="Why the last replay told nothing, if so"
-                    ),
+                    models.TextField(blank=True, help_text="Why the last replay had no result"),
                 ),
                 (
                     "resolved_at",
@@ -238,9 +236,7 @@ class Migration(migrations.Migration):
                 ("turn", models.IntegerField(default=0)),
                 (
                     "due_at",
-                    models.DateTimeField(
-                        help_text="When nobody is at it any more, and it is called again"
-                    ),
+                    models.DateTimeField(help_text="When its worker counts as gone"),
                 ),
                 (
                     "tries",

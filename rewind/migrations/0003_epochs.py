@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             model_name="archivestate",
             name="slots_per_epoch",
             field=models.BigIntegerField(
-                help_text="The followed chain's epoch schedule; null until a node has told it",
+                help_text="The followed chain's epoch schedule; null until a node has reported it",
                 null=True,
             ),
         ),

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             model_name="baseline",
             name="blockhash",
             field=columns.keys.HashColumn(
-                help_text="Null where the file tells none", max_length=32, null=True
+                help_text="Null where the file has none", max_length=32, null=True
             ),
         ),
         migrations.AddField(

@@ -18,7 +18,7 @@ class Context(Result, frozen=True, kw_only=True):
     slot: the position's slot
     reason: why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or
         `filtered` where the archive does not, or did not, follow the account; else left out
-    gap: the newest run of slots between the state and the position that the archive lacks: the
+    gap: the newest run of missing slots between the state and the position: the
         account may have been written there; left out where there is none
     completeness: whether the whole history would give the same answer
     """
@@ -37,7 +37,7 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     slot: the position's slot
     reason: for each value why it is null (`closed`, `never_existed`, `before_first_record`,
         `filtered`, `truncated`); null where there is nothing to say
-    gap: the newest run of slots below the position that the archive lacks: it concerns the values
+    gap: the newest run of missing slots below the position: it concerns the values
         that are older than it; left out where there is none
     completeness: whether the whole history would give the same answer
     """
@@ -76,7 +76,7 @@ class DiffContext(Result, frozen=True, kw_only=True):
 
     api_version: the version of the archive's interface
     reason: why a side is null, or what else there is to say of it; left out where there is nothing
-    gap: runs of slots that the archive lacks; left out where there are none
+    gap: runs of missing slots; left out where there are none
     completeness: whether the whole history would give the same answer
     """
 

@@ -47,7 +47,7 @@ class ChangesPage(Result, frozen=True, kw_only=True):
     changes: the writes, newest first
     next: give it as `before` for the next page; null on the last one
     truncated_by_bytes: whether the page is shorter than asked for because it was full
-    gaps: runs of slots of the whole range that the archive lacks, lowest first
+    gaps: runs of missing slots in the whole range, lowest first
     """
 
     changes: Annotated[list[Encoded], As(list[AccountChange])]

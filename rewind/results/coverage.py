@@ -13,7 +13,7 @@ class GapEntry(Result, frozen=True, kw_only=True):
 
     from_slot: the first of them
     to_slot: the last of them
-    status: `missing`, or `unknown` where it cannot be told yet whether the leaders made blocks
+    status: `missing`, or `unknown` where it is not known yet whether the leaders made blocks
     state: `cannot_be_had` where no source has the slots any more; left out where some may
     """
 

@@ -116,7 +116,7 @@ def submitted(job: SimulationJob) -> Submitted:
     )
 
 
-def told(job: SimulationJob) -> Job:
+def job_status(job: SimulationJob) -> Job:
     return Job(
         job_id=str(job.pk),
         state=str(job.state),

@@ -42,8 +42,8 @@ class Place(Result, frozen=True, kw_only=True):
 class OwnPlace(Result, frozen=True, kw_only=True):
     """What a replay in the transaction's own place, without overrides, comes to.
 
-    fidelity: whether all of it is as the chain says (`verified`), is not (`diverged`), or that
-        cannot be told (`unverified`)
+    fidelity: whether all of it matches the chain (`verified`), does not (`diverged`), or cannot
+        be compared (`unverified`)
     fidelity_fields: where it diverged, the fields that differ
     fidelity_reason: where it is unverified, a word for why; else null
     """
@@ -68,7 +68,7 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
     rewind_overridden_accounts: the accounts that were overridden
     rewind_override_loads: the accounts that were taken from another slot, and from which
     fidelity: of a transaction of the ledger that ran in its own place on its own state: whether all
-        of it is as the chain says (`verified`), is not (`diverged`), or that cannot be told
+        of it matches the chain (`verified`), does not (`diverged`), or cannot be compared
         (`unverified`, also where the ledger does not have the transaction); `not_applicable` for
         another position, or with overrides
     fidelity_fields: where it diverged, the fields that differ

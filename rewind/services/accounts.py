@@ -17,14 +17,14 @@ from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.results.accounts import AccountSnapshot
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
-from rewind.services import absence, placing
+from rewind.services import absence, position_lookup
 from rewind.services.completeness import Findings
-from rewind.services.placing import Placed
+from rewind.services.position_lookup import ResolvedPosition
 from rewind.services.shapes import Shape, account_of, snapshot
 from rewind.store import first_look
 from rewind.store.absence import AbsenceFacts
 from rewind.store.first_look import Look
-from rewind.store.placing import Ground
+from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import State, newest_state, newest_states
 from rewind.store.walking import written_later_in_slot
 
@@ -37,12 +37,12 @@ _AROUND, _AROUND_EACH = 512, 32
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LoadedAccounts:
     """What there was of accounts at a position. `reasons` has a word for those that were not there
     or that the archive does not follow; `findings` say what is not known of what was read.
     """
 
-    placed: Placed
+    resolved: ResolvedPosition
     states: Mapping[bytes, State]
     reasons: Mapping[bytes, str]
     findings: Findings
@@ -55,7 +55,7 @@ class Held:
     def gap(self, pubkey: Pubkey) -> GapEntry | None:
         """The newest gap in which the account may have been written since."""
         state = self.states.get(bytes(pubkey))
-        return self.placed.gap_since(
+        return self.resolved.gap_since(
             None if state is None else Position(state.slot, state.position)
         )
 
@@ -86,15 +86,15 @@ class SeenTogether:
 
 
 def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: bool) -> Seen:
-    """Raises what `placing.place` does, WritesIncomplete and DataTooLong."""
-    held = hold([pubkey], asked, tolerate_gaps=tolerate_gaps)
-    value = shown(pubkey, held, shape)
+    """Raises what `resolve_position` does, WritesIncomplete and DataTooLong."""
+    loaded = load_accounts([pubkey], asked, tolerate_gaps=tolerate_gaps)
+    value = shown(pubkey, loaded, shape)
     return Seen(
-        slot=held.placed.slot,
+        slot=loaded.resolved.slot,
         value=value,
-        reason=held.reasons.get(bytes(pubkey)),
-        gap=held.gap(pubkey),
-        completeness=held.findings.completeness(),
+        reason=loaded.reasons.get(bytes(pubkey)),
+        gap=loaded.gap(pubkey),
+        completeness=loaded.findings.completeness(),
     )
 
 
@@ -107,21 +107,21 @@ def multiple_accounts(
     most_accounts: int,
     most_bytes: int,
 ) -> SeenTogether:
-    """All at one position. Entries are placed while the answer has no more than `most_bytes`, the
+    """All at one position. Entries are resolved while the answer has no more than `most_bytes`, the
     first one whatever its size. Raises TooManyAccounts, NoAccounts, and what account_info does.
     """
     if len(pubkeys) > most_accounts:
         raise TooManyAccounts(len(pubkeys), most_accounts)
     if not pubkeys:
         raise NoAccounts(most_accounts)
-    held = hold(pubkeys, asked, tolerate_gaps=tolerate_gaps)
-    load = _loader(held, shape)
+    loaded = load_accounts(pubkeys, asked, tolerate_gaps=tolerate_gaps)
+    load = _loader(loaded, shape)
     left = most_bytes - _AROUND - _AROUND_EACH * len(pubkeys)
     values: list[Encoded | None] = []
     reasons: list[str | None] = []
     is_first = True
     for pubkey in pubkeys:
-        state = held.state(pubkey)
+        state = loaded.state(pubkey)
         if state is not None:
             text = encode(snapshot(pubkey, account_of(state), state.slot, shape, load))
             left -= len(text)
@@ -129,59 +129,63 @@ def multiple_accounts(
                 break
             is_first = False
         values.append(None if state is None else Encoded(text))
-        reasons.append(held.reasons.get(bytes(pubkey)))
-    lacking = len(pubkeys) - len(values)
+        reasons.append(loaded.reasons.get(bytes(pubkey)))
+    missing = len(pubkeys) - len(values)
     left_out = {bytes(pubkey) for pubkey in pubkeys[len(values) :]}
     left_out -= {bytes(pubkey) for pubkey in pubkeys[: len(values)]}
     return SeenTogether(
-        slot=held.placed.slot,
-        values=values + [None] * lacking,
-        reasons=reasons + ["truncated"] * lacking,
-        truncated=lacking > 0,
-        gap=next(filter(None, map(held.gap, pubkeys)), None),
-        completeness=held.findings.without(left_out).completeness(),
+        slot=loaded.resolved.slot,
+        values=values + [None] * missing,
+        reasons=reasons + ["truncated"] * missing,
+        truncated=missing > 0,
+        gap=next(filter(None, map(loaded.gap, pubkeys)), None),
+        completeness=loaded.findings.without(left_out).completeness(),
     )
 
 
-def hold(pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: str = "") -> Held:
-    """What there was of the accounts. Raises what `placing.place` does, and WritesIncomplete."""
+def load_accounts(
+    pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: str = ""
+) -> LoadedAccounts:
+    """What there was of the accounts. Raises what `resolve_position` does, and WritesIncomplete."""
     keys = list(dict.fromkeys(map(bytes, pubkeys)))
     reader = _ReaderOfOne(keys[0]) if len(keys) == 1 else _ReaderOfSeveral(keys)
-    placed = placing.place(asked, tolerate_gaps=tolerate_gaps, side=side, reader=reader)
+    resolved = position_lookup.resolve_position(
+        asked, tolerate_gaps=tolerate_gaps, side=side, reader=reader
+    )
     states, facts = reader.states, reader.facts
     if len(states) < len(keys):
-        placing.require_kept(placed, side, earliest=reader.kept_from)
+        position_lookup.require_kept(resolved, side, earliest=reader.kept_from)
     findings = Findings()
-    if placed.is_coarse and placed.position.order < END_OF_SLOT:
-        for key in written_later_in_slot(keys, placed.position, placed.layout):
+    if resolved.is_coarse and resolved.position.order < END_OF_SLOT:
+        for key in written_later_in_slot(keys, resolved.position, resolved.layout):
             if not tolerate_gaps:
-                raise WritesIncomplete(placed.position.slot, Pubkey(key), side)
-            findings.coarse[key] = placed.position.slot, placed.position.slot
+                raise WritesIncomplete(resolved.position.slot, Pubkey(key), side)
+            findings.coarse[key] = resolved.position.slot, resolved.position.slot
     living = [key for key in keys if key in states and states[key].lamports]
-    reasons = dict.fromkeys(absence.stale_among(living, states, placed), absence.Absence.FILTERED)
+    reasons = dict.fromkeys(absence.stale_among(living, states, resolved), absence.Absence.FILTERED)
     unknown: list[bytes] = []
     if len(living) < len(keys):
-        absences, unknown = absence.absences(keys, states, placed, facts)
+        absences, unknown = absence.absences(keys, states, resolved, facts)
         reasons |= absences
-    findings.note(keys, states, unknown, placed)
+    findings.note(keys, states, unknown, resolved)
     stale = (key for key in keys if reasons.get(key) is absence.Absence.FILTERED)
     findings.filtered.update(dict.fromkeys(stale))
-    return Held(placed, states, reasons, findings)
+    return LoadedAccounts(resolved, states, reasons, findings)
 
 
-def shown(pubkey: Pubkey, held: Held, shape: Shape) -> AccountSnapshot | None:
+def shown(pubkey: Pubkey, loaded: LoadedAccounts, shape: Shape) -> AccountSnapshot | None:
     """The account as it is asked for; None where there was none. Raises DataTooLong."""
-    state = held.state(pubkey)
+    state = loaded.state(pubkey)
     if state is None:
         return None
     return aside(
         len(state.data),
-        lambda: snapshot(pubkey, account_of(state), state.slot, shape, _loader(held, shape)),
+        lambda: snapshot(pubkey, account_of(state), state.slot, shape, _loader(loaded, shape)),
     )
 
 
-class _ReaderOfOne(placing.Reader):
-    """Reads the account with the position that is placed: one round trip."""
+class _ReaderOfOne(position_lookup.Reader):
+    """Reads the account with the position that is resolved: one round trip."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -195,10 +199,10 @@ class _ReaderOfOne(placing.Reader):
         self._at, self._look = found
         return self._at
 
-    def ground(self, position: Position, *, with_block: bool) -> Ground:
+    def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
         if self._look is None or position != self._at:
             self._look = first_look.look(self._key, position, with_block=with_block)
-        return self._look.ground
+        return self._look.lookup
 
     def transactions(self, slot: Slot) -> int | None:
         return None if self._look is None else self._look.transactions
@@ -214,11 +218,11 @@ class _ReaderOfOne(placing.Reader):
 
     @property
     def kept_from(self) -> int | None:
-        """Where one statement told all, what it found was there."""
-        return None if self.facts is None or self._look is None else self._look.ground.earliest
+        """Set where one statement read everything: its rows were then still kept."""
+        return None if self.facts is None or self._look is None else self._look.lookup.earliest
 
 
-class _ReaderOfSeveral(placing.Reader):
+class _ReaderOfSeveral(position_lookup.Reader):
     """The same of several accounts."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
@@ -227,36 +231,36 @@ class _ReaderOfSeveral(placing.Reader):
         self.facts: AbsenceFacts | None = None
         self.kept_from: int | None = None
 
-    def ground(self, position: Position, *, with_block: bool) -> Ground:
+    def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
         found = first_look.look_at_several(self._keys, position)
         self.states, self.facts, self.kept_from = found.states, found.facts, found.kept_from
-        return found.ground
+        return found.lookup
 
 
-def _loader(held: Held, shape: Shape) -> Loader:
+def _loader(loaded: LoadedAccounts, shape: Shape) -> Loader:
     """What else a parsed account needs, its mint above all, at the same position."""
-    known: dict[bytes, State | None] = dict(held.states)
-    placed = held.placed
+    known: dict[bytes, State | None] = dict(loaded.states)
+    resolved = loaded.resolved
     if shape.encoding is AccountEncoding.JSON_PARSED and len(known) > 1:
-        mints = _mints(held) - known.keys()
-        found = newest_states(list(mints), placed.position, placed.layout) if mints else {}
+        mints = _mints(loaded) - known.keys()
+        found = newest_states(list(mints), resolved.position, resolved.layout) if mints else {}
         known |= {mint: found.get(mint) for mint in mints}
 
     def load(key: Pubkey) -> Account | None:
         raw = bytes(key)
         if raw not in known:
-            known[raw] = newest_state(raw, placed.position, placed.layout)
+            known[raw] = newest_state(raw, resolved.position, resolved.layout)
         state = known[raw]
-        if raw not in held.states:
-            told = {} if state is None else {raw: state}
-            unknown = absence.absences([raw], told, placed)[1] if state is None else []
-            held.findings.note([raw], told, unknown, placed)
+        if raw not in loaded.states:
+            known_states = {} if state is None else {raw: state}
+            unknown = absence.absences([raw], known_states, resolved)[1] if state is None else []
+            loaded.findings.note([raw], known_states, unknown, resolved)
         return None if state is None or state.lamports == 0 else account_of(state)
 
     return load
 
 
-def _mints(held: Held) -> set[bytes]:
+def _mints(loaded: LoadedAccounts) -> set[bytes]:
     """Of the token accounts: asked for at once, for each would be a statement of its own."""
-    tokens = [state.data for state in held.states.values() if state.owner in _TOKEN_PROGRAMS]
+    tokens = [state.data for state in loaded.states.values() if state.owner in _TOKEN_PROGRAMS]
     return {data[:32] for data in tokens if is_account(data)}

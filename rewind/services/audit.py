@@ -15,7 +15,6 @@ from solders.signature import Signature
 from historical.services import recorded as ledger
 from historical.services.recorded import RecordedTransaction
 from historical.store.transactions import signatures_of
-from rewind.models import Divergence
 from rewind.positions import Position
 from rewind.services.replay import Verdict, replay
 from rewind.store import audits as store
@@ -117,32 +116,31 @@ def programs_of(recorded: RecordedTransaction) -> set[bytes]:
 
 
 def replay_again(divergence_id: int, *, now: datetime) -> Verdict | None:
-    """The verdict of another replay, which closes the entry, or tells anew what differs; None
-    where the ledger has the transaction no more.
+    """The verdict of another replay, which closes the entry or updates its differences; None
+    where the ledger no longer has the transaction.
     """
-    divergence = Divergence.objects.get(pk=divergence_id)
+    divergence = store.divergence(divergence_id)
     recorded = ledger.recorded_at(divergence.slot, divergence.position)
     if recorded is None or recorded.signature != divergence.signature:
         return None
     verdict = _verdict(recorded)
-    told: dict[str, object] = {"tried_at": now, "reason": verdict.reason or ""}
+    values: dict[str, object] = {"tried_at": now, "reason": verdict.reason or ""}
     if verdict.status == "verified":
-        told["resolved_at"] = now
+        values["resolved_at"] = now
     elif verdict.status == "diverged":
-        told |= {"resolved_at": None, **_told(verdict)}
-    Divergence.objects.filter(pk=divergence_id).update(**told)
+        values |= {"resolved_at": None, **_differences_of(verdict)}
+    store.update_divergence(divergence_id, values)
     return verdict
 
 
 def dismiss(divergence_ids: Iterable[int], *, now: datetime) -> int:
-    """Closes entries that nobody can replay any more, or that are understood; how many."""
-    chosen = Divergence.objects.filter(pk__in=list(divergence_ids), resolved_at__isnull=True)
-    return chosen.update(resolved_at=now, reason=DISMISSED)
+    """Closes entries that cannot be replayed any more, or are understood; returns how many."""
+    return store.resolve(divergence_ids, reason=DISMISSED, now=now)
 
 
 def forget_programs(*, now: datetime) -> None:
-    """Tallies of programs go after some months; those of days stay."""
-    store.delete_tallies_before((now - _REMEMBERED).astimezone(UTC).date())
+    """Deletes counts by program after 90 days; counts by day stay."""
+    store.delete_program_counts_before((now - _REMEMBERED).astimezone(UTC).date())
 
 
 def _pass_over(place: Position, most_behind: int, now: datetime) -> Position | None:
@@ -189,8 +187,8 @@ def _verdict(recorded: RecordedTransaction) -> Verdict:
         return replay(recorded).verdict
     except Exception:
         if not connection.is_usable():
-            raise  # tells nothing of the transaction
-        # What nobody foresaw must not hold up all that come after it.
+            raise  # no fault of the transaction
+        # An unforeseen error must not hold up all transactions after it.
         log.exception("the replay of %s failed", recorded.signature)
         return Verdict("unverified", reason=_FAILED)
 
@@ -206,7 +204,7 @@ def _keep(found: _Found, place: Position, to: Position, now: datetime) -> bool:
             store.add_to_programs(day, found.programs)
         new = _open_all(found.divergences, now)
     for recorded, verdict in new:
-        fields = ", ".join(_told(verdict)["fields"])
+        fields = ", ".join(_differences_of(verdict)["fields"])
         log.error(
             "transaction %s of slot %d does not replay as the chain says: %s differ",
             recorded.signature,
@@ -222,7 +220,7 @@ def _open_all(
     """Those that have no entry yet get one, as far as there is room; these."""
     if not divergences:
         return []
-    room = MOST_OPEN - Divergence.objects.filter(resolved_at__isnull=True).count()
+    room = MOST_OPEN - store.open_divergences().count()
     if room < len(divergences):
         log.error(
             "too many divergences are open: %d have no entry", len(divergences) - max(room, 0)
@@ -232,23 +230,23 @@ def _open_all(
 
 def _open(recorded: RecordedTransaction, verdict: Verdict, now: datetime) -> bool:
     """Whether the entry is new: a transaction has one for ever."""
-    return Divergence.objects.update_or_create(
-        signature=recorded.signature,
-        defaults={"tried_at": now, "resolved_at": None, "reason": verdict.reason or ""}
-        | _told(verdict),
-        create_defaults={
+    return store.keep_divergence(
+        recorded.signature,
+        {"tried_at": now, "resolved_at": None, "reason": verdict.reason or ""}
+        | _differences_of(verdict),
+        {
             "slot": recorded.slot,
             "position": recorded.index,
             "programs": [Pubkey(each) for each in sorted(programs_of(recorded))],
             "found_at": now,
             "tried_at": now,
             "reason": verdict.reason or "",
-            **_told(verdict),
+            **_differences_of(verdict),
         },
-    )[1]
+    )
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:
+def _differences_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "fields": list(dict.fromkeys(each.field for each in verdict.differences)),
         "differences": [asdict(each) for each in verdict.differences],

@@ -1,14 +1,12 @@
-"""The replay audit as a whole, for whoever looks after it."""
+"""A summary of the replay audit, for its page."""
 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import cast
 
-from django.db.models import Sum
 from solders.pubkey import Pubkey
 
-from rewind.models import AuditedDay, Divergence, ReplayTally
+from rewind.models import AuditedDay, Divergence
 from rewind.store import audits as store
 from rewind.store.audits import Count
 
@@ -59,9 +57,9 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
     total = Count()
     for day in days:
         total = total.plus(day.count)
-    programs = _programs(first)
+    programs = store.counts_by_program(first, limit=_PROGRAMS + 1)
     slot = store.audited_to().slot
-    unresolved = Divergence.objects.filter(resolved_at__isnull=True)
+    unresolved = store.open_divergences()
     return AuditOverview(
         days=days,
         total=total,
@@ -83,14 +81,14 @@ def audited_days(now: datetime) -> list[Day]:
 
 def audited_today(now: datetime) -> tuple[Count, int]:
     """Today's replays, and how many divergences are open."""
-    day = AuditedDay.objects.filter(day=now.astimezone(UTC).date()).first()
+    day = store.days_from(now.astimezone(UTC).date()).first()
     count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
-    return count, Divergence.objects.filter(resolved_at__isnull=True).count()
+    return count, store.open_divergences().count()
 
 
 def _found(now: datetime) -> tuple[date, dict[date, AuditedDay]]:
     first = now.astimezone(UTC).date() - timedelta(days=DAYS - 1)
-    return first, {each.day: each for each in AuditedDay.objects.filter(day__gte=first)}
+    return first, {each.day: each for each in store.days_from(first)}
 
 
 def _days(first: date, found: dict[date, AuditedDay]) -> list[Day]:
@@ -102,24 +100,3 @@ def _day(day: date, found: dict[date, AuditedDay]) -> Day:
     if row is None:
         return Day(day, Count(), 0)
     return Day(day, Count(row.verified, row.diverged, row.unverified), row.passed_over)
-
-
-def _programs(first: date) -> list[tuple[Pubkey, Count]]:
-    """One more than are shown."""
-    rows = (
-        ReplayTally.objects.filter(day__gte=first)
-        .values("program")
-        .annotate(
-            sum_verified=Sum("verified"),
-            sum_diverged=Sum("diverged"),
-            sum_unverified=Sum("unverified"),
-        )
-        .order_by("-sum_diverged", "-sum_verified", "-sum_unverified", "program")
-    )
-    return [
-        (
-            cast(Pubkey, row["program"]),
-            Count(row["sum_verified"], row["sum_diverged"], row["sum_unverified"]),
-        )
-        for row in rows[: _PROGRAMS + 1]
-    ]

@@ -10,9 +10,8 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from chain.units import I64_MAX, Slot
 from rewind.errors import BadBaseline
-from rewind.models import Baseline
+from rewind.store import baselines, partitions, snapshots, writing
 from rewind.store import owners as owner_store
-from rewind.store import partitions, snapshots, writing
 from rewind.store import slots as store
 
 
@@ -41,16 +40,15 @@ def require_base(
     base_slot: Slot, *, chosen_owners: Collection[bytes], blockhashes: Mapping[int, bytes]
 ) -> bool:
     """That the full snapshot of the slot was brought in, and is of this chain as far as recent
-    blockhashes (by number: height + 1) tell; whether it is whole. Raises BadBaseline.
+    blockhashes (by number: height + 1) show; whether it is whole. Raises BadBaseline.
     """
     found = [
         base
-        for base in Baseline.objects.filter(slot=base_slot, base_slot=None)
+        for base in baselines.full_ones(base_slot)
         if base.whole or (chosen_owners and set(chosen_owners) <= set(map(bytes, base.owners)))
     ]
     if not found:
-        whole = Baseline.objects.filter(whole=True, base_slot=None).order_by("slot")
-        others = ", ".join(map(str, whole.values_list("slot", flat=True)[:5]))
+        others = ", ".join(map(str, baselines.slots_of_whole_ones(5)))
         here = f"; there are those of slots {others}" if others else ""
         raise BadBaseline(
             f"an incremental snapshot over the full one of slot {base_slot}, which is not here with"
@@ -60,8 +58,8 @@ def require_base(
         number = None if base.block_height is None else base.block_height + 1
         if number is None or number < min(blockhashes, default=number + 1):
             continue
-        told = blockhashes.get(number)
-        if told != bytes(base.blockhash):
+        known = blockhashes.get(number)
+        if known != bytes(base.blockhash):
             raise BadBaseline(
                 f"an incremental snapshot over another full one of slot {base_slot} than what is"
                 f" here ({base.source}): their blockhashes differ"
@@ -156,7 +154,7 @@ def _record(
             _require_all_lamports(staging, origin)
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
-        told = {
+        values = {
             "accounts": accounts - gone,
             "whole": whole,
             "owners": [Pubkey(owner) for owner in sorted(owners)],
@@ -164,12 +162,7 @@ def _record(
             "block_height": origin.block_height,
             "base_slot": origin.base_slot,
         }
-        Baseline.objects.update_or_create(
-            slot=slot,
-            source=source,
-            defaults=told if whole else {},
-            create_defaults={**told, "recorded_at": now},
-        )
+        baselines.keep(slot, source, values, now=now, replace=whole)
     return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
 
 
@@ -180,15 +173,14 @@ def _require_all_lamports(staging: snapshots.Staging, origin: Origin) -> None:
     held = staging.lamports(origin.base_slot)
     if held == origin.capitalization:
         return
-    told = f"hold {held} lamports where its manifest tells {origin.capitalization}"
+    fault = f"hold {held} lamports where its manifest says {origin.capitalization}"
     if origin.base_slot is None:
         raise BadBaseline(
-            f"its accounts {told}: an incremental snapshot under another name, or not all of a full"
-            " one"
+            f"its accounts {fault}: an incremental snapshot by another name, or part of a full one"
         )
     raise BadBaseline(
         f"its accounts and those of the full snapshot of slot {origin.base_slot} that is here"
-        f" {told}: it builds on another one"
+        f" {fault}: it builds on another one"
     )
 
 

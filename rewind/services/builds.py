@@ -1,7 +1,7 @@
 """Program builds of a time: the operator's shelf, and which of the archive's own are of that time.
 
 The archive's record of a program counts before the shelf where it is known to have held at the
-position: a snapshot or the node told it, or a transaction wrote it, or the code says that it was
+position: a snapshot or the node had it, or a transaction wrote it, or the code says that it was
 deployed in the slot of its row; and no gap lies between.
 """
 
@@ -10,7 +10,6 @@ from datetime import datetime
 from hashlib import sha256
 
 from django.db import transaction
-from django.db.models import Q
 from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
@@ -20,7 +19,7 @@ from chain.units import U64_MAX
 from rewind.errors import BadBuild
 from rewind.models import AccountChange, ProgramBuild
 from rewind.positions import END_OF_SLOT, Position
-from rewind.services.placing import Placed
+from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import builds as store
 from rewind.store.ahead import builds_at
 from rewind.store.builds import Build
@@ -65,13 +64,11 @@ def add_build(
         raise BadBuild(f"the engine cannot load it: {fault}")
     store.lock()
     digest = Hash(sha256(code).digest())
-    upper = Q() if to_slot is None else Q(from_slot__lte=to_slot)
-    ends = Q(to_slot__isnull=True) | Q(to_slot__gte=from_slot)
-    for other in ProgramBuild.objects.filter(upper & ends, program=program).defer("code"):
+    for other in store.builds_between(program, from_slot, to_slot):
         if (other.from_slot, other.to_slot, other.digest) == (from_slot, to_slot, digest):
             return other
         raise BadBuild(f"there is a build from slot {other.from_slot} to {other.to_slot or 'now'}")
-    return ProgramBuild.objects.create(
+    return store.create(
         program=program,
         code_key=_code_key(program) if loader == ProgramBuild.Loader.UPGRADEABLE else program,
         loader=loader,
@@ -86,40 +83,40 @@ def add_build(
 
 
 def shelved(
-    keys: Collection[Pubkey], placed: Placed, balances: Mapping[Pubkey, int]
+    keys: Collection[Pubkey], resolved: ResolvedPosition, balances: Mapping[Pubkey, int]
 ) -> dict[Pubkey, Account]:
     """Those of the accounts that are programs, or their code, of which the archive has no build of
     the time and the shelf has one. `balances` are lamports that are known of the moment.
     """
-    position = placed.position
-    found = builds_at([bytes(key) for key in keys], position.slot, placed.ahead)
+    position = resolved.position
+    found = builds_at([bytes(key) for key in keys], position.slot, resolved.ahead)
     if not found:
         return {}
     wanted = [key for build in found for key in (build.program, build.code_key)]
-    states = newest_states(wanted, position, placed.layout)
+    states = newest_states(wanted, position, resolved.layout)
     accounts: dict[Pubkey, Account] = {}
     for build in found:
         own, code = states.get(build.program), states.get(build.code_key)
-        if not (_is_of_the_time(own, placed) and _is_of_the_time(code, placed)):
+        if not (_is_of_the_time(own, resolved) and _is_of_the_time(code, resolved)):
             accounts.update(_accounts(build, own, balances))
     return {key: account for key, account in accounts.items() if key in keys}
 
 
-def deployed_before(keys: Collection[Pubkey], placed: Placed) -> dict[Pubkey, Account]:
-    """Those of the accounts that have no record at the position and are told by a later one: code
+def deployed_before(keys: Collection[Pubkey], resolved: ResolvedPosition) -> dict[Pubkey, Account]:
+    """Those of the accounts that have no record at the position and are known by a later one: code
     says in which slot it was deployed, and the same code was there ever since.
     """
-    position = placed.position
-    later = next_writes([bytes(key) for key in keys], position, placed.latest)
+    position = resolved.position
+    later = next_writes([bytes(key) for key in keys], position, resolved.latest)
     found: dict[Pubkey, Account] = {}
     for each in later:
-        state = _at(each.pubkey, Position(each.slot, each.position), placed)
+        state = _at(each.pubkey, Position(each.slot, each.position), resolved)
         if state is None or Pubkey(state.owner) != addresses.LOADER_3:
             continue
         code = state
         if state.data[:4] == _PROGRAM:
-            after = next_writes([state.data[4:36]], position, placed.latest)
-            known = [_at(one.pubkey, Position(one.slot, one.position), placed) for one in after]
+            after = next_writes([state.data[4:36]], position, resolved.latest)
+            known = [_at(one.pubkey, Position(one.slot, one.position), resolved) for one in after]
             if not known or known[0] is None:
                 continue
             code = known[0]
@@ -136,21 +133,21 @@ def deployed_before(keys: Collection[Pubkey], placed: Placed) -> dict[Pubkey, Ac
     return found
 
 
-def unknown_among(programs: Collection[Pubkey], placed: Placed) -> set[Pubkey]:
-    """Those of the called programs of which nothing tells that the archive's build, or the
-    shelf's, is that of the time.
+def unknown_among(programs: Collection[Pubkey], resolved: ResolvedPosition) -> set[Pubkey]:
+    """Those of the called programs whose build, in the archive or on the shelf, is not known
+    to be the one of that time.
     """
     keys = {bytes(each) for each in programs if each not in addresses.BUILTINS}
     code = {key: bytes(_code_key(Pubkey(key))) for key in keys}
-    states = newest_states([*keys, *code.values()], placed.position, placed.layout)
-    on_shelf = {each.program for each in store.builds_at(list(keys), placed.position.slot)}
+    states = newest_states([*keys, *code.values()], resolved.position, resolved.layout)
+    on_shelf = {each.program for each in store.builds_at(list(keys), resolved.position.slot)}
     unknown = set()
     for key in keys - on_shelf:
         own = states.get(key)
         needed = [own]
         if own is not None and Pubkey(own.owner) == addresses.LOADER_3:
             needed = [states.get(code[key])]
-        if not all(_is_of_the_time(each, placed) for each in needed):
+        if not all(_is_of_the_time(each, resolved) for each in needed):
             unknown.add(Pubkey(key))
     return unknown
 
@@ -160,8 +157,8 @@ def with_code(programs: Collection[Pubkey]) -> set[Pubkey]:
     return {*programs, *map(_code_key, programs)}
 
 
-def _is_of_the_time(state: State | None, placed: Placed) -> bool:
-    if state is None or placed.unseen_since(_place_of(state)) is not None:
+def _is_of_the_time(state: State | None, resolved: ResolvedPosition) -> bool:
+    if state is None or resolved.unseen_since(_place_of(state)) is not None:
         return False
     by_transaction = 0 <= state.position < END_OF_SLOT
     # What a chain begins with is no deployment.
@@ -181,8 +178,8 @@ def _deployed_in(state: State) -> int | None:
     return int.from_bytes(data[4:12], "little") if data[:4] == _PROGRAMDATA else None
 
 
-def _at(key: bytes, position: Position, placed: Placed) -> State | None:
-    state = newest_states([key], position, placed.layout).get(key)
+def _at(key: bytes, position: Position, resolved: ResolvedPosition) -> State | None:
+    state = newest_states([key], position, resolved.layout).get(key)
     return state if state is not None and state.lamports else None
 
 

@@ -18,7 +18,7 @@ from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Asked, Positio
 from rewind.results.changes import AccountChange, ChangesPage
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
-from rewind.services import absence, placing
+from rewind.services import absence, position_lookup
 from rewind.services.completeness import Findings
 from rewind.services.shapes import Shape, written_data
 from rewind.store.coverage import gaps_between
@@ -38,7 +38,7 @@ _HIGHEST_SLOT = 2**62
 
 @dataclass(frozen=True, slots=True)
 class SeenChanges:
-    """A page of changes, and what goes with it where some may lack."""
+    """A page of changes, and what is known of missing ones."""
 
     page: ChangesPage
     reason: str | None
@@ -77,8 +77,8 @@ _read_cursor = msgspec.json.Decoder(_Cursor).decode
 
 def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenChanges:
     """Raises EmptyRange, BadLimit, TwoStarts, BadCursor, SlotTooNew, SlotTooOld, and what an anchor
-    may (never a gap: gaps are told instead). The answer has no more than `most_bytes`, but for the
-    first entry, which comes whatever its size.
+    may (never a gap: gaps are returned instead). The answer has at most `most_bytes`, but for
+    the first entry, which comes whatever its size.
     """
     first, last = asking.from_slot, asking.to_slot
     if first > last:
@@ -87,11 +87,11 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
     if asking.cursor is not None and asking.anchor is not None:
         raise TwoStarts
     cursor = None if asking.cursor is None else _read(asking.cursor)
-    layout = placing.layout_of_range(first, last)
+    layout = position_lookup.layout_of_range(first, last)
     start = _start(asking, cursor)
-    # Before the rows: a gap that is filled meanwhile is told and its rows too, never neither.
+    # Before the rows: a gap that is filled meanwhile is returned with its rows, never neither.
     gaps = _gaps(first, last)
-    below = placing.placed_before(first)
+    below = position_lookup.resolved_before(first)
     key = bytes(pubkey)
     findings = Findings()
     if start.slot >= first and _begins_amid_last_writes(key, start, layout):
@@ -102,7 +102,7 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
         before = newest_state(key, Position(first, CARRIED - 1), layout)
         page.settle(before)
         if page.next is None:
-            # Whether its data changed is told by what was there before the range.
+            # The state before the range shows whether its data changed.
             findings.read(key, before, below)
             if before is None and absence.absences([key], {}, below)[1]:
                 findings.not_recorded[key] = None
@@ -112,11 +112,11 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
     if page.coarse:
         slots = *page.coarse, *findings.coarse.get(key, ())
         findings.coarse[key] = min(slots), max(slots)
-    is_partial = absence.lacks_writes(key, first, last, layout=layout)
+    is_partial = absence.misses_writes(key, first, last, layout=layout)
     if is_partial:
         findings.filtered[key] = None
     # What left the archive meanwhile was perhaps not read.
-    placing.layout_of_range(first, last)
+    position_lookup.layout_of_range(first, last)
     return SeenChanges(
         ChangesPage(
             changes=page.entries, next=page.next, truncated_by_bytes=page.is_full, gaps=gaps
@@ -130,7 +130,7 @@ def _start(asking: Asking, cursor: Position | None) -> Position:
     """The page's rows stand strictly below it."""
     start = Position(asking.to_slot + 1, CARRIED)
     if asking.anchor is not None:
-        slot, order = placing.place(asking.anchor, tolerate_gaps=True).position
+        slot, order = position_lookup.resolve_position(asking.anchor, tolerate_gaps=True).position
         return min(start, Position(slot, order + 1))
     return start if cursor is None else min(start, cursor)
 
@@ -151,7 +151,7 @@ def _find_gap(
 
 def _begins_amid_last_writes(key: bytes, start: Position, layout: int) -> bool:
     """Whether the page begins in a slot of which the account's last write alone may be known, below
-    that write: what came before it there is perhaps lacking.
+    that write: what came before it there is perhaps missing.
     """
     if start.order <= START_OF_SLOT or not is_coarse(start.slot):
         return False
@@ -164,7 +164,7 @@ def _gaps(first: int, last: int) -> list[GapEntry]:
 
 @dataclass(slots=True)
 class _Waiting:
-    """A write whose entry the state before it completes: that tells whether the data changed."""
+    """A write whose entry needs the state before it, which shows whether the data changed."""
 
     row: Row
     signature: Signature | None
@@ -174,7 +174,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Page:
-    """Entries, placed while there is room; `next` then leads to the first that found none."""
+    """Entries, resolved while there is room; `next` then leads to the first that found none."""
 
     pubkey: bytes
     shape: Shape | None
@@ -185,7 +185,7 @@ class _Page:
     is_full: bool = False
     waiting: _Waiting | None = None
     hashed: int = 0
-    placed: Position | None = None
+    last_entry: Position | None = None
     before: Position | None = None
     coarse: list[int] = field(default_factory=list)
 
@@ -234,14 +234,14 @@ class _Page:
         if self.room < 0 and self.entries:
             return self._end(is_full=True)
         self.entries.append(Encoded(text))
-        self.placed = Position(waiting.row.slot, waiting.row.position)
+        self.last_entry = Position(waiting.row.slot, waiting.row.position)
         if waiting.row.is_coarse and waiting.row.position > START_OF_SLOT:
             self.coarse.append(waiting.row.slot)
         return True
 
     def _end(self, *, is_full: bool) -> bool:
-        assert self.placed is not None
-        self.is_full, self.next = is_full, _cursor(self.placed)
+        assert self.last_entry is not None
+        self.is_full, self.next = is_full, _cursor(self.last_entry)
         return False
 
 
@@ -263,7 +263,7 @@ def _entry(written: _Waiting, before: bytes, shape: Shape | None) -> AccountChan
 
 
 def _signatures(rows: list[Row]) -> dict[tuple[int, int], Signature]:
-    """Of the writes that transactions made; those that the ledger lacks are left out."""
+    """Of the writes that transactions made; those that are not in the ledger are left out."""
     places = [(row.slot, row.position) for row in rows if _is_of_a_transaction(row)]
     return recorded.signatures_at(places)
 

@@ -1,4 +1,4 @@
-"""What a replay came to, held against what the chain recorded."""
+"""A replay's outcome, compared with what the chain recorded."""
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -29,7 +29,7 @@ def balances_before(transaction: VersionedTransaction, meta: Meta) -> dict[Pubke
 
 
 def called_programs(transaction: VersionedTransaction, meta: Meta) -> set[Pubkey]:
-    """The programs that it called, and those that these called, as far as the metadata tell."""
+    """The programs that it called, and those that these called, as far as the metadata show."""
     keys = named_keys(transaction, meta)
     inner = [
         each for group in meta.get("innerInstructions") or () for each in group["instructions"]
@@ -49,22 +49,22 @@ def named_keys(transaction: VersionedTransaction, meta: Meta) -> list[Pubkey]:
 def meta_differences(recorded: Meta, found: Meta) -> list[Differing]:
     """(field, recorded, found) of each field that the record has and that came out otherwise."""
     differing: list[Differing] = []
-    for name, told_as, form in _FIELDS:
+    for name, shown_as, form in _FIELDS:
         if recorded.get(name) is None and name != "err":
             continue
         expected, got = form(recorded.get(name)), form(found.get(name))
         if name in _LESS_DETAIL:
             expected, got = _LESS_DETAIL[name](expected, got)
         if expected != got:
-            differing.append((told_as, expected, got))
+            differing.append((shown_as, expected, got))
     return differing
 
 
 def is_full(recorded: Meta) -> bool:
     """Whether all that a simulation answers can be held against the record."""
     logs = recorded.get("logMessages")
-    told = (recorded.get(name) is not None for name in ("computeUnitsConsumed", _INNER))
-    return logs is not None and _CUT not in logs and all(told)
+    is_recorded = (recorded.get(name) is not None for name in ("computeUnitsConsumed", _INNER))
+    return logs is not None and _CUT not in logs and all(is_recorded)
 
 
 def account_form(account: Account | None) -> dict[str, Any]:

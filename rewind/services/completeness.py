@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 from rewind.positions import Position
 from rewind.results.completeness import WHOLE, Completeness, CompletenessCause
 from rewind.results.coverage import GapEntry
-from rewind.services.placing import Placed
+from rewind.services.position_lookup import ResolvedPosition
 from rewind.store.states import State
 
 CauseName = Literal["gap", "last_writes_only", "not_recorded", "filtered"]
@@ -32,25 +32,25 @@ class Findings:
         pubkeys: Iterable[bytes],
         states: Mapping[bytes, State],
         unknown: Collection[bytes],
-        placed: Placed,
+        resolved: ResolvedPosition,
     ) -> None:
         """The accounts were taken to be this at the position. Of those without a state the unknown
         ones may have been there.
         """
-        lacking = set(unknown)
+        missing = set(unknown)
         for key in pubkeys:
             self.not_recorded.pop(key, None)
-            if key in lacking:
+            if key in missing:
                 self.not_recorded[key] = None
-            if key in states or key in lacking:
-                self.read(key, states.get(key), placed)
+            if key in states or key in missing:
+                self.read(key, states.get(key), resolved)
             else:
                 self.found(key, None)
 
-    def read(self, pubkey: bytes, state: State | None, placed: Placed) -> None:
+    def read(self, pubkey: bytes, state: State | None, resolved: ResolvedPosition) -> None:
         """The account was taken to be this at the position; None where the archive has no row."""
         place = None if state is None else Position(state.slot, state.position)
-        self.found(pubkey, placed.unseen_since(place))
+        self.found(pubkey, resolved.unseen_since(place))
 
     def found(self, pubkey: bytes, gap: GapEntry | None) -> None:
         """The newest gap since what was taken of the account: what was read last counts."""

@@ -1,4 +1,4 @@
-"""What the archive holds, and what it lacks."""
+"""Which slots the archive holds, and which are missing."""
 
 from chain.units import I64_MAX, Slot
 from rewind.errors import EmptyRange
@@ -60,7 +60,7 @@ def _note(found: store.Summary | None) -> str:
         return "Nothing is archived yet."
     note = (
         "Skipped slots had no block: they are counted and are no gaps. Writes to filtered accounts"
-        " are not archived; what a baseline told of them stays readable."
+        " are not archived; their baseline stays readable."
     )
     if found.coarse:
         note += (

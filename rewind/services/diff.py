@@ -10,7 +10,7 @@ from rewind.positions import Asked
 from rewind.results.accounts import AccountPair, Diff
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
-from rewind.services.accounts import Held, hold, shown
+from rewind.services.accounts import LoadedAccounts, load_accounts, shown
 from rewind.services.completeness import completeness
 from rewind.services.shapes import Shape
 from rewind.store.states import State
@@ -37,7 +37,7 @@ def account_diff(
     pubkey: Pubkey, asked_a: Asked, asked_b: Asked, shape: Shape, *, tolerate_gaps: bool
 ) -> SeenTwice:
     """What is refused, and how, is what account_info refuses."""
-    a, b = _hold_both(pubkey, {"A": asked_a, "B": asked_b}, tolerate_gaps=tolerate_gaps)
+    a, b = _load_both(pubkey, {"A": asked_a, "B": asked_b}, tolerate_gaps=tolerate_gaps)
     state_a, state_b = a.state(pubkey), b.state(pubkey)
     return SeenTwice(
         value=AccountPair(
@@ -53,18 +53,20 @@ def account_diff(
     )
 
 
-def _hold_both(pubkey: Pubkey, sides: dict[str, Asked], *, tolerate_gaps: bool) -> list[Held]:
+def _load_both(
+    pubkey: Pubkey, sides: dict[str, Asked], *, tolerate_gaps: bool
+) -> list[LoadedAccounts]:
     """Of two refusals that one is raised which the interface puts first, side A's of two alike."""
-    held: list[Held] = []
+    loaded: list[LoadedAccounts] = []
     refusals: list[RpcError] = []
     for side, asked in sides.items():
         try:
-            held.append(hold([pubkey], asked, tolerate_gaps=tolerate_gaps, side=side))
+            loaded.append(load_accounts([pubkey], asked, tolerate_gaps=tolerate_gaps, side=side))
         except RpcError as refusal:
             refusals.append(refusal)
     if refusals:
         raise min(refusals, key=lambda refusal: _ORDER.index(refusal.code))
-    return held
+    return loaded
 
 
 def _diff(a: State, b: State) -> Diff:

@@ -3,28 +3,26 @@
 from typing import NamedTuple
 
 from chain.epochs import EpochSchedule
-from rewind.models import ArchiveState
+from rewind.store import epochs as store
 
 
 class Epochs(NamedTuple):
-    """The schedule to divide slots by, and whether a node of the chain has told it; else it is
+    """The schedule to divide slots by, and whether a node of the chain has reported it; else it is
     mainnet's.
     """
 
     schedule: EpochSchedule
-    told: bool
+    is_known: bool
 
 
 def keep(schedule: EpochSchedule) -> None:
-    """The chain's own schedule, as a node tells it."""
+    """Saves the chain's own schedule, as a node reports it."""
     known = epochs()
-    if known.told and known.schedule == schedule:
+    if known.is_known and known.schedule == schedule:
         return
-    ArchiveState.objects.update_or_create(id=1, defaults=schedule._asdict())
+    store.keep_schedule(schedule)
 
 
 def epochs() -> Epochs:
-    row = ArchiveState.objects.values_list(*EpochSchedule._fields).first()
-    if row is None or not row[0]:
-        return Epochs(EpochSchedule(), told=False)
-    return Epochs(EpochSchedule(*row), told=True)
+    found = store.schedule()
+    return Epochs(found or EpochSchedule(), is_known=found is not None)

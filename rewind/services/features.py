@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from rewind.positions import Position
 from rewind.services.filters import MAINNET_GENESIS_HASH
 from rewind.services.loading import states_at
-from rewind.services.placing import Placed
+from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import replaying as store
 from rewind.store.states import State
 from simulator import addresses
@@ -24,16 +24,16 @@ from simulator.features import (
 )
 
 _REMEMBERED_SECONDS = 60.0
-# Where the node may yet tell of some.
-_UNTOLD_SECONDS = 5.0
+# Where the node may still report some.
+_UNKNOWN_SECONDS = 5.0
 _ACTIVE = 1
 _FEATURE = bytes(addresses.FEATURE)
 
 
 class _Archived(NamedTuple):
-    """The features that the archive tells of, ascending by activation slot: up to a latest slot and
+    """The features that the archive has, ascending by activation slot: up to a latest slot and
     an epoch. Of mainnet's only those that the engine's own table does not know. The `assumed` ones
-    are mainnet's of which nobody can tell whether this chain has them.
+    are mainnet's, where it is not known whether this chain has them.
     """
 
     slots: list[int]
@@ -50,12 +50,12 @@ class _Archived(NamedTuple):
 _archived: _Archived | None = None
 
 
-def features_at(placed: Placed, *, epoch: int) -> FeatureSet:
+def features_at(resolved: ResolvedPosition, *, epoch: int) -> FeatureSet:
     """The features that were on in the position's slot, which is of that epoch; do not change the
     set.
     """
-    slot = placed.slot
-    archived = _read(placed, epoch)
+    slot = resolved.slot
+    archived = _read(resolved, epoch)
     count = bisect_right(archived.slots, slot)
     if archived.is_mainnet:
         if not count:
@@ -74,39 +74,39 @@ def features_at(placed: Placed, *, epoch: int) -> FeatureSet:
 
 
 def forget() -> None:
-    """The next caller reads the archive's features anew."""
+    """The next call reads the archive's features again."""
     global _archived
     _archived = None
 
 
-def _read(placed: Placed, epoch: int) -> _Archived:
+def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
     """What is remembered, unless it is old or from before the epoch: features come with epochs."""
     global _archived
     now, known = time.monotonic(), _archived
-    if known is not None and known.layout == placed.layout:
-        is_told = placed.slot <= known.latest or epoch <= known.epoch
-        if is_told and now < known.known_until:
+    if known is not None and known.layout == resolved.layout:
+        is_covered = resolved.slot <= known.latest or epoch <= known.epoch
+        if is_covered and now < known.known_until:
             return known
     is_mainnet = store.chain_of_filters() == MAINNET_GENESIS_HASH
     wanted = known_features() - activation_slots().keys() if is_mainnet else known_features()
-    at_the_end = replace(placed, position=Position.end_of(placed.latest))
+    at_the_end = replace(resolved, position=Position.end_of(resolved.latest))
     states, unknown = states_at([bytes(key) for key in wanted], at_the_end)
-    told = sorted(
+    activated = sorted(
         (at, key) for key, state in states.items() if (at := _activated_at(state)) is not None
     )
-    slots, keys = [at for at, _ in told], [Pubkey(key) for _, key in told]
+    slots, keys = [at for at, _ in activated], [Pubkey(key) for _, key in activated]
     mainnet = {} if is_mainnet else activation_slots()
-    untold = map(Pubkey, unknown)
+    undecided = map(Pubkey, unknown)
     _archived = _Archived(
         slots=slots,
         keys=keys,
         # For all slots: of this chain mainnet's say nothing.
-        assumed={key: 0 for key in untold if key in mainnet},
+        assumed={key: 0 for key in undecided if key in mainnet},
         is_mainnet=is_mainnet,
-        layout=placed.layout,
-        latest=placed.latest,
+        layout=resolved.layout,
+        latest=resolved.latest,
         epoch=epoch,
-        known_until=now + (_UNTOLD_SECONDS if unknown else _REMEMBERED_SECONDS),
+        known_until=now + (_UNKNOWN_SECONDS if unknown else _REMEMBERED_SECONDS),
         sets={},
     )
     return _archived

@@ -3,10 +3,11 @@
 from django.db import transaction
 from solders.pubkey import Pubkey
 
-from rewind.models import ArchiveState, FilteredPubkey, Owner
+from rewind.models import Owner
+from rewind.store import filters as store
 
 MAINNET_GENESIS_HASH = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
-# Two thirds of mainnet's writes are votes, which nobody rewinds to.
+# Two thirds of mainnet's writes are votes, which are never asked for.
 VOTE_PROGRAM = Pubkey.from_string("Vote111111111111111111111111111111111111111")
 STAKE_PROGRAM = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 
@@ -16,8 +17,7 @@ def apply_defaults(genesis_hash: str) -> bool:
     """Vote and stake accounts are filtered when the chain is mainnet. Once in an archive's life:
     what staff set afterwards stays. Whether it was done now.
     """
-    ArchiveState.objects.get_or_create(id=1)
-    state = ArchiveState.objects.select_for_update().get(id=1)
+    state = store.locked_state()
     if state.filters_set_for:
         return False
     if genesis_hash == MAINNET_GENESIS_HASH:
@@ -30,21 +30,17 @@ def apply_defaults(genesis_hash: str) -> bool:
 
 def filter_owner(pubkey: Pubkey, *, filtered: bool) -> Owner:
     """From the next batch on, writes to the owner's accounts are dropped, or archived again."""
-    owner, _ = Owner.objects.update_or_create(pubkey=pubkey, defaults={"filtered": filtered})
-    return owner
+    return store.set_owner(pubkey, filtered=filtered)
 
 
 def filter_account(pubkey: Pubkey, *, filtered: bool) -> None:
     """From the next batch on, writes to the account are dropped, or archived again."""
-    if filtered:
-        FilteredPubkey.objects.get_or_create(pubkey=pubkey)
-    else:
-        FilteredPubkey.objects.filter(pubkey=pubkey).delete()
+    store.set_account(pubkey, filtered=filtered)
 
 
 def filtered_owners() -> list[Pubkey]:
-    return [owner.pubkey for owner in Owner.objects.filter(filtered=True).order_by("id")]
+    return store.owners()
 
 
 def filtered_pubkeys() -> list[Pubkey]:
-    return [each.pubkey for each in FilteredPubkey.objects.order_by("pubkey")]
+    return store.accounts()

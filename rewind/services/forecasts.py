@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from solders.pubkey import Pubkey
 
 from historical.services import mentions
-from rewind.models import Owner
 from rewind.services.epochs import epochs
 from rewind.store import forecasts as store
 from rewind.store import slots as archive
+from rewind.store.owners import owner_id
 
 _LOOKED_BACK = 100_000
 
@@ -38,8 +38,7 @@ class Forecast:
 
 def of_owner(pubkey: Pubkey) -> Forecast:
     """What the accounts of the program make."""
-    owner_id = Owner.objects.filter(pubkey=pubkey).values_list("pk", flat=True).first()
-    sample = store.sample_of_owner(owner_id)
+    sample = store.sample_of_owner(owner_id(pubkey))
     per_day = _all_writes_a_day()
     share = sample.chosen_rows / sample.rows if sample.rows else 0.0
     each = _bytes_of(sample.chosen_rows, sample.chosen_size)

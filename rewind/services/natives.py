@@ -11,7 +11,7 @@ from rewind.results.coverage import GapEntry
 from rewind.services.completeness import Findings
 from rewind.services.epochs import epochs
 from rewind.services.loading import recorded_accounts
-from rewind.services.placing import Placed
+from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import replaying as store
 from rewind.store.states import newest_state
 from simulator import addresses
@@ -26,41 +26,43 @@ _ACTIVE_AT = 80
 Found = tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]
 
 
-def recorded_natives(keys: Collection[Pubkey], placed: Placed, findings: Findings) -> Found:
+def recorded_natives(
+    keys: Collection[Pubkey], resolved: ResolvedPosition, findings: Findings
+) -> Found:
     """The builtins and sysvars, None for those that the engine's own must stand in for; beside them
     those that are no longer followed.
     """
-    gap = placed.gap
+    gap = resolved.gap
     if gap is None:
-        return recorded_accounts(keys, placed, findings)
+        return recorded_accounts(keys, resolved, findings)
     seldom = [key for key in keys if key not in _OF_EVERY_BLOCK]
     often = [key for key in keys if key in _OF_EVERY_BLOCK]
-    found, stale = recorded_accounts(often, placed, findings)
-    epoch_gap = _epoch_gap(placed)
-    more, stale_more = recorded_accounts(seldom, replace(placed, gap=epoch_gap), findings)
-    if epoch_gap is None and placed.earliest == 0:
+    found, stale = recorded_accounts(often, resolved, findings)
+    epoch_gap = _epoch_gap(resolved)
+    more, stale_more = recorded_accounts(seldom, replace(resolved, gap=epoch_gap), findings)
+    if epoch_gap is None and resolved.earliest == 0:
         # What genesis did not make no epoch has made since.
         for key in seldom:
             findings.not_recorded.pop(bytes(key), None)
     rewards = more.get(addresses.EPOCH_REWARDS)
     if rewards is not None and rewards.data[_ACTIVE_AT : _ACTIVE_AT + 1] == b"\1":
         active = bytes(addresses.EPOCH_REWARDS)
-        findings.read(active, newest_state(active, placed.position, placed.layout), placed)
+        findings.read(active, newest_state(active, resolved.position, resolved.layout), resolved)
     return {**found, **more}, stale | stale_more
 
 
-def _epoch_gap(placed: Placed) -> GapEntry | None:
+def _epoch_gap(resolved: ResolvedPosition) -> GapEntry | None:
     """The newest open gap up to the position that may have the first block of an epoch."""
-    schedule = _schedule(placed)
+    schedule = _schedule(resolved)
     found = store.newest_gap_over_an_epochs_beginning(
-        placed.slot, schedule.slots_per_epoch, schedule.first_normal_slot
+        resolved.slot, schedule.slots_per_epoch, schedule.first_normal_slot
     )
     return None if found is None else GapEntry.of(*found)
 
 
-def _schedule(placed: Placed) -> EpochSchedule:
+def _schedule(resolved: ResolvedPosition) -> EpochSchedule:
     """The chain's own, which never changes."""
-    state = newest_state(bytes(addresses.EPOCH_SCHEDULE), placed.position, placed.layout)
+    state = newest_state(bytes(addresses.EPOCH_SCHEDULE), resolved.position, resolved.layout)
     data = b"" if state is None else state.data
     if len(data) < 33:
         return epochs().schedule

@@ -1,4 +1,4 @@
-"""Accounts that the archive has no record of: whether they were there can often be told."""
+"""Accounts without a record: whether they existed, by the ledger."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,31 +7,31 @@ from solders.pubkey import Pubkey
 from historical.services import recorded
 from rewind.positions import END_OF_SLOT, Position
 from rewind.services import absence, comparing
-from rewind.services.placing import Placed
+from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import absence as absence_store
 from rewind.store import replaying as store
 from rewind.store.states import State
 
 
 def unknown_among(
-    lacking: Sequence[bytes], placed: Placed, states: Mapping[bytes, State]
+    missing: Sequence[bytes], resolved: ResolvedPosition, states: Mapping[bytes, State]
 ) -> list[bytes]:
     """Those of the accounts without a state that may have been there all the same."""
-    known = absence.known_absent(lacking, states, placed)
-    rest = [key for key in lacking if key not in known]
+    known = absence.known_absent(missing, states, resolved)
+    rest = [key for key in missing if key not in known]
     if not rest:
         return []
-    known = _made_later(rest, placed)
+    known = _made_later(rest, resolved)
     return [key for key in rest if key not in known]
 
 
-def _made_later(keys: Sequence[bytes], placed: Placed) -> set[bytes]:
+def _made_later(keys: Sequence[bytes], resolved: ResolvedPosition) -> set[bytes]:
     """Those of which the ledger says that their next write found nothing there. Nothing may lack
     in between, or that write may not be the next.
     """
-    position = placed.position
+    position = resolved.position
     gap = store.first_gap_from(position.slot)
-    last = placed.latest if gap is None else gap - 1
+    last = resolved.latest if gap is None else gap - 1
     later = [
         each
         for each in store.next_writes(keys, position, last)

@@ -11,7 +11,7 @@ from rewind.errors import OverrideWithoutEffect
 from rewind.positions import Asked
 from rewind.services.loading import accounts_at
 from rewind.services.past import Past
-from rewind.services.placing import place
+from rewind.services.position_lookup import resolve_position
 from simulator import addresses
 from simulator.defaults import rent_minimum
 from simulator.machine import CACHED_SYSVARS
@@ -85,24 +85,24 @@ def given_accounts(
     past: Past, overrides: Mapping[Pubkey, Override], loads: Mapping[Pubkey, int]
 ) -> dict[Pubkey, Account | None]:
     """The accounts that the overrides come to. `loads` names slots at whose end an account is taken
-    instead. Raises what Past.load and `place` raise.
+    instead. Raises what Past.load and `resolve_position` raise.
     """
     given: dict[Pubkey, Account | None] = {}
     by_slot: dict[int, list[Pubkey]] = {}
     for key, slot in loads.items():
         by_slot.setdefault(slot, []).append(key)
     for slot, keys in sorted(by_slot.items()):
-        placed = place(Asked(slot=slot), tolerate_gaps=past.tolerate_gaps)
+        resolved = resolve_position(Asked(slot=slot), tolerate_gaps=past.tolerate_gaps)
         given.update(
-            accounts_at(keys, placed, tolerate_gaps=past.tolerate_gaps, findings=past.findings)
+            accounts_at(keys, resolved, tolerate_gaps=past.tolerate_gaps, findings=past.findings)
         )
-    lacking = [
+    missing = [
         key for key, override in overrides.items() if key not in given and not override.is_whole
     ]
-    given.update({key: past.sysvars[key] for key in lacking if key in CACHED_SYSVARS})
-    lacking = [key for key in lacking if key not in given]
-    if lacking:
-        given.update(past.load(lacking))
+    given.update({key: past.sysvars[key] for key in missing if key in CACHED_SYSVARS})
+    missing = [key for key in missing if key not in given]
+    if missing:
+        given.update(past.load(missing))
     given.update({key: _overridden(given.get(key), each) for key, each in overrides.items()})
     return given
 

@@ -1,8 +1,9 @@
-"""The archive as a whole, for whoever looks after it."""
+"""A summary of the archive, for its page."""
 
 from dataclasses import dataclass
 
 from rewind.models import Baseline, Gap
+from rewind.store import baselines
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store
 
@@ -50,5 +51,5 @@ def archive_overview() -> ArchiveOverview | None:
         causes=gap_store.slots_by_cause(first, last),
         open_gaps=gap_store.count_open(first, last),
         newest_gaps=gap_store.newest_open(first, last, _LISTED),
-        baselines=list(Baseline.objects.order_by("-slot")[:_LISTED]),
+        baselines=baselines.newest(_LISTED),
     )

@@ -18,7 +18,7 @@ from rewind.services.completeness import Findings
 from rewind.services.features import features_at
 from rewind.services.loading import accounts_at, recorded_accounts
 from rewind.services.natives import recorded_natives
-from rewind.services.placing import Placed, Reader, place
+from rewind.services.position_lookup import Reader, ResolvedPosition, resolve_position
 from rewind.store import replaying as store
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
@@ -41,8 +41,8 @@ class Past:
     moment: Moment
     sysvars: dict[Pubkey, Account | None]
     stale_sysvars: frozenset[Pubkey]
-    placed: Placed
-    query: Placed
+    resolved: ResolvedPosition
+    query: ResolvedPosition
     tolerate_gaps: bool
     findings: Findings
     found_of_sysvars: Findings
@@ -50,7 +50,7 @@ class Past:
     empty: frozenset[Pubkey] = frozenset()
     balances: Mapping[Pubkey, int] = field(default_factory=dict)
 
-    def anew(self, **changes: Any) -> "Past":
+    def fresh(self, **changes: Any) -> "Past":
         """The same with some parts changed, of which nothing but the sysvars was read yet."""
         return replace(
             self,
@@ -63,15 +63,15 @@ class Past:
         """Accounts as a transaction finds them here; raises WritesIncomplete, StateNotRecorded,
         FilteredAccountStale.
         """
-        known = builds.shelved(keys, self.placed, self.balances)
+        known = builds.shelved(keys, self.resolved, self.balances)
         try:
-            found = self._at(self.placed, [key for key in keys if key not in known])
+            found = self._at(self.resolved, [key for key in keys if key not in known])
         except StateNotRecorded as refusal:
-            later = builds.deployed_before(refusal.pubkeys, self.placed)
+            later = builds.deployed_before(refusal.pubkeys, self.resolved)
             if not later:
                 raise
             known.update(later)
-            found = self._at(self.placed, [key for key in keys if key not in known])
+            found = self._at(self.resolved, [key for key in keys if key not in known])
         return {**found, **known}
 
     def load_tables(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
@@ -82,7 +82,7 @@ class Past:
         """Mints that no transaction loads, for their decimals, which never change: as far as they
         are known.
         """
-        return recorded_accounts(keys, self.placed, self.found_of_mints)[0]
+        return recorded_accounts(keys, self.resolved, self.found_of_mints)[0]
 
     def load_natives(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
         """Builtins and sysvars, None for those that the engine's own must stand in for; raises
@@ -92,16 +92,18 @@ class Past:
         if stale:
             raise FilteredAccountStale(stale)
         known = {key: self.sysvars[key] for key in keys if key in self.sysvars}
-        lacking = [key for key in keys if key not in known]
-        found, unfollowed = recorded_natives(lacking, _at_start(self.query), self.findings)
+        missing = [key for key in keys if key not in known]
+        found, unfollowed = recorded_natives(missing, _at_start(self.query), self.findings)
         if unfollowed:
             raise FilteredAccountStale(list(unfollowed))
         return {**known, **found}
 
-    def _at(self, placed: Placed, keys: Collection[Pubkey]) -> dict[Pubkey, Account | None]:
+    def _at(
+        self, resolved: ResolvedPosition, keys: Collection[Pubkey]
+    ) -> dict[Pubkey, Account | None]:
         return accounts_at(
             keys,
-            placed,
+            resolved,
             tolerate_gaps=self.tolerate_gaps,
             empty=self.empty,
             findings=self.findings,
@@ -115,23 +117,23 @@ def past(
     pre_state_slot: int | None = None,
     reader: Reader | None = None,
 ) -> Past:
-    """The position that a caller asks for. Raises PreStateTooNew, what `place` raises, and
-    StateNotRecorded where nothing tells the time of the slot.
+    """The position that a caller asks for. Raises PreStateTooNew, what `resolve_position` does, and
+    StateNotRecorded where the slot's clock is not known.
 
     `pre_state_slot` is where accounts are loaded instead, at its end; it says nothing where the
     position is that of a transaction. A `reader` may read ahead what is going to be asked there.
     """
     in_slot_mode = asked.signature is None and asked.index is None
     if pre_state_slot is None or not in_slot_mode:
-        query = placed = place(asked, tolerate_gaps=tolerate_gaps, reader=reader)
+        query = resolved = resolve_position(asked, tolerate_gaps=tolerate_gaps, reader=reader)
     else:
         if asked.slot is not None and pre_state_slot > asked.slot:
             raise PreStateTooNew(pre_state_slot, asked.slot)
         # Both are within the window before either is in a gap: so the interface orders errors.
-        query = place(asked, tolerate_gaps=True)
-        placed = place(Asked(slot=pre_state_slot), tolerate_gaps=tolerate_gaps)
+        query = resolve_position(asked, tolerate_gaps=True)
+        resolved = resolve_position(Asked(slot=pre_state_slot), tolerate_gaps=tolerate_gaps)
         if not tolerate_gaps:
-            place(asked)
+            resolve_position(asked)
     findings = Findings()
     sysvars, stale = _sysvars(query, findings)
     clock = sysvars[addresses.CLOCK]
@@ -139,7 +141,7 @@ def past(
         raise StateNotRecorded(query.slot, query.earliest, [addresses.CLOCK])
     return Past(
         slot=query.slot,
-        load_slot=placed.slot,
+        load_slot=resolved.slot,
         moment=Moment(
             slot=query.slot,
             previous_blockhash=_previous_blockhash(query, sysvars),
@@ -147,7 +149,7 @@ def past(
         ),
         sysvars=sysvars,
         stale_sysvars=stale,
-        placed=placed,
+        resolved=resolved,
         query=query,
         tolerate_gaps=tolerate_gaps,
         findings=findings,
@@ -155,12 +157,12 @@ def past(
     )
 
 
-def _at_start(placed: Placed) -> Placed:
-    return replace(placed, position=Position.start_of(placed.slot))
+def _at_start(resolved: ResolvedPosition) -> ResolvedPosition:
+    return replace(resolved, position=Position.start_of(resolved.slot))
 
 
 def _sysvars(
-    query: Placed, findings: Findings
+    query: ResolvedPosition, findings: Findings
 ) -> tuple[dict[Pubkey, Account | None], frozenset[Pubkey]]:
     """What the slot's transactions see, wherever in the slot the position is: of all sysvars only
     the recent blockhashes change once they have begun to run.
@@ -168,7 +170,7 @@ def _sysvars(
     found, stale = recorded_natives(CACHED_SYSVARS, _at_start(query), findings)
     at_end = [key for key in CACHED_SYSVARS if found[key] is None and key not in stale]
     if query.is_coarse:
-        # Where no order was told, what the slot began with stands at its end.
+        # Where the order of writes is not known, what the slot began with stands at its end.
         at_end += [key for key in CACHED_SYSVARS if key != addresses.RECENT_BLOCKHASHES]
     if at_end:
         # A snapshot of this very slot has them at its end too.
@@ -186,7 +188,7 @@ def _epoch(slot: Slot, clock: Account | None) -> int:
     return int.from_bytes(clock.data[16:24], "little")
 
 
-def _previous_blockhash(query: Placed, sysvars: dict[Pubkey, Account | None]) -> Hash:
+def _previous_blockhash(query: ResolvedPosition, sysvars: dict[Pubkey, Account | None]) -> Hash:
     """The parent's blockhash; of a slot without a block, that of the newest block before it."""
     try:
         return _of_ledger(query.slot, query.layout)

@@ -12,9 +12,9 @@ from chain.units import Slot
 from historical.services.recorded import RecordedTransaction
 from rewind.positions import Position
 from rewind.services import comparing
-from rewind.services.placing import Reader, position_of
+from rewind.services.position_lookup import Reader, position_of
 from rewind.store import ahead
-from rewind.store.placing import Ground
+from rewind.store.slot_lookup import SlotLookup
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.required_accounts import linked_key
@@ -71,7 +71,7 @@ class ReaderAhead(Reader):
             return super().around(signature, after=after)
         return position_of(same.slot, same.index, after=after)
 
-    def ground(self, position: Position, *, with_block: bool) -> Ground:
+    def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
         wanted = {position: self._keys}
         wanted[Position.start_of(position.slot)] = [
             *wanted.get(Position.start_of(position.slot), ()),
@@ -81,8 +81,8 @@ class ReaderAhead(Reader):
         if same is not None and position == Position.before(same.slot, same.index):
             self._is_own_place = True
             wanted[Position(same.slot, same.index)] = _written(same)
-        ground, self.ahead = ahead.read(wanted, position.slot)
-        return ground
+        lookup, self.ahead = ahead.read(wanted, position.slot)
+        return lookup
 
     def transactions(self, slot: Slot) -> int | None:
         # Where the ledger's own transaction is, there is such an index.

@@ -44,14 +44,14 @@ class Recorded:
 
 @transaction.atomic
 def record_slots(
-    records: Sequence[SlotRecord], *, source: str, now: datetime, anew: bool = False
+    records: Sequence[SlotRecord], *, source: str, now: datetime, recheck: bool = False
 ) -> Recorded:
     """All of the slots, or none when one of them cannot be recorded: raises BadSlot, SlotConflict.
 
-    A slot that is there stays as it is; one of which only each account's last write was told is
+    A slot that is there stays as it is; one of which only each account's last write came is
     completed by a record that has every write. Gaps follow (rewind/services/gaps.py).
-    With `anew`, what such a record says of a slot that has every write is held against its rows:
-    what is lacking comes, what is wrong is mended.
+    With `recheck`, what such a record says of a slot that has every write is held against its rows:
+    missing rows are added, wrong ones corrected.
     """
     result = Recorded()
     if not records:
@@ -62,7 +62,7 @@ def record_slots(
         _check_numbers(record)
     store.lock_for_writing([record.slot for record in ascending])
     known = store.stored([record.slot for record in ascending])
-    chosen = _chosen(ascending, known, result, anew=anew)
+    chosen = _chosen(ascending, known, result, recheck=recheck)
     fresh = [record for record in chosen if record.slot not in result.improved]
     changes = _write(chosen, result)
     links.follow(
@@ -81,7 +81,7 @@ def _check_numbers(record: SlotRecord) -> None:
 
 
 def _chosen(
-    records: list[SlotRecord], known: dict[int, store.Stored], result: Recorded, *, anew: bool
+    records: list[SlotRecord], known: dict[int, store.Stored], result: Recorded, *, recheck: bool
 ) -> list[SlotRecord]:
     """The records to write, ascending: new slots, and those that improve a slot that is there."""
     kept_from = store.first_kept_slot()
@@ -98,7 +98,7 @@ def _chosen(
             result.too_old.append(slot)
         elif record.account_writes is None:
             (result.without_accounts if there is None else result.present).append(slot)
-        elif there is not None and not _improves(record, there, anew=anew):
+        elif there is not None and not _improves(record, there, recheck=recheck):
             result.present.append(slot)
         elif rival is None or record.granularity < rival.granularity:
             chosen[slot] = record
@@ -108,8 +108,8 @@ def _chosen(
     return list(chosen.values())
 
 
-def _improves(record: SlotRecord, there: store.Stored, *, anew: bool) -> bool:
-    if anew and record.granularity == Granularity.WRITE:
+def _improves(record: SlotRecord, there: store.Stored, *, recheck: bool) -> bool:
+    if recheck and record.granularity == Granularity.WRITE:
         return True
     return record.granularity < there.granularity
 
@@ -222,8 +222,8 @@ def _places(record: SlotRecord) -> dict[positions.Place, AccountWrite]:
 
 
 def _without_accounts(records: list[SlotRecord], result: Recorded) -> list[SlotRecord]:
-    lacking = set(result.without_accounts)
-    return [record for record in records if record.slot in lacking]
+    missing = set(result.without_accounts)
+    return [record for record in records if record.slot in missing]
 
 
 def _mark(
@@ -235,14 +235,14 @@ def _mark(
 ) -> None:
     """The rows that say that the slots are there: the last that are written."""
     fresh: list[ArchivedSlot] = []
-    tallies = store.Tallies()
+    run_counts = store.RunCounts()
     for record in records:
         slot, rows = record.slot, changes[record.slot]
         coarse = int(record.granularity is not Granularity.WRITE)
         if slot in known:
             store.improve_slot(slot, granularity=record.granularity, changes=rows, source=source)
             was_coarse = int(known[slot].granularity != Granularity.WRITE)
-            tallies.add(slot, slots=0, coarse_slots=coarse - was_coarse, changes=rows)
+            run_counts.add(slot, slots=0, coarse_slots=coarse - was_coarse, changes=rows)
             continue
         fresh.append(
             ArchivedSlot(
@@ -255,6 +255,6 @@ def _mark(
                 source=source,
             )
         )
-        tallies.add(slot, slots=1, coarse_slots=coarse, changes=rows)
+        run_counts.add(slot, slots=1, coarse_slots=coarse, changes=rows)
     store.insert_slots(fresh)
-    store.add_to_tallies(tallies)
+    store.add_run_counts(run_counts)

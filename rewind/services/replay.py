@@ -18,7 +18,7 @@ from rewind.services.reading_ahead import ReaderAhead
 from rewind.services.running import Accounts, run_on
 from rewind.store import replaying as store
 from rewind.store.ahead import newest
-from rewind.store.placing import ground
+from rewind.store.slot_lookup import look_up_slot
 from simulator.errors import EngineFault, EngineTimeout
 from simulator.outcome import Outcome
 from simulator.token_balances import held_mint
@@ -80,11 +80,11 @@ def replay(
         there = there or own_place(recorded)
         balances = comparing.balances_before(recorded.transaction, recorded.meta)
         empty = frozenset(key for key, lamports in balances.items() if lamports == 0)
-        there = there.anew(empty=empty, balances=balances, tolerate_gaps=False)
+        there = there.fresh(empty=empty, balances=balances, tolerate_gaps=False)
         outcome, accounts, found = _compared(recorded, there, timeout_seconds)
         old = _behind_a_gap(there) if found else []
-        if old and seeding.seed(old, there.placed):
-            # What the node tells of them holds from behind the gap on.
+        if old and seeding.seed(old, there.resolved):
+            # The node's state of them holds from behind the gap on.
             there = _with_new_rows(there)
             outcome, accounts, found = _compared(recorded, there, timeout_seconds)
             old = _behind_a_gap(there) if found else []
@@ -149,10 +149,10 @@ def _why_it_may_differ(recorded: RecordedTransaction, there: Past) -> str | None
     if not is_before_faithful_slots(recorded.slot):
         return None
     called = comparing.called_programs(recorded.transaction, recorded.meta or {})
-    return PROGRAM_BUILD_UNKNOWN if builds.unknown_among(called, there.placed) else OLDER_RULES
+    return PROGRAM_BUILD_UNKNOWN if builds.unknown_among(called, there.resolved) else OLDER_RULES
 
 
-def _lacks_a_mint(accounts: Accounts) -> bool:
+def _has_unknown_mint(accounts: Accounts) -> bool:
     """Whether a token account's decimals are not known: its balance is then left out."""
     mints = (held_mint(account) for account in accounts.values() if account is not None)
     return any(mint is not None and accounts.get(mint) is None for mint in mints)
@@ -164,8 +164,8 @@ def _compared(
     """What it does there, the accounts that it found, and all that differs from the record."""
     (outcome,), accounts = run_on(there, [recorded.transaction], timeout_seconds=timeout_seconds)
     meta = recorded.meta or {}
-    if _lacks_a_mint(accounts):
-        meta = {name: told for name, told in meta.items() if name not in comparing.TOKEN_BALANCES}
+    if _has_unknown_mint(accounts):
+        meta = {name: value for name, value in meta.items() if name not in comparing.TOKEN_BALANCES}
     found = [
         *comparing.meta_differences(meta, outcome.meta()),
         *_account_differences(recorded, there, outcome),
@@ -174,17 +174,15 @@ def _compared(
 
 
 def _behind_a_gap(there: Past) -> list[bytes]:
-    """Accounts that were found and are older than slots that the archive lacks: they may have been
-    others.
-    """
+    """Accounts whose state is older than missing slots: they may have been written there."""
     return [*there.findings.gaps, *there.found_of_mints.gaps]
 
 
 def _with_new_rows(there: Past) -> Past:
     """A row may have come in a partition of its own."""
-    layout = ground(there.placed.slot).layout
-    return there.anew(
-        placed=replace(there.placed, layout=layout, ahead=None),
+    layout = look_up_slot(there.resolved.slot).layout
+    return there.fresh(
+        resolved=replace(there.resolved, layout=layout, ahead=None),
         query=replace(there.query, layout=layout, ahead=None),
     )
 
@@ -199,15 +197,15 @@ def _account_differences(
     """What the archive has of the accounts that the replay wrote. Of a coarse slot only rows of
     this very transaction say something.
     """
-    placed = there.query
+    resolved = there.query
     position = Position(recorded.slot, recorded.index)
     keys = {bytes(key): key for key in outcome.writes}
-    states = newest(list(keys), position, placed.layout, placed.ahead)
-    stale = absence.stale_among(keys, states, replace(placed, position=position))
+    states = newest(list(keys), position, resolved.layout, resolved.ahead)
+    stale = absence.stale_among(keys, states, replace(resolved, position=position))
     differing: list[tuple[str, Any, Any]] = []
     for key, pubkey in keys.items():
         state = states.get(key)
-        if key in stale or (placed.is_coarse and (state is None or state[1:3] != position)):
+        if key in stale or (resolved.is_coarse and (state is None or state[1:3] != position)):
             continue
         expected, found = account_of(state), outcome.writes[pubkey]
         wanted, got = comparing.account_form(expected), comparing.account_form(found)

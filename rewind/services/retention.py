@@ -8,7 +8,7 @@ from chain.slot_ranges import SlotRange
 from columns import gap_life
 from rewind.models import Gap
 from rewind.positions import Position
-from rewind.store import absence, carrying, dropped, partitions, placing, segments, writing
+from rewind.store import absence, carrying, dropped, partitions, segments, slot_lookup, writing
 from rewind.store import slots as store
 from rewind.store.layouts import segment_of
 
@@ -21,7 +21,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
     stays begins, so that an account that never changes stays readable. It may be stopped anywhere
     and run again, and slots may be recorded meanwhile.
     """
-    # From here on nobody writes below, so what is carried now is the newest there will be.
+    # From here on no one writes below, so what is carried now is the newest there will be.
     with transaction.atomic():
         if not store.lock_window():
             return []
@@ -36,7 +36,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
     edge = falling[-1].last + 1
     _carry_over(edge)
     # Last, for they hold what a run that was stopped has not carried yet; and the lowest first,
-    # for a higher one may tell that what a lower one holds was closed.
+    # for a higher one may show that what a lower one holds was closed.
     fallen = list(takewhile(partitions.drop, falling))
     if fallen == falling and segment_of(falling[0].first) < segment_of(edge):
         _forget_segments(segment_of(edge))
@@ -44,7 +44,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
 
 
 def _move_edge(first_kept: int) -> None:
-    """What is told of the edge's wholeness is told before the gaps below it are forgotten."""
+    """The edge's wholeness is read before the gaps below it are deleted."""
     if first_kept > store.first_kept_slot():
         gap_life.lock()
         bounds = store.bounds()
@@ -59,11 +59,11 @@ def _move_edge(first_kept: int) -> None:
 
 def _lost_below(first_kept: int) -> SlotRange | None:
     """The newest run of slots that leaves the window without having been seen."""
-    ground = placing.ground(first_kept - 1)
-    if ground.gap_first is not None and ground.gap_last is not None:
-        return SlotRange(ground.gap_first, min(ground.gap_last, first_kept - 1))
-    if ground.unseen_to is not None and ground.unseen_to >= ground.first_kept:
-        return SlotRange(ground.first_kept, min(ground.unseen_to, first_kept - 1))
+    lookup = slot_lookup.look_up_slot(first_kept - 1)
+    if lookup.gap_first is not None and lookup.gap_last is not None:
+        return SlotRange(lookup.gap_first, min(lookup.gap_last, first_kept - 1))
+    if lookup.unseen_to is not None and lookup.unseen_to >= lookup.first_kept:
+        return SlotRange(lookup.first_kept, min(lookup.unseen_to, first_kept - 1))
     return None
 
 

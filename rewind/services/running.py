@@ -35,12 +35,12 @@ def run_on(
         if isinstance(transaction.message, MessageV0)
         for lookup in transaction.message.address_table_lookups
     }
-    while lacking := needed_keys(transactions, accounts):
-        mints = mint_keys(transactions, accounts).intersection(lacking)
+    while missing := needed_keys(transactions, accounts):
+        mints = mint_keys(transactions, accounts).intersection(missing)
         for load, keys in (
-            (past.load_tables, [key for key in lacking if key in tables]),
-            (past.load_mints, [key for key in lacking if key in mints and key not in tables]),
-            (past.load, [key for key in lacking if key not in mints and key not in tables]),
+            (past.load_tables, [key for key in missing if key in tables]),
+            (past.load_mints, [key for key in missing if key in mints and key not in tables]),
+            (past.load, [key for key in missing if key not in mints and key not in tables]),
         ):
             if keys:
                 accounts.update(load(keys))

@@ -1,4 +1,4 @@
-"""Accounts without a record, asked of the node: what nobody has written since is what it was.
+"""Accounts without a record, read from the node: unwritten since, their state is still the same.
 
 The node's finalized account is of its context slot. Where the archive has every slot from the
 position up to that one, and no write of the account in any of them, the account was the same all
@@ -20,24 +20,24 @@ from chain.accounts import AccountWrite
 from chain.encodings import b64decode
 from rewind.models import AccountChange
 from rewind.positions import CARRIED
-from rewind.services.placing import Placed
-from rewind.store import absence, layouts, owners, partitions, placing, segments, slots, writing
+from rewind.services.position_lookup import ResolvedPosition
+from rewind.store import absence, layouts, owners, partitions, segments, slot_lookup, slots, writing
 from rewind.store import replaying as store
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
 
-# What a node gives in one call. All features of a chain take three; who lacks more than four give
-# is refused for the rest.
+# Accounts of one call to a node, and calls. All features of a chain take three; what does not fit
+# into four stays without a record.
 _MOST_KEYS, _MOST_CALLS = 100, 4
 _NODE_SECONDS = 1.0
 # For the archive to come up to the slot that the node answered for.
 _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
-# A node that failed is left in peace: who simulates would wait for it each time.
-_REST_SECONDS = 15.0
+# Cooldown of a node that failed: each simulation would wait for it.
+_COOLDOWN_SECONDS = 15.0
 
-_resting_until = 0.0
+_cooldown_until = 0.0
 _chains: dict[Node, str] = {}
 
 
@@ -58,39 +58,39 @@ class _Accounts(msgspec.Struct):
     value: list[_Account | None]
 
 
-def seed(keys: Sequence[bytes], placed: Placed) -> bool:
-    """Those of the accounts whose state at the position the node can tell have a record now;
-    whether there is any. It takes three seconds at most, and a node that does not answer is no
+def seed(keys: Sequence[bytes], resolved: ResolvedPosition) -> bool:
+    """Records the accounts whose state at the position follows from the node's; returns whether
+    there is any. It takes three seconds at most, and a node that does not answer is no
     error.
     """
-    global _resting_until
-    if not settings.UPSTREAM_RPC_URL or time.monotonic() < _resting_until:
+    global _cooldown_until
+    if not settings.UPSTREAM_RPC_URL or time.monotonic() < _cooldown_until:
         return False
-    from_slot = placed.position.slot
-    # Known to be in vain before anybody is asked.
+    from_slot = resolved.position.slot
+    # Known to be in vain before the node is asked.
     if store.first_gap_from(from_slot) is not None:
         return False
-    written = set(store.written_between(keys, from_slot, placed.latest))
+    written = set(store.written_between(keys, from_slot, resolved.latest))
     asked = [key for key in keys if key not in written][: _MOST_CALLS * _MOST_KEYS]
     if not asked:
         return False
     try:
         if not _is_of_this_chain(_node(settings.UPSTREAM_RPC_URL)):
             return False
-        told, first_told, last_told = _ask(asked)
+        found, first_slot, last_slot = _ask(asked)
     except (NodeError, msgspec.MsgspecError, ValueError) as fault:
         log.warning("no accounts from the node: %s", fault)
-        _resting_until = time.monotonic() + _REST_SECONDS
+        _cooldown_until = time.monotonic() + _COOLDOWN_SECONDS
         return False
-    if first_told < from_slot or not _reaches(last_told):
+    if first_slot < from_slot or not _reaches(last_slot):
         return False
-    return _keep(told, from_slot, last_told)
+    return _keep(found, from_slot, last_slot)
 
 
 def forget() -> None:
     """The node is asked again, whatever it did before."""
-    global _resting_until
-    _resting_until = 0.0
+    global _cooldown_until
+    _cooldown_until = 0.0
     _chains.clear()
 
 
@@ -107,17 +107,17 @@ def _is_of_this_chain(node: Node) -> bool:
 
 def _ask(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int, int]:
     """The accounts, those of 0 lamports that are not there; and the first and the last of the slots
-    at whose ends they were. A slow node tells of fewer.
+    at whose ends they were. A slow node returns fewer.
     """
     until = time.monotonic() + _NODE_SECONDS
-    told, first = _ask_once(keys[:_MOST_KEYS])
+    found, first = _ask_once(keys[:_MOST_KEYS])
     last = first
     for at in range(_MOST_KEYS, len(keys), _MOST_KEYS):
         if time.monotonic() >= until:
             break
         more, slot = _ask_once(keys[at : at + _MOST_KEYS])
-        told, first, last = told + more, min(first, slot), max(last, slot)
-    return told, first, last
+        found, first, last = found + more, min(first, slot), max(last, slot)
+    return found, first, last
 
 
 def _ask_once(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int]:
@@ -156,7 +156,7 @@ def _reaches(slot: int) -> bool:
     """Whether the archive has come up to the slot, after a moment's patience."""
     deadline = time.monotonic() + _WAIT_SECONDS
     while True:
-        latest = placing.ground(slot).latest
+        latest = slot_lookup.look_up_slot(slot).latest
         if latest is not None and latest >= slot:
             return True
         if time.monotonic() >= deadline:
@@ -164,8 +164,8 @@ def _reaches(slot: int) -> bool:
         time.sleep(_LOOK_SECONDS)
 
 
-def _keep(told: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
-    """Rows for those of the accounts that nobody wrote from where nothing lacks up to `to_slot`."""
+def _keep(found: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
+    """Rows for the accounts without a write in the run of archived slots up to `to_slot`."""
     with transaction.atomic():
         slots.lock_for_writing([])  # the window stays
         bounds = slots.bounds()
@@ -176,10 +176,10 @@ def _keep(told: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
             return False
         below = store.last_gap_below(from_slot)
         first = bounds[0] if below is None else max(bounds[0], below + 1)
-        keys = [write.pubkey for write in told]
+        keys = [write.pubkey for write in found]
         written = set(store.written_between(keys, first, to_slot))
         written |= absence.filtered_among(keys, to_slot)
-        kept = [write for write in told if write.pubkey not in written]
+        kept = [write for write in found if write.pubkey not in written]
         if not kept:
             return False
         # Owners before partitions, as all who lock both do.

@@ -5,7 +5,7 @@ from django.db import transaction
 from rewind.store import layouts, partitions, segments, writing
 from rewind.store import slots as store
 
-# An epoch of mainnet's is indexed for an hour or two. Nobody else's work waits for that long.
+# An epoch of mainnet's is indexed for an hour or two. Other work must not wait for that long.
 SLICES_AT_ONCE = 16
 
 
@@ -18,8 +18,8 @@ def index_next(slices: int = SLICES_AT_ONCE) -> int | None:
         return None
     if segments.progress().kept <= highest:
         with transaction.atomic():
-            # Who wrote before this has ended, and what he wrote is there to be indexed; who comes
-            # later sees to his rows himself.
+            # Writers before this have committed, and their rows are indexed here; later writers
+            # index their own rows.
             if not store.lock_window():
                 return None
             segments.keep_below(highest + 1)

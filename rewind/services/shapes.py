@@ -25,7 +25,7 @@ class Shape:
 
 
 def shape_of(encoding: str | None, part: tuple[int, int] | None) -> Shape:
-    """base64 unless told otherwise; raises SliceOfParsed."""
+    """base64 by default; raises SliceOfParsed."""
     chosen = AccountEncoding(encoding or "base64")
     if chosen is AccountEncoding.JSON_PARSED and part is not None:
         raise SliceOfParsed
@@ -42,14 +42,14 @@ def snapshot(
     pubkey: Pubkey, account: Account, slot: int, shape: Shape, load: Loader
 ) -> AccountSnapshot:
     """The account of that slot; `load` finds the others that its text needs. DataTooLong."""
-    told = _json(account, shape, load, pubkey)
+    fields = _json(account, shape, load, pubkey)
     return AccountSnapshot(
-        lamports=told["lamports"],
-        owner=told["owner"],
-        data=told["data"],
-        executable=told["executable"],
-        rent_epoch=told["rentEpoch"],
-        space=told["space"],
+        lamports=fields["lamports"],
+        owner=fields["owner"],
+        data=fields["data"],
+        executable=fields["executable"],
+        rent_epoch=fields["rentEpoch"],
+        space=fields["space"],
         rewind_slot=slot,
     )
 

@@ -55,7 +55,7 @@ _MOST_BYTES = 64 * 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A simulation as a caller asks for it. `accounts` are those whose state afterwards is told;
+    """A simulation as a caller asks for it. `accounts` are returned as the run left them;
     `override_loads` name slots at whose end an account is taken instead. What is altered must be
     something that the transaction reads, unless it `is_shared` with other transactions.
     """
@@ -96,7 +96,7 @@ class Fidelity:
 
     def members(self) -> dict[str, Any]:
         """The members of the answer."""
-        own = None if self.verdict is None else _told(self.verdict)
+        own = None if self.verdict is None else _members_of(self.verdict)
         place = None
         if self.same is not None:
             place = Place(slot=self.same.slot, transaction_index=self.same.index)
@@ -111,7 +111,7 @@ class Fidelity:
         }
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:
+def _members_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "fidelity": verdict.status,
         "fidelity_fields": list(dict.fromkeys(each.field for each in verdict.differences)),
@@ -138,7 +138,7 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         given = {bytes(key) for key, override in asking.overrides.items() if override.is_whole}
         findings = there.findings.without(given) if given else there.findings
         return _answer(asking, there, outcome, accounts, fidelity, findings)
-    # What was let through with a gap proves nothing, so that replay asks anew.
+    # A position with a tolerated gap proves nothing: replay resolves it again.
     known = None if asking.tolerate_gaps else there
     replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
     if replayed.outcome is None:
@@ -192,14 +192,14 @@ def _noticed(asking: Asking, accounts: Accounts) -> Asking:
 
 def _same_in_ledger(transaction: VersionedTransaction) -> RecordedTransaction | None:
     """The chain's transaction of that signature, if it is this one to the last byte: signatures
-    are not verified, and anybody's may stand on another message.
+    are not verified, and one may be copied onto another message.
     """
     found = recorded(transaction.signatures[0])
     return found if found is not None and found.transaction == transaction else None
 
 
 def _is_own_place(there: Past, same: RecordedTransaction) -> bool:
-    return there.placed.position == Position.before(same.slot, same.index)
+    return there.resolved.position == Position.before(same.slot, same.index)
 
 
 def _elsewhere(

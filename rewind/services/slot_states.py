@@ -1,4 +1,4 @@
-"""What archive and ledger say of single slots."""
+"""The state of single slots in the archive and the ledger."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,12 +7,11 @@ from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns.gap_life import open_gaps
 from columns.gaps import GapState, SlotGap
-from historical.models import Block
 from historical.models import Gap as LedgerGap
 from historical.store import blocks as ledger
-from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
-from rewind.services.heat import Ranges
+from rewind.services.coverage_map import Ranges
+from rewind.store import slots as store
 
 MOST_SLOTS = 2_000
 
@@ -27,7 +26,7 @@ class State(StrEnum):
     MISSING = "missing"
     UNKNOWN = "unknown"
     CANNOT_BE_HAD = "cannot be had"
-    UNTOLD = "not covered"
+    NOT_COVERED = "not covered"
     OUTSIDE = "outside"
 
 
@@ -45,12 +44,10 @@ class SlotStates:
 def slot_states(found: Ranges, window: SlotRange) -> list[SlotStates]:
     """Each slot of the window, ascending; a window of at most MOST_SLOTS."""
     window = SlotRange(window.first, min(window.last, window.first + MOST_SLOTS - 1))
-    blocks = dict(Block.objects.filter(slot__range=window).values_list("slot", "transaction_count"))
+    blocks = store.block_transactions(*window)
     archived = {
         slot: _archived(granularity, changes, blocks.get(slot, 0))
-        for slot, granularity, changes in ArchivedSlot.objects.filter(
-            slot__range=window
-        ).values_list("slot", "granularity", "changes")
+        for slot, granularity, changes in store.contents_between(*window)
     }
     stored = dict.fromkeys(blocks, State.HELD)
     for slot, parent in ledger.links_between(*window, and_next=True):
@@ -61,7 +58,7 @@ def slot_states(found: Ranges, window: SlotRange) -> list[SlotStates]:
         SlotStates(
             slot,
             _state(slot, found.archive, archived, archive_gaps, State.SKIPPED),
-            _state(slot, found.ledger, stored, ledger_gaps, State.UNTOLD),
+            _state(slot, found.ledger, stored, ledger_gaps, State.NOT_COVERED),
             archive_gaps[slot][0] if slot in archive_gaps else None,
             ledger_gaps[slot][0] if slot in ledger_gaps else None,
         )
@@ -93,7 +90,7 @@ def _state(
     otherwise: State,
 ) -> State:
     if slot in gaps and slot not in held:
-        return gaps[slot][1]  # also beyond the newest slot: somebody waits for it
+        return gaps[slot][1]  # also beyond the newest slot: it is waited for
     if reach is None or not reach.first <= slot <= reach.last:
         return State.OUTSIDE
     return held.get(slot, otherwise)

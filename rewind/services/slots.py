@@ -30,9 +30,9 @@ def archived_among(slots: Collection[int]) -> set[Slot]:
     return {Slot(slot) for slot in store.stored(slots)}
 
 
-def lacks_blocks(first: int, last: int) -> bool:
+def has_unarchived_blocks(first: int, last: int) -> bool:
     """Whether the ledger has a block of the range that is not archived."""
-    return store.lacks_blocks(first, last)
+    return store.has_unarchived_blocks(first, last)
 
 
 def archived_between(first: int, last: int) -> list[int]:

@@ -6,8 +6,8 @@ from solders.sysvar import RENT
 
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.positions import END_OF_SLOT, Position
-from rewind.store import placing
-from rewind.store.placing import Ground
+from rewind.store import slot_lookup
+from rewind.store.slot_lookup import SlotLookup
 
 
 class Wholeness(NamedTuple):
@@ -35,7 +35,7 @@ _SNAPSHOT = (
     "SELECT max(slot) FROM rewind_baseline WHERE whole AND slot >= first_kept - 1"
     f" AND (slot < {{slot}} OR slot = {{slot}} AND {{order}} = {END_OF_SLOT})"
 )
-# A slot 0 that came without the accounts of genesis is told by the rent sysvar, which is one of
+# A slot 0 that came without the accounts of genesis is recognized by the rent sysvar, one of
 # them and which nothing writes later in the slot.
 _GENESIS = (
     f"SELECT FROM rewind_accountchange WHERE slot = 0 AND pubkey = '\\x{bytes(RENT).hex()}'::bytea"
@@ -43,7 +43,7 @@ _GENESIS = (
 
 
 def facts_at(slot: str, order: str, *, when: str) -> str:
-    """Columns of a query that has Ground's: the newest whole snapshot before the position that two
+    """Columns beside those of SlotLookup: the newest whole snapshot before the position that two
     expressions name, and whether genesis is there; read where the condition `when` holds.
     """
     snapshot = _SNAPSHOT.format(slot=slot, order=order)
@@ -56,11 +56,11 @@ def facts_at(slot: str, order: str, *, when: str) -> str:
 
 # Of the position ($1, $2).
 WHOLENESS = (
-    f"SELECT *, {facts_at('$1', '$2', when='true')} FROM ({placing.ground_at('$1')}) AS ground"
+    f"SELECT *, {facts_at('$1', '$2', when='true')} FROM ({slot_lookup.query_at('$1')}) AS lookup"
 )
 
 
-def wholeness_of(slot: int, ground: Ground, snapshot: int | None, genesis: bool) -> Wholeness:
+def wholeness_of(slot: int, lookup: SlotLookup, snapshot: int | None, genesis: bool) -> Wholeness:
     """What the columns say of a position in the slot.
 
     Beside genesis the state at the end of a slot may be whole: of a snapshot with all accounts, or
@@ -69,14 +69,14 @@ def wholeness_of(slot: int, ground: Ground, snapshot: int | None, genesis: bool)
     snapshot is whole at its own slot.
     """
     known = [] if snapshot is None else [snapshot]
-    if ground.edge_is_whole:
-        known.append(ground.first_kept - 1)
+    if lookup.edge_is_whole:
+        known.append(lookup.first_kept - 1)
     known_at = max(known, default=None)
-    if ground.earliest is None or ground.parent is None:
+    if lookup.earliest is None or lookup.parent is None:
         living = snapshot == slot
     else:
-        gap_end = -1 if ground.gap_last is None else ground.gap_last
-        living = known_at is not None and known_at >= max(gap_end, ground.parent)
+        gap_end = -1 if lookup.gap_last is None else lookup.gap_last
+        living = known_at is not None and known_at >= max(gap_end, lookup.parent)
     return Wholeness(genesis, genesis or living, known_at)
 
 
@@ -108,7 +108,7 @@ UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND fi
 def wholeness(position: Position) -> Wholeness:
     row = fetch_one(WHOLENESS, *position)
     assert row is not None
-    return wholeness_of(position.slot, Ground(*row[:-2]), *row[-2:])
+    return wholeness_of(position.slot, SlotLookup(*row[:-2]), *row[-2:])
 
 
 def filtered_among(pubkeys: list[bytes], slot: int) -> set[bytes]:

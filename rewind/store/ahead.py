@@ -9,11 +9,11 @@ from psycopg.errors import UndefinedTable
 
 from columns.raw_queries import fetch_together
 from rewind.positions import Position
-from rewind.store import builds, layouts, placing, row_memory
+from rewind.store import builds, layouts, row_memory, slot_lookup
 from rewind.store.builds import Build
 from rewind.store.partitions import Partition
-from rewind.store.placing import Ground
 from rewind.store.row_memory import NO_VERSION, Kept, Version
+from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import (
     OWNER,
     STATE_OF_UNKNOWN,
@@ -37,22 +37,24 @@ class Ahead:
     builds: Sequence[Build] = field(repr=False)
 
 
-def read(wanted: Mapping[Position, Collection[bytes]], slot: int) -> tuple[Ground, Ahead | None]:
-    """The ground of the slot, and the accounts at these positions in it, as far as they are found
+def read(
+    wanted: Mapping[Position, Collection[bytes]], slot: int
+) -> tuple[SlotLookup, Ahead | None]:
+    """The lookup of the slot, and the accounts at these positions in it, as far as they are found
     in the slot's segment; nothing of them while the partitions are not known.
     """
     layout = layouts.known()
     segment = None if layout is None else layouts.highest(slot, layout)
     places = [(key, position) for position, keys in wanted.items() for key in keys]
     if layout is None or segment is None or not places:
-        return placing.ground(slot), None
+        return slot_lookup.look_up_slot(slot), None
     asked = list(dict.fromkeys(key for key, _ in places))
     kept = {key: row_memory.known(key) for key in asked}
     known = [NO_VERSION if (row := kept[key]) is None else row.version for key, _ in places]
     try:
-        (told,), rows, shelf = fetch_together(
+        (found,), rows, shelf = fetch_together(
             [
-                (placing.GROUND, slot),
+                (slot_lookup.SLOT_LOOKUP, slot),
                 (
                     _text(segment.partitions),
                     [key for key, _ in places],
@@ -69,15 +71,15 @@ def read(wanted: Mapping[Position, Collection[bytes]], slot: int) -> tuple[Groun
         layouts.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
-        return placing.ground(slot), None
-    ground = Ground(*told)
-    if ground.layout != layout.number:
-        return ground, None
+        return slot_lookup.look_up_slot(slot), None
+    lookup = SlotLookup(*found)
+    if lookup.layout != layout.number:
+        return lookup, None
     states = {
         (row[3], Position(*row[:2])): _remembered(state_of(row[3:]), row[2], kept[row[3]])
         for row in rows
     }
-    return ground, Ahead(slot, states, frozenset(asked), [Build(*row) for row in shelf])
+    return lookup, Ahead(slot, states, frozenset(asked), [Build(*row) for row in shelf])
 
 
 def newest(
@@ -88,8 +90,8 @@ def newest(
         return newest_states(list(pubkeys), position, layout)
     known = ahead.states
     found = {key: known[key, position] for key in pubkeys if (key, position) in known}
-    lacking = [key for key in pubkeys if key not in found]
-    return {**found, **newest_states(lacking, position, layout)} if lacking else found
+    missing = [key for key in pubkeys if key not in found]
+    return {**found, **newest_states(missing, position, layout)} if missing else found
 
 
 def builds_at(keys: Collection[bytes], slot: int, ahead: Ahead | None) -> list[Build]:

@@ -1,14 +1,17 @@
 """Queries of the replay audit: where it stands, what is next, and what it counted."""
 
 import json
-from collections.abc import Mapping
-from datetime import date
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import QuerySet, Sum
+from solders.pubkey import Pubkey
+from solders.signature import Signature
 
 from columns.raw_queries import fetch_all, fetch_one
-from rewind.models import ArchiveState, ReplayTally
+from rewind.models import ArchiveState, AuditedDay, Divergence, ReplayTally
 from rewind.positions import Position
 
 
@@ -46,7 +49,7 @@ def audited_to() -> Position:
 
 
 def advance(place: Position, to: Position) -> bool:
-    """False when somebody else has moved it since."""
+    """False when another worker has moved it since."""
     state = ArchiveState.objects.filter(pk=1, audited_slot=place.slot, audited_position=place.order)
     return state.update(audited_slot=to.slot, audited_position=to.order) == 1
 
@@ -107,11 +110,11 @@ ON CONFLICT (day) DO UPDATE SET verified = day.verified + excluded.verified,
     passed_over = day.passed_over + excluded.passed_over, reasons = ({_SUMMED})
 """
 _ADD_PROGRAMS = """
-INSERT INTO rewind_replaytally AS tally (day, program, verified, diverged, unverified)
+INSERT INTO rewind_replaytally AS counts (day, program, verified, diverged, unverified)
 SELECT %s, * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bigint[])
-ON CONFLICT (day, program) DO UPDATE SET verified = tally.verified + excluded.verified,
-    diverged = tally.diverged + excluded.diverged,
-    unverified = tally.unverified + excluded.unverified
+ON CONFLICT (day, program) DO UPDATE SET verified = counts.verified + excluded.verified,
+    diverged = counts.diverged + excluded.diverged,
+    unverified = counts.unverified + excluded.unverified
 """
 
 
@@ -129,5 +132,52 @@ def add_to_programs(day: date, counts: Mapping[bytes, Count]) -> None:
         cursor.execute(_ADD_PROGRAMS, [day, programs, *columns])
 
 
-def delete_tallies_before(day: date) -> None:
+def counts_by_program(first: date, *, limit: int) -> list[tuple[Pubkey, Count]]:
+    """Sums from the day on, the most divergences first."""
+    rows = (
+        ReplayTally.objects.filter(day__gte=first)
+        .values_list("program")
+        .annotate(
+            sum_verified=Sum("verified"),
+            sum_diverged=Sum("diverged"),
+            sum_unverified=Sum("unverified"),
+        )
+        .order_by("-sum_diverged", "-sum_verified", "-sum_unverified", "program")
+    )
+    return [(program, Count(*counts)) for program, *counts in rows[:limit]]
+
+
+def days_from(first: date) -> QuerySet[AuditedDay]:
+    return AuditedDay.objects.filter(day__gte=first)
+
+
+def divergence(divergence_id: int) -> Divergence:
+    return Divergence.objects.get(pk=divergence_id)
+
+
+def open_divergences() -> QuerySet[Divergence]:
+    """Newest first."""
+    return Divergence.objects.filter(resolved_at__isnull=True)
+
+
+def resolve(divergence_ids: Iterable[int], *, reason: str, now: datetime) -> int:
+    """Closes the open ones of them; returns how many."""
+    chosen = open_divergences().filter(pk__in=list(divergence_ids))
+    return chosen.update(resolved_at=now, reason=reason)
+
+
+def update_divergence(divergence_id: int, values: Mapping[str, Any]) -> None:
+    Divergence.objects.filter(pk=divergence_id).update(**values)
+
+
+def keep_divergence(
+    signature: Signature, values: Mapping[str, Any], new: Mapping[str, Any]
+) -> bool:
+    """Updates the transaction's entry by the values, or creates it by `new`; whether it is new."""
+    return Divergence.objects.update_or_create(
+        signature=signature, defaults=values, create_defaults=new
+    )[1]
+
+
+def delete_program_counts_before(day: date) -> None:
     ReplayTally.objects.filter(day__lt=day).delete()

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import Q, QuerySet
+from solders.pubkey import Pubkey
 
 from columns.raw_queries import fetch_all
 from rewind.models import ProgramBuild
@@ -41,7 +43,19 @@ def code_of(number: int) -> bytes:
     return bytes(ProgramBuild.objects.values_list("code", flat=True).get(pk=number))
 
 
+def builds_between(program: Pubkey, first: int, last: int | None) -> QuerySet[ProgramBuild]:
+    """The program's builds that ran in any of the slots, without their code."""
+    found = ProgramBuild.objects.filter(
+        Q(to_slot__isnull=True) | Q(to_slot__gte=first), program=program
+    )
+    return (found if last is None else found.filter(from_slot__lte=last)).defer("code")
+
+
+def create(**values: Any) -> ProgramBuild:
+    return ProgramBuild.objects.create(**values)
+
+
 def lock() -> None:
-    """Until the end of the transaction nobody else puts a build on the shelf."""
+    """No other transaction adds a build until this one ends."""
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE rewind_programbuild IN SHARE ROW EXCLUSIVE MODE")

@@ -1,7 +1,7 @@
 """An account's state with all that an answer says of it: one statement, one round trip.
 
-It is complete where it tells so. What is remembered of accounts and positions only chooses the
-text that is likely to find the row, and every answer shows by itself whether it did.
+Each answer shows whether it is complete. What is remembered of accounts and positions only chooses
+the query that is likely to find the row.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from columns.raw_queries import fetch_one, fetch_together
 from historical.store import joined
 from rewind.models import AccountChange
 from rewind.positions import Position
-from rewind.store import absence, layouts, placing, states
+from rewind.store import absence, layouts, slot_lookup, states
 from rewind.store.absence import AbsenceFacts
 from rewind.store.layouts import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
-from rewind.store.placing import Ground
+from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import State, newest_state, newest_states
 
 _WRITE = AccountChange.Kind.WRITE.value
 # Where in a row of _text what stands: the count of transactions, then the state without its pubkey,
 # which ends with what filters did, then the index and the reasons.
-_GROUND = len(Ground._fields)
-_STATE = _GROUND + 1
+_LOOKUP_COLUMNS = len(SlotLookup._fields)
+_STATE = _LOOKUP_COLUMNS + 1
 _LAST_SLOT = _STATE + State._fields.index("kept") - 1
 _FILTERS = _LAST_SLOT - 3
 _SNAPSHOT = _LAST_SLOT + 1
@@ -35,12 +35,12 @@ _MOST_HINTS = 100_000
 
 
 class Look(NamedTuple):
-    """What `placing.ground` and `states.newest_state` give. `facts` is what there is to know of an
+    """What `look_up_slot` and `states.newest_state` give. `facts` is what there is to know of an
     account without a living state; None where that was not read with it. `transactions` is the
     number of those in the slot's block, if it was asked for and the ledger has the block.
     """
 
-    ground: Ground
+    lookup: SlotLookup
     state: State | None
     facts: AbsenceFacts | None = None
     transactions: int | None = None
@@ -49,15 +49,15 @@ class Look(NamedTuple):
 class LookAtSeveral(NamedTuple):
     """The same of several accounts. `kept_from` is the archive's first slot after all was read."""
 
-    ground: Ground
+    lookup: SlotLookup
     states: dict[bytes, State]
     facts: AbsenceFacts | None = None
     kept_from: int | None = None
 
 
-class _Way(NamedTuple):
+class _Plan(NamedTuple):
     """Where to look: into the partitions down to the slot `down_to`, newest first. Segments below
-    `bound` are in the index, or some between are not and it is None. A short way leaves out the
+    `bound` are in the index, or some between are not and it is None. A short plan leaves out the
     index and the reasons for a null.
     """
 
@@ -80,30 +80,30 @@ _last: Partition | None = None
 def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look:
     """The newest row of the account at or before the position."""
     layout = layouts.known()
-    ground: Ground | None = None
+    lookup: SlotLookup | None = None
     transactions: int | None = None
-    way = None if layout is None else _first_way(pubkey, position.slot, layout)
-    below = None if way is None or layout is None else _hint_below(pubkey, way, layout)
-    while way is not None and layout is not None:
-        row, row_below = _rows(way._replace(with_block=with_block), pubkey, position, below)
+    plan = None if layout is None else _first_plan(pubkey, position.slot, layout)
+    below = None if plan is None or layout is None else _hint_below(pubkey, plan, layout)
+    while plan is not None and layout is not None:
+        row, row_below = _rows(plan._replace(with_block=with_block), pubkey, position, below)
         if row is None:
             break
-        ground, transactions = Ground(*row[:_GROUND]), row[_GROUND]
-        if ground.layout != layout.number:
+        lookup, transactions = SlotLookup(*row[:_LOOKUP_COLUMNS]), row[_LOOKUP_COLUMNS]
+        if lookup.layout != layout.number:
             break  # the partitions are no longer those
-        found = _found(row, pubkey, way, position, below, row_below)
+        found = _found(row, pubkey, plan, position, below, row_below)
         if found is not None:
             _remember(pubkey, position, found.state)
             return found
-        way, below = _next_way(row, way, below, position, layout)
-    if ground is None:
-        ground = placing.ground(position.slot)
+        plan, below = _next_plan(row, plan, below, position, layout)
+    if lookup is None:
+        lookup = slot_lookup.look_up_slot(position.slot)
         if with_block:
             counted = fetch_one(f"SELECT {joined.transaction_count('$1')}", position.slot)
             transactions = None if counted is None else counted[0]
-    state = newest_state(pubkey, position, ground.layout)
+    state = newest_state(pubkey, position, lookup.layout)
     _remember(pubkey, position, state)
-    return Look(ground, state, transactions=transactions)
+    return Look(lookup, state, transactions=transactions)
 
 
 def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Position, Look] | None:
@@ -112,21 +112,24 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
     """
     layout, near = layouts.known(), _near
     step = 0 if after else 1
-    way = None
+    plan = None
     if layout is not None and near is not None:
-        way = _first_way(pubkey, near.first, layout)
-    if way is None or layout is None:
+        plan = _first_plan(pubkey, near.first, layout)
+    if plan is None or layout is None:
         place = fetch_one(joined.place("$1"), signature)
         if place is None:
             return None
         position = Position(place[0], place[1] - step)
     else:
-        row = fetch_one(_text(way._replace(by_signature=True)), pubkey, signature, step)
+        row = fetch_one(_text(plan._replace(by_signature=True)), pubkey, signature, step)
         if row is None:
             return None
         position = Position(*row[-2:])
-        if partition_of(position.slot) == near and Ground(*row[:_GROUND]).layout == layout.number:
-            found = _found(row, pubkey, way, position)
+        if (
+            partition_of(position.slot) == near
+            and SlotLookup(*row[:_LOOKUP_COLUMNS]).layout == layout.number
+        ):
+            found = _found(row, pubkey, plan, position)
             if found is not None:
                 _remember(pubkey, position, found.state)
                 return position, found
@@ -142,16 +145,16 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     layout = layouts.known()
     segment = None if layout is None else layouts.highest(position.slot, layout)
     if layout is None or segment is None:
-        ground = placing.ground(position.slot)
-        return LookAtSeveral(ground, newest_states(keys, position, ground.layout))
+        lookup = slot_lookup.look_up_slot(position.slot)
+        return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
     try:
-        before, rows, filtered, (told,), after = fetch_together(
+        before, rows, filtered, (whole,), after = fetch_together(
             [
-                (placing.GROUND, position.slot),
+                (slot_lookup.SLOT_LOOKUP, position.slot),
                 (states.several(segment.partitions), keys, *position),
                 (absence.FILTERED, keys, position.slot),
                 (absence.WHOLENESS, *position),
-                (placing.GROUND, position.slot),
+                (slot_lookup.SLOT_LOOKUP, position.slot),
             ]
         )
     except UndefinedTable:
@@ -159,21 +162,21 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return look_at_several(keys, position)
-    ground = Ground(*before[0])
-    if ground.layout != layout.number:
-        return LookAtSeveral(ground, newest_states(keys, position, ground.layout))
+    lookup = SlotLookup(*before[0])
+    if lookup.layout != layout.number:
+        return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
     found = {row[0]: states.state_of(row) for row in rows}
     if len(found) < len(keys) and segment != layout.segments[-1]:
-        found = newest_states(keys, position, ground.layout, above=(segment, found))
-        return LookAtSeveral(ground, found)
+        found = newest_states(keys, position, lookup.layout, above=(segment, found))
+        return LookAtSeveral(lookup, found)
     return LookAtSeveral(
-        ground,
+        lookup,
         found,
         AbsenceFacts(
             frozenset(pubkey for (pubkey,) in filtered),
-            absence.wholeness_of(position.slot, Ground(*told[:-2]), *told[-2:]),
+            absence.wholeness_of(position.slot, SlotLookup(*whole[:-2]), *whole[-2:]),
         ),
-        Ground(*after[0]).earliest,
+        SlotLookup(*after[0]).earliest,
     )
 
 
@@ -184,7 +187,7 @@ def forget() -> None:
     _hints.clear()
 
 
-def _first_way(pubkey: bytes, slot: int, layout: Layout) -> _Way | None:
+def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> _Plan | None:
     """How the account is likely to be found; None where the segment or the partition is missing."""
     own, number = partition_of(slot), layouts.segment_of(slot)
     segment = layout.by_number.get(number)
@@ -192,52 +195,52 @@ def _first_way(pubkey: bytes, slot: int, layout: Layout) -> _Way | None:
         return None
     hint = _hints.get(pubkey, own)
     if hint is None:
-        return _Way((own,), own.first, is_short=True)
+        return _Plan((own,), own.first, is_short=True)
     if number < layout.indexed and hint.first < own.first and hint in segment.partitions:
         # The index has the segment's highest slot, which may lie above the position.
-        return _Way(segment.partitions, number * layouts.SEGMENT_SLOTS, bound=number)
-    return _whole_way(own, segment, layout)
+        return _Plan(segment.partitions, number * layouts.SEGMENT_SLOTS, bound=number)
+    return _whole_plan(own, segment, layout)
 
 
-def _hint_below(pubkey: bytes, way: _Way, layout: Layout) -> Partition | None:
-    """A partition below those of the way, in which the account was found before."""
+def _hint_below(pubkey: bytes, plan: _Plan, layout: Layout) -> Partition | None:
+    """A partition below those of the plan, in which the account was found before."""
     hint = _hints.get(pubkey)
-    is_below = hint is not None and hint.first < way.down_to and layouts.has(layout, hint)
-    return hint if is_below and way.bound is not None else None
+    is_below = hint is not None and hint.first < plan.down_to and layouts.has(layout, hint)
+    return hint if is_below and plan.bound is not None else None
 
 
-def _next_way(
-    row: tuple[Any, ...], way: _Way, below: Partition | None, position: Position, layout: Layout
-) -> tuple[_Way | None, Partition | None]:
+def _next_plan(
+    row: tuple[Any, ...], plan: _Plan, below: Partition | None, position: Position, layout: Layout
+) -> tuple[_Plan | None, Partition | None]:
     """After a row that does not answer."""
-    if way.is_short:
-        own = way.partitions[0]
-        return _whole_way(own, layout.by_number[layouts.segment_of(own.first)], layout), None
+    if plan.is_short:
+        own = plan.partitions[0]
+        return _whole_plan(own, layout.by_number[layouts.segment_of(own.first)], layout), None
     last_slot = row[_LAST_SLOT]
-    if way.bound is None or last_slot is None or last_slot > position.slot:
+    if plan.bound is None or last_slot is None or last_slot > position.slot:
         return None, None
     named = partition_of(last_slot)
     is_new = named != below and layouts.has(layout, named)
-    return (way, named) if is_new else (None, None)
+    return (plan, named) if is_new else (None, None)
 
 
-def _whole_way(own: Partition, segment: Segment, layout: Layout) -> _Way:
+def _whole_plan(own: Partition, segment: Segment, layout: Layout) -> _Plan:
     number = segment.number
     if number < layout.indexed:
         # Whatever the segment has is in the index.
-        return _Way((own,), own.first, bound=number + 1)
+        return _Plan((own,), own.first, bound=number + 1)
     down_to = number * layouts.SEGMENT_SLOTS
     between = range(layout.indexed, number)
     if any(each in layout.by_number for each in between):
-        return _Way(segment.partitions, down_to, bound=None)
-    return _Way(segment.partitions, down_to, bound=min(number, layout.indexed))
+        return _Plan(segment.partitions, down_to, bound=None)
+    return _Plan(segment.partitions, down_to, bound=min(number, layout.indexed))
 
 
 def _rows(
-    way: _Way, pubkey: bytes, position: Position, below: Partition | None
+    plan: _Plan, pubkey: bytes, position: Position, below: Partition | None
 ) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
-    """The way's row, None when a partition is gone; and the newest of the partition below."""
-    query = (_text(way), pubkey, *position)
+    """The plan's row, None when a partition is gone; and the newest of the partition below."""
+    query = (_text(plan), pubkey, *position)
     try:
         if below is None:
             return fetch_one(*query), None
@@ -253,7 +256,7 @@ def _rows(
 def _found(
     row: tuple[Any, ...],
     pubkey: bytes,
-    way: _Way,
+    plan: _Plan,
     position: Position,
     below: Partition | None = None,
     row_below: tuple[Any, ...] | None = None,
@@ -262,13 +265,13 @@ def _found(
     state = None
     if row[_STATE] is not None:
         state = states.state_of((pubkey, *row[_STATE:_LAST_SLOT]))
-    ground, transactions = Ground(*row[:_GROUND]), row[_GROUND]
-    if way.is_short:
-        is_told = state is not None and (state.lamports or state.kind == _WRITE)
-        return Look(ground, state, transactions=transactions) if is_told else None
+    lookup, transactions = SlotLookup(*row[:_LOOKUP_COLUMNS]), row[_LOOKUP_COLUMNS]
+    if plan.is_short:
+        is_answer = state is not None and (state.lamports or state.kind == _WRITE)
+        return Look(lookup, state, transactions=transactions) if is_answer else None
     if state is None:
         last_slot = row[_LAST_SLOT]
-        if way.bound is None:
+        if plan.bound is None:
             return None
         if last_slot is not None:
             # Of all rows up to the position none is above it.
@@ -280,9 +283,9 @@ def _found(
     if row[_STATE] is None or state is None or state.lamports == 0:
         is_filtered, first_dropped = row[_FILTERS], row[_FILTERS + 1]
         stale = is_filtered or (first_dropped is not None and first_dropped <= position.slot)
-        whole = absence.wholeness_of(position.slot, ground, row[_SNAPSHOT], row[_SNAPSHOT + 1])
+        whole = absence.wholeness_of(position.slot, lookup, row[_SNAPSHOT], row[_SNAPSHOT + 1])
         facts = AbsenceFacts(frozenset([pubkey]) if stale else frozenset(), whole)
-    return Look(ground, state, facts, transactions)
+    return Look(lookup, state, facts, transactions)
 
 
 def _remember(pubkey: bytes, position: Position, state: State | None) -> None:
@@ -300,33 +303,33 @@ def _note(partition: Partition) -> None:
 
 
 @lru_cache(maxsize=2 * states.TEXTS)
-def _text(way: _Way) -> str:
+def _text(plan: _Plan) -> str:
     """Of the account $1 at the position ($2, $3), or $3 places before the transaction of the
     signature $2. Its columns stand in the order that the numbers above name.
     """
     slot, order, at, place = "$2", "$3", "", ""
-    if way.by_signature:
+    if plan.by_signature:
         slot, order, place = "at.slot", "at.position", ", at.slot, at.position"
         at = f"(SELECT slot, position - $3 AS position FROM ({joined.place('$2')}) AS t) AS at, "
-    ground = placing.ground_at(slot)
-    count = joined.transaction_count(slot) if way.with_block else "NULL::integer"
-    newest = states.newest_of(way.partitions, "$1", slot, order)
+    lookup = slot_lookup.query_at(slot)
+    count = joined.transaction_count(slot) if plan.with_block else "NULL::integer"
+    newest = states.newest_of(plan.partitions, "$1", slot, order)
     index = facts = ""
-    if not way.is_short:
+    if not plan.is_short:
         index = (
             f" LEFT JOIN LATERAL (SELECT last_slot FROM rewind_accountsegment WHERE pubkey = $1"
-            f" AND segment < {way.bound or 0} AND first_slot <= {slot} AND newest.slot IS NULL"
+            f" AND segment < {plan.bound or 0} AND first_slot <= {slot} AND newest.slot IS NULL"
             " ORDER BY segment DESC LIMIT 1) AS found ON true"
         )
         when = "(newest.slot IS NULL OR newest.lamports = 0)"
         facts = f", found.last_slot, {absence.facts_at(slot, order, when=when)}"
     return (
-        f"SELECT ground.*, {count} AS transactions,"
+        f"SELECT lookup.*, {count} AS transactions,"
         " newest.slot, newest.position, newest.kind, newest.lamports, newest.rent_epoch,"
         " newest.executable, o.pubkey AS owner, o.filtered, newest.data,"
         " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1) AS pubkey_filtered,"
         f" d.first_slot AS first_dropped, d.last_slot AS last_dropped{facts}{place}"
-        f" FROM {at}LATERAL ({ground}) AS ground LEFT JOIN LATERAL ({newest}) AS newest ON true"
+        f" FROM {at}LATERAL ({lookup}) AS lookup LEFT JOIN LATERAL ({newest}) AS newest ON true"
         # LIMIT keeps the planner from hashing a small table.
         " LEFT JOIN LATERAL (SELECT pubkey, filtered FROM rewind_owner"
         " WHERE id = newest.owner_id LIMIT 1) AS o ON true"

@@ -1,8 +1,9 @@
 """Queries of simulation jobs: claims, results as they come, and what is over."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
@@ -17,7 +18,7 @@ _KEY_LOCK = 7_311
 
 
 def lock_key(key_id: int) -> None:
-    """Until the transaction ends nobody else hands in jobs of the key."""
+    """No other transaction submits jobs of the key until this one ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEY_LOCK, key_id % 2**31])
 
@@ -26,12 +27,41 @@ def of_key(key_id: int) -> QuerySet[SimulationJob]:
     return SimulationJob.objects.filter(key_id=key_id)
 
 
+def by_ids(job_ids: Iterable[UUID]) -> QuerySet[SimulationJob]:
+    return SimulationJob.objects.filter(pk__in=list(job_ids))
+
+
+def of_turn(job: SimulationJob) -> QuerySet[SimulationJob]:
+    """The job, unless another turn has begun since."""
+    return SimulationJob.objects.filter(pk=job.pk, turn=job.turn)
+
+
+def create(
+    key_id: int,
+    tier: str,
+    reference: str | None,
+    request: dict[str, Any],
+    total: int,
+    now: datetime,
+) -> SimulationJob:
+    return SimulationJob.objects.create(
+        id=uuid4(),
+        key_id=key_id,
+        tier=tier,
+        client_reference=reference,
+        request=request,
+        total=total,
+        submitted_at=now,
+        due_at=now,
+    )
+
+
 def count_open(key_id: int) -> int:
     return of_key(key_id).filter(state__in=OPEN).count()
 
 
 def claim(job_id: UUID, turn: int, *, now: datetime, until: datetime) -> SimulationJob | None:
-    """The job, which is the caller's for this turn; None when somebody has taken the turn, or
+    """The job, which is the caller's for this turn; None when another worker has the turn, or
     there is nothing left to do.
     """
     if turn % 2:
@@ -55,9 +85,7 @@ def keep(
     """The next results, all of them, or none where the job is not the caller's any more."""
     size = sum(map(len, answers))
     with transaction.atomic():
-        mine = SimulationJob.objects.filter(
-            pk=job.pk, turn=job.turn, state=State.RUNNING, done=job.done
-        )
+        mine = of_turn(job).filter(state=State.RUNNING, done=job.done)
         if not mine.update(
             done=F("done") + len(answers),
             failed=F("failed") + failed,
@@ -78,8 +106,8 @@ def keep(
 
 
 def hand_back(job: SimulationJob, *, until: datetime) -> int | None:
-    """The next turn, which anybody may take; None where the job is not the caller's any more."""
-    mine = SimulationJob.objects.filter(pk=job.pk, turn=job.turn, state=State.RUNNING)
+    """The next turn, which any worker may take; None where the job is not the caller's any more."""
+    mine = of_turn(job).filter(state=State.RUNNING)
     return job.turn + 1 if mine.update(turn=job.turn + 1, due_at=until) else None
 
 
@@ -119,8 +147,8 @@ RETURNING id, turn
 
 
 def take_idle(*, now: datetime, until: datetime, limit: int) -> list[tuple[UUID, int]]:
-    """(id, turn) of jobs that nobody is at; they count as called from now on. Where a worker was at
-    it, what it still writes is void.
+    """(id, turn) of jobs without a worker; they count as queued from now on. What a former worker
+    of theirs still writes is void.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CALL_AGAIN, [until, now, limit])

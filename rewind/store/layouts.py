@@ -23,7 +23,7 @@ class Segment(NamedTuple):
 
 class Layout(NamedTuple):
     """The segments that have a partition, newest first; slots below `first_kept` fell out of the
-    window, and which accounts are in a segment below `indexed` tells rewind/store/segments.py.
+    window, and rewind/store/segments.py has the accounts of each segment below `indexed`.
     """
 
     number: int
@@ -84,7 +84,7 @@ def segments(slot: int, number: int) -> Iterator[Segment]:
 
 
 def forget() -> None:
-    """The next reader looks anew: a partition that was known has gone."""
+    """The next reader reads the layout again: a known partition is gone."""
     global _known
     _known = None
 

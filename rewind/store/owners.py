@@ -3,15 +3,17 @@
 from collections.abc import Collection
 
 from django.db import connection
+from solders.pubkey import Pubkey
 
 from columns.raw_queries import fetch_all
+from rewind.models import Owner
 
 # The first half of an advisory lock's name.
 _LOCK = 7_304
 
 
 def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
-    """The number of each owner; new ones get theirs. Asked anew for each batch: an owner that a
+    """The number of each owner; new ones get theirs. Read again for each batch: an owner that a
     transaction brought in is not there when that is rolled back.
     """
     found = _known(pubkeys)
@@ -22,13 +24,17 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
             cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
             cursor.execute(
                 "INSERT INTO rewind_owner (pubkey, filtered)"
-                " SELECT told.pubkey, false FROM unnest(%s::bytea[]) AS told (pubkey)"
-                " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = told.pubkey)"
+                " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"
+                " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = new.pubkey)"
                 " ON CONFLICT DO NOTHING",
                 [new],
             )
         found = _known(pubkeys)
     return found
+
+
+def owner_id(pubkey: Pubkey) -> int | None:
+    return Owner.objects.filter(pubkey=pubkey).values_list("pk", flat=True).first()
 
 
 def filtered_owners() -> dict[bytes, int]:

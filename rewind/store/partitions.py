@@ -14,7 +14,7 @@ from rewind.models import ArchiveState
 
 PARTITION_SLOTS = 36_000
 
-# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+# The first half of an advisory lock's name, so that no other lock has ours.
 _LOCK = 7_302
 _LONGEST_WAIT_MS = 1_000
 
@@ -67,7 +67,7 @@ def existing() -> list[Partition]:
 
 def drop(partition: Partition) -> bool:
     """Its rows are gone, at once and without a trace. False when others were at it for too long:
-    whoever waits for this lock keeps every reader of the archive waiting behind it.
+    waiting for this lock keeps every reader of the archive waiting behind it.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -93,7 +93,7 @@ def _there(wanted: list[Partition]) -> set[Partition]:
 
 
 def note_layout() -> None:
-    """Readers that know the partitions by heart look anew."""
+    """Processes that remember the partitions read them again."""
     ArchiveState.objects.get_or_create(id=1)
     with connection.cursor() as cursor:
         # A time: what is rolled back leaves no number that another change could have.

@@ -23,9 +23,9 @@ def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> li
     """The first row of each account after the position, of those that have one up to `latest`."""
     slot, order = position
     found: list[Later] = []
-    lacking = list(pubkeys)
+    missing = list(pubkeys)
     for end in sorted({min(slot + _NEAR_SLOTS, latest), latest}):
-        if not lacking:
+        if not missing:
             break
         # The range stands in the text: partitions outside it are then not even planned for.
         rows = fetch_all(
@@ -35,11 +35,11 @@ def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> li
             f" WHERE pubkey = k.pubkey AND slot BETWEEN {slot} AND {end}"
             " AND (slot, position) > ($2, $3) ORDER BY slot, position LIMIT 1) AS c"
             " LEFT JOIN rewind_archivedslot a ON a.slot = c.slot",
-            *(lacking, slot, order),
+            *(missing, slot, order),
         )
         found += [Later(*row) for row in rows]
         there = {each.pubkey for each in found}
-        lacking = [pubkey for pubkey in lacking if pubkey not in there]
+        missing = [pubkey for pubkey in missing if pubkey not in there]
     return found
 
 

@@ -31,7 +31,7 @@ NO_VERSION = Version(-1, 0, 0)
 
 @dataclass(slots=True)
 class Kept:
-    """A row's data as they are stored, and its account once somebody made it."""
+    """A row's data as they are stored, and its account once it was made."""
 
     version: Version
     packed: bytes

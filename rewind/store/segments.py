@@ -13,7 +13,7 @@ from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import ArchiveState
 from rewind.store import layouts, partitions
 
-# The first half of an advisory lock's name, so that nobody else's numbers meet ours.
+# The first half of an advisory lock's name, so that no other lock has ours.
 _LOCK = 7_307
 # What goes through all accounts goes by so many parts of their pubkeys, a transaction each.
 SLICES = 256
@@ -91,7 +91,7 @@ def newest_of_each(below: dict[bytes, int]) -> dict[bytes, Occurrence]:
 
 
 def kept() -> int:
-    """Who writes rows of segments below it tells `keep` so, in the same transaction and under
+    """Writers of rows in segments below it call `keep`, in the same transaction and under
     slots.lock_for_writing.
     """
     found = fetch_one("SELECT kept_segments FROM rewind_archivestate")
@@ -139,7 +139,7 @@ def keep_below(segment: int) -> None:
 
 
 def claim_slice() -> bool:
-    """To the transaction's end nobody else indexes; False when somebody does."""
+    """Locks indexing until the transaction ends; False when another worker has the lock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_LOCK])
         (is_ours,) = cursor.fetchone()
@@ -178,7 +178,7 @@ def slice_done(segment: int, slices: int) -> None:
 
 
 def forget_below(segment: int, number: int) -> None:
-    """Of the slice's accounts nothing is told of segments below that one."""
+    """Deletes the slice's rows of segments below that one."""
     low, high = slice_bounds(number)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -9,6 +9,7 @@ from psycopg.errors import LockNotAvailable
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns.raw_queries import fetch_all, fetch_one
+from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
 
 # The first half of an advisory lock's name; the second is a slot's, or the window's.
@@ -20,7 +21,7 @@ RUN_SLOTS = 1_000
 
 
 class Stored(NamedTuple):
-    """What tells an archived slot from another of its number."""
+    """What identifies an archived slot among others of its number, and its granularity."""
 
     blockhash: bytes
     granularity: int
@@ -34,7 +35,7 @@ class Neighbours(NamedTuple):
     above_parent: int | None
 
 
-class Tallies:
+class RunCounts:
     """What a batch adds to the counts of its runs of slots."""
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class Tallies:
         return sorted((run, *added) for run, added in self._added.items())
 
 
-def lacks_blocks(first: int, last: int) -> bool:
+def has_unarchived_blocks(first: int, last: int) -> bool:
     """Whether the ledger has a block of the range that is not archived."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -62,7 +63,7 @@ def lacks_blocks(first: int, last: int) -> bool:
 
 
 def lock_for_writing(slots: Collection[int]) -> None:
-    """Until the transaction ends nobody else writes these slots, and the window stays."""
+    """No other transaction writes these slots or moves the window until this one ends."""
     keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring
     with connection.cursor() as cursor:
         cursor.execute(
@@ -73,8 +74,8 @@ def lock_for_writing(slots: Collection[int]) -> None:
 
 
 def lock_window() -> bool:
-    """Until the transaction ends nobody writes. False when a writer took too long to end: whoever
-    waits for this lock keeps every other writer waiting behind it.
+    """No other transaction writes until this one ends. False when a writer took too long: waiting
+    for this lock keeps every other writer waiting behind it.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -97,10 +98,10 @@ def keep_from(slot: int, *, edge_is_whole: bool, lost: SlotRange | None) -> None
     """`lost` is the newest run of missing slots below the slot, None where there is none since the
     edge moved last.
     """
-    told = {"first_kept_slot": slot, "edge_is_whole": edge_is_whole}
+    values = {"first_kept_slot": slot, "edge_is_whole": edge_is_whole}
     if lost is not None:
-        told |= {"lost_first_slot": lost.first, "lost_last_slot": lost.last}
-    ArchiveState.objects.update_or_create(id=1, defaults=told)
+        values |= {"lost_first_slot": lost.first, "lost_last_slot": lost.last}
+    ArchiveState.objects.update_or_create(id=1, defaults=values)
 
 
 def stored(slots: Collection[int]) -> dict[int, Stored]:
@@ -146,6 +147,18 @@ def archived_between(first: int, last: int) -> list[int]:
     return list(found.order_by("slot").values_list("slot", flat=True))
 
 
+def contents_between(first: int, last: int) -> list[tuple[int, int, int]]:
+    """(slot, granularity, changes) of the archived slots."""
+    found = ArchivedSlot.objects.filter(slot__range=(first, last))
+    return list(found.values_list("slot", "granularity", "changes"))
+
+
+def block_transactions(first: int, last: int) -> dict[int, int]:
+    """The ledger's blocks: slot → how many transactions it has."""
+    found = Block.objects.filter(slot__range=(first, last))
+    return dict(found.values_list("slot", "transaction_count"))
+
+
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
@@ -180,9 +193,9 @@ def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> N
         )
 
 
-def add_to_tallies(tallies: Tallies) -> None:
+def add_run_counts(run_counts: RunCounts) -> None:
     with connection.cursor() as cursor:
-        for row in tallies.rows():
+        for row in run_counts.rows():
             cursor.execute(
                 "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
                 " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"

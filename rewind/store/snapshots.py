@@ -1,4 +1,4 @@
-"""A snapshot's accounts on their way in: all of them in a table of their own, of which PostgreSQL
+"""Staging of a snapshot's accounts: all of them in a table of their own, of which PostgreSQL
 picks each account's newest state.
 
 Staged rows keep the owner's pubkey, for to number it here would keep every other writer of a new

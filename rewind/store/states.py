@@ -58,7 +58,7 @@ class State(NamedTuple):
 
     def is_stale_at(self, slot: int) -> bool:
         """Whether a write that the archive does not have may lie between this one and the slot's
-        end. A closed account's owner tells nothing of what came after it.
+        end. A closed account's owner says nothing of what came after it.
         """
         if self.pubkey_filtered or (self.owner_filtered and self.lamports):
             return True
@@ -95,7 +95,7 @@ STATE_OF_UNKNOWN = _STATE.replace(
 
 def newest_state(pubkey: bytes, position: Position, layout: int) -> State | None:
     """The account's newest row at or before the position; None where it has none. `layout` is the
-    archive's (rewind/store/placing.py). Raises SlotTooOld when the position just left the window.
+    archive's (SlotLookup). Raises SlotTooOld when the position just left the window.
     """
     return _lasting(lambda: _newest(pubkey, position, layouts.layout(layout)))
 
@@ -153,7 +153,7 @@ def _newest_of_each(
 ) -> dict[bytes, State]:
     read_already, known = above or (None, {})
     states = dict(known)
-    lacking = [pubkey for pubkey in dict.fromkeys(pubkeys) if pubkey not in states]
+    missing = [pubkey for pubkey in dict.fromkeys(pubkeys) if pubkey not in states]
 
     def read(partitions: tuple[Partition, ...], among: list[bytes]) -> None:
         for row in fetch_all(several(partitions), among, *position):
@@ -161,10 +161,10 @@ def _newest_of_each(
 
     bound = _indexed_below(position, layout)
     for segment in _down_to(bound, position, layout):
-        if lacking and segment != read_already:
-            read(segment.partitions, lacking)
-            lacking = [pubkey for pubkey in lacking if pubkey not in states]
-    bounds = dict.fromkeys(lacking, bound) if bound > _lowest(layout) else {}
+        if missing and segment != read_already:
+            read(segment.partitions, missing)
+            missing = [pubkey for pubkey in missing if pubkey not in states]
+    bounds = dict.fromkeys(missing, bound) if bound > _lowest(layout) else {}
     while bounds:
         occurrences = segments.newest_of_each(bounds)
         looking: dict[tuple[Partition, ...], list[bytes]] = {}

@@ -62,8 +62,8 @@ def copy_staged(rows: Iterable[NewChange]) -> None:
 
 def correct_staged() -> int:
     """Rows that say otherwise than the staged one of their key say what that one says; how many."""
-    told = ("lamports", "rent_epoch", "owner_id", "executable", "data")
-    mine, theirs = (", ".join(f"{of}.{name}" for name in told) for of in ("stored", "staged"))
+    compared = ("lamports", "rent_epoch", "owner_id", "executable", "data")
+    mine, theirs = (", ".join(f"{of}.{name}" for name in compared) for of in ("stored", "staged"))
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE rewind_accountchange AS stored SET"

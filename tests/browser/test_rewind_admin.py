@@ -27,12 +27,12 @@ def test_a_job_is_cancelled_and_a_replay_ordered_by_hand(watched: Callable[[], A
     page = visitor.page
     visitor.open(f"{PAGES['divergences']}{ids['divergence']}/change/")
     page.click("button:has-text('Replay again')")
-    page.wait_for_selector("text=is in the ledger no more")
+    page.wait_for_selector("text=is no longer in the ledger")
     visitor.open(PAGES["jobs"])
     for box in page.query_selector_all("#changelist-form tbody input.action-select"):
         box.check()
     page.select_option("select[name=action]", "cancel_jobs")
     page.click("button[name=index]")
-    page.wait_for_selector("text=2 jobs are cancelled")
+    page.wait_for_selector("text=2 jobs cancelled")
     assert not SimulationJob.objects.filter(state__in=["queued", "running"]).exists()
     assert visitor.problems == []

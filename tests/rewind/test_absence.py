@@ -12,7 +12,7 @@ from rewind.positions import Asked
 from rewind.services import filters, gaps
 from rewind.services.absence import Absence, absences, known_absent, stale_among
 from rewind.services.baseline import record_baseline
-from rewind.services.placing import place
+from rewind.services.position_lookup import resolve_position
 from rewind.services.retention import prune
 from rewind.store.partitions import PARTITION_SLOTS
 from rewind.store.states import newest_states
@@ -31,12 +31,12 @@ def genesis(*accounts: int):
 
 def told(accounts: Iterable[int], slot: int, index: int | None = None):
     """Of each account: the reason, whether it surely is not there, whether it may be old."""
-    placed = place(Asked(slot=slot, index=index), tolerate_gaps=True)
+    resolved = resolve_position(Asked(slot=slot, index=index), tolerate_gaps=True)
     pubkeys = [key(account) for account in accounts]
-    states = newest_states(pubkeys, placed.position, placed.layout)
-    reasons, unknown = absences(pubkeys, states, placed)
-    absent = known_absent(pubkeys, states, placed)
-    stale = stale_among(pubkeys, states, placed)
+    states = newest_states(pubkeys, resolved.position, resolved.layout)
+    reasons, unknown = absences(pubkeys, states, resolved)
+    absent = known_absent(pubkeys, states, resolved)
+    stale = stale_among(pubkeys, states, resolved)
     assert set(unknown) == reasons.keys() - absent - stale
     return [(reasons.get(each), each in absent, each in stale) for each in pubkeys]
 

@@ -84,7 +84,7 @@ def test_the_page_tells_rates_programs_reasons_and_what_is_open(admin_client: An
     ):
         assert told in text
     assert text.count("<title>") == 31  # a day each, and the page's own
-    assert "999 as the chain says, 1 not, 5 not replayed" in text
+    assert "999 match the chain, 1 diverge, 5 not replayed" in text
     assert "1,234 slots passed over" in text
     assert "logs, accounts" in text
     home = text_of(admin_client, "/admin/")
@@ -140,11 +140,11 @@ def test_a_replay_is_ordered_from_the_page_and_from_the_list(
     assert "/admin/historical/block/4/change/" in text_of(admin_client, f"{page}change/")
     assert admin_client.get(f"{page}replay/").status_code == 405
     answer = admin_client.post(f"{page}replay/", follow=True).content.decode()
-    assert "ends otherwise still" in answer
+    assert "still diverges from the chain" in answer
     mend()
     order = {"action": "replay_again", "_selected_action": [entry.pk]}
     answer = admin_client.post(DIVERGENCES, order, follow=True).content.decode()
-    assert "ends as the chain says now" in answer
+    assert "now matches the chain" in answer
     entry.refresh_from_db()
     assert entry.resolved_at is not None
     assert "resolved" in text_of(admin_client, f"{page}change/")
@@ -153,9 +153,9 @@ def test_a_replay_is_ordered_from_the_page_and_from_the_list(
 def test_what_the_ledger_has_no_more_is_said(admin_client: Any) -> None:
     entry = diverged()
     answer = admin_client.post(f"{DIVERGENCES}{entry.pk}/replay/", follow=True)
-    assert "is in the ledger no more" in answer.content.decode()
+    assert "is no longer in the ledger" in answer.content.decode()
     order = {"action": "dismiss", "_selected_action": [entry.pk]}
-    for told in ("1 divergence is dismissed", "0 divergences are dismissed"):
+    for told in ("1 divergence dismissed", "0 divergences dismissed"):
         answer = admin_client.post(DIVERGENCES, order, follow=True)
         assert told in answer.content.decode()
     assert ">dismissed</span>" in text_of(admin_client, DIVERGENCES, state="resolved")

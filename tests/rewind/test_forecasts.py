@@ -81,7 +81,7 @@ def test_a_filter_is_set_after_its_forecast_and_lifted_after_another(
     assert (entry.verb, entry.subject) == ("set a filter", str(Pubkey(PROGRAM)))
     pk = int(entry.subject_id)
     page = text_of(admin_client.get(f"{ADMIN}/owner/{pk}/delete/"))
-    assert "What would come" in page and "cannot be had any more" in page
+    assert "What would be added" in page and "are lost." in page
     admin_client.post(f"{ADMIN}/owner/{pk}/delete/", {"post": "yes"})
     assert filters.filtered_owners() == []
     assert AuditEntry.objects.latest("pk").verb == "lifted a filter"

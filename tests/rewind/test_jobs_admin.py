@@ -46,7 +46,7 @@ def test_jobs_are_cancelled_from_the_list(
     ids = [job["jobId"] for job in jobs]
     order = {"action": "cancel_jobs", "_selected_action": ids}
     answer = admin_client.post(JOBS, order, follow=True)
-    assert "1 job is cancelled" in answer.content.decode()
+    assert "1 job cancelled" in answer.content.decode()
     assert [ask("getSimulationJob", each)["state"] for each in ids] == ["done", "cancelled"]
     page = text_of(admin_client, f"{JOBS}{ids[1]}/change/")
     assert "6 signatures, each at 2 positions" in page

@@ -17,7 +17,7 @@ from rewind.services import segments
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
-from rewind.store import first_look, layouts, placing, slots, states
+from rewind.store import first_look, layouts, slot_lookup, slots, states
 from rewind.store import segments as store
 from rewind.store.layouts import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
@@ -34,8 +34,8 @@ def lamports_at(account: int, slot: int) -> int | None:
     """By all reads, which agree."""
     position = Position.end_of(slot)
     # First, while what it knows of the partitions may be old.
-    ground, looked_at, *_ = first_look.look(key(account), position)
-    assert ground == placing.ground(slot)
+    lookup, looked_at, *_ = first_look.look(key(account), position)
+    assert lookup == slot_lookup.look_up_slot(slot)
     one = newest_state(key(account), position, layout())
     assert looked_at == one
     assert newest_states([key(account)], position, layout()).get(key(account)) == one

@@ -19,7 +19,7 @@ from rewind.models import AccountChange
 from rewind.positions import CARRIED, Asked
 from rewind.services import filters, seeding
 from rewind.services.loading import states_at
-from rewind.services.placing import place
+from rewind.services.position_lookup import resolve_position
 from rewind.services.replay import replay
 from tests.priority.odd_nodes import odd_node
 from tests.rewind.little_chain import SOL, LittleChain
@@ -90,7 +90,7 @@ def node_at(
 
 def seeded(slot: int, *accounts: int, index: int | None = None) -> dict[int, int | None]:
     """The lamports of each account there; None where nothing tells them."""
-    placed = place(Asked(slot=slot, index=index))
+    placed = resolve_position(Asked(slot=slot, index=index))
     states, unknown = states_at([key(each) for each in accounts], placed)
     assert set(unknown) == {key(each) for each in accounts} - states.keys()
     return {each: states[key(each)].lamports if key(each) in states else None for each in accounts}

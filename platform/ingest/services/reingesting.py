@@ -152,7 +152,7 @@ def _store_from_stream(record: SlotRecord, source: str, options: StepOptions, st
 
 
 def _archive(record: SlotRecord, source: str, now: datetime, step: Step, *, counted: bool) -> None:
-    archived = record_slots([record], source=source, now=now, anew=True)
+    archived = record_slots([record], source=source, now=now, recheck=True)
     if archived.recorded:
         step.stored += not counted
     elif archived.changes or archived.corrected:

@@ -73,7 +73,7 @@ def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
     rows = []
     for name, title in _NAMES.items():
         quota = caller.quotas.get(name)
-        left = None if remaining is None else remaining.left.get(name)
+        left = None if remaining is None else remaining.by_name.get(name)
         row = {
             "title": title,
             "rate": "no limit" if quota is None else f"{quota.rate:,g} a second",

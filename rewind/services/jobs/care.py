@@ -1,4 +1,4 @@
-"""What nobody else does for jobs: those that were left are called, what is over is deleted."""
+"""Upkeep of jobs: idle ones are queued again, expired ones are deleted."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -12,14 +12,14 @@ _REMEMBERED = timedelta(days=30)
 
 
 def idle_jobs(*, now: datetime, gone_after: timedelta) -> list[tuple[UUID, int]]:
-    """(id, turn) of open jobs that nobody is at: their worker was killed, or no call came
-    through. Two who ask at once get different ones.
+    """(id, turn) of open jobs without a worker: it was killed, or the call was lost.
+    Concurrent callers get different jobs.
     """
     return store.take_idle(now=now, until=now + gone_after, limit=_CALLED_AT_ONCE)
 
 
 def delete_expired(*, now: datetime) -> None:
-    """Results that are over are deleted, and later their job; some of them each time."""
+    """Deletes some expired results, and the jobs whose results expired long ago."""
     for job in store.expired(now).defer("request")[:_DELETED_AT_ONCE]:
         store.delete_results(job)
     store.delete_forgotten(now - _REMEMBERED)

@@ -1,4 +1,4 @@
-"""A worker's turn at a job: simulations one after the other, kept as they come."""
+"""A worker's turn of a job: simulations one after the other, saved as they finish."""
 
 import logging
 import time
@@ -67,7 +67,7 @@ def run(
     now: Callable[[], datetime],
 ) -> int | None:
     """Takes that turn of the job, for its share of what its key has. The turn to take next; None
-    when there is none, or somebody else has this one.
+    when there is none, or another worker has this one.
     """
     job = store.claim(job_id, turn, now=now(), until=now() + terms.gone_after)
     if job is None:
@@ -100,8 +100,7 @@ def run(
 def _close(
     job: SimulationJob, state: SimulationJob.State, now: datetime, terms: Terms, why: str = ""
 ) -> None:
-    jobs = SimulationJob.objects.filter(pk=job.pk, turn=job.turn)
-    store.close(jobs, state, now=now, keep_hours=terms.keep_hours, failure=why)
+    store.close(store.of_turn(job), state, now=now, keep_hours=terms.keep_hours, failure=why)
 
 
 def _some(
@@ -128,7 +127,7 @@ def _some(
             answers.add(encode({"error": error.as_object()}), is_failure=True)
         except Exception:
             if not connection.is_usable():
-                raise  # tells nothing of the simulation
+                raise  # no fault of the simulation
             log.exception("job %s: simulation %d failed", job.pk, number)
             answers.add(encode({"error": InternalError().as_object()}), is_failure=True)
         if (

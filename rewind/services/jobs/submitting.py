@@ -1,4 +1,4 @@
-"""Jobs as callers hand them in, look at them and call them off."""
+"""Submitting, getting and cancelling jobs."""
 
 import uuid
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from rewind.job_errors import (
 from rewind.models import SimulationJob
 from rewind.services.jobs.requests import JobRequest
 from rewind.store import jobs as store
-from rewind.store.placing import ground
+from rewind.store.slot_lookup import look_up_slot
 
 
 def submit(
@@ -50,20 +50,11 @@ def submit(
         found = store.count_open(key_id)
         if found >= most_open:
             raise TooManyJobs(found, most_open)
-        return SimulationJob.objects.create(
-            id=uuid.uuid4(),
-            key_id=key_id,
-            tier=tier,
-            client_reference=reference,
-            request=kept,
-            total=request.total,
-            submitted_at=now,
-            due_at=now,
-        ), True
+        return store.create(key_id, tier, reference, kept, request.total, now), True
 
 
 def job_of(key_id: int, job_id: str) -> SimulationJob:
-    """Raises JobNotFound for what is another key's too: nobody learns whose it is."""
+    """Raises JobNotFound for another key's job too: its existence is not revealed."""
     try:
         wanted = uuid.UUID(job_id)
     except ValueError:
@@ -86,8 +77,9 @@ def cancel(key_id: int, job_id: str, *, now: datetime, keep_hours: int) -> Simul
 
 def cancel_all(job_ids: Iterable[uuid.UUID], *, now: datetime, keep_hours: int) -> int:
     """How many of these jobs, whosever they are, were open and are cancelled."""
-    jobs = SimulationJob.objects.filter(pk__in=list(job_ids))
-    return store.close(jobs, SimulationJob.State.CANCELLED, now=now, keep_hours=keep_hours)
+    return store.close(
+        store.by_ids(job_ids), SimulationJob.State.CANCELLED, now=now, keep_hours=keep_hours
+    )
 
 
 def _require_window(slots: Iterable[int]) -> None:
@@ -95,7 +87,7 @@ def _require_window(slots: Iterable[int]) -> None:
     if not wanted:
         return
     lowest, highest = min(wanted), max(wanted)
-    found = ground(0)
+    found = look_up_slot(0)
     if found.latest is None or found.earliest is None or highest > found.latest:
         raise SlotTooNew(highest, None if found.latest is None else Slot(found.latest))
     if lowest < found.earliest:

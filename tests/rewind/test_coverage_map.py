@@ -14,8 +14,8 @@ from columns.gaps import GapStatus
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from ingest.services.slots import open_gaps
-from rewind.services import epochs, gaps, heat
-from rewind.services.heat import Cell
+from rewind.services import coverage_map, epochs, gaps
+from rewind.services.coverage_map import Cell
 from rewind.services.recording import record_slots
 from rewind.services.slot_states import SlotStates, State, slot_states
 from tests.rewind.conftest import NOW
@@ -63,12 +63,12 @@ def counted(states: list[SlotStates], area: str, reach: SlotRange, cell: Cell) -
         "skipped": found[State.SKIPPED],
         "missing": found[State.MISSING],
         "unknown": found[State.UNKNOWN],
-        "untold": found[State.UNTOLD],
+        "not_covered": found[State.NOT_COVERED],
     }
 
 
 def drawn(cell: Cell) -> dict[str, int]:
-    names = ("slots", "held", "skipped", "missing", "unknown", "untold")
+    names = ("slots", "held", "skipped", "missing", "unknown", "not_covered")
     return {name: getattr(cell, name) for name in names}
 
 
@@ -78,25 +78,29 @@ def test_every_cell_says_what_its_slots_say(db: None, seed: int, length: int) ->
     """On whatever epochs: their ends fit the tallied runs, or do not."""
     a_chain(seed, 2_345, 6_300)
     epochs.keep(EpochSchedule(length, 0, 0))
-    ranges = heat.ranges()
+    ranges = coverage_map.ranges()
     assert ranges.both is not None
     states = [
         each
         for first in range(0, 9_000, 2_000)
         for each in slot_states(ranges, SlotRange(first, first + 1_999))
     ]
-    rows, known = heat.epoch_rows(ranges, newest=None, limit=100)
-    told = [each for each in states if {each.archive, each.ledger} - {State.OUTSIDE, State.UNTOLD}]
-    assert known.told
+    rows, known = coverage_map.epoch_rows(ranges, newest=None, limit=100)
+    told = [
+        each for each in states if {each.archive, each.ledger} - {State.OUTSIDE, State.NOT_COVERED}
+    ]
+    assert known.is_known
     assert {each.slot // length for each in told} <= {row.epoch for row in rows}
     row = rows[0]
     cells = [
         *((area, cell) for each in rows for area in ("archive", "ledger")
           for cell in getattr(each, area)),
-        *zip(("archive", "ledger"), heat.totals(ranges), strict=True),
+        *zip(("archive", "ledger"), coverage_map.totals(ranges), strict=True),
     ]  # fmt: skip
     whole = SlotRange(row.first, row.last)
-    for area, found in zip(("archive", "ledger"), heat.epoch_cells(ranges, whole), strict=True):
+    for area, found in zip(
+        ("archive", "ledger"), coverage_map.epoch_cells(ranges, whole), strict=True
+    ):
         assert (found[0].first, found[-1].last) == whole
         cells += [(area, cell) for cell in found]
     for area, cell in cells:
@@ -110,11 +114,11 @@ def test_every_cell_says_what_its_slots_say(db: None, seed: int, length: int) ->
 
 def test_a_mainnet_epoch_is_drawn_in_thousands(db: None) -> None:
     record_blocks([block(slot, slot - 1) for slot in (431_999, 432_000, 863_999)], now=NOW)
-    cells = heat.epoch_cells(heat.ranges(), SlotRange(432_000, 863_999))[1]
+    cells = coverage_map.epoch_cells(coverage_map.ranges(), SlotRange(432_000, 863_999))[1]
     assert len(cells) == 432
     assert {cell.last - cell.first + 1 for cell in cells} == {1_000}
-    rows, known = heat.epoch_rows(heat.ranges(), newest=None, limit=10)
-    assert not known.told
+    rows, known = coverage_map.epoch_rows(coverage_map.ranges(), newest=None, limit=10)
+    assert not known.is_known
     assert [(row.epoch, len(row.ledger)) for row in rows] == [(1, 24), (0, 24)]
     assert {cell.first % 1_000 for row in rows for cell in row.ledger} == {0}
 
@@ -123,12 +127,12 @@ def test_epochs_between_two_imports_are_left_out(db: None) -> None:
     epochs.keep(EpochSchedule(100, 0, 0))
     record_blocks([block(slot, slot - 1) for slot in (3_050, 9_050, 12_050)], now=NOW)
     open_gaps(7_010, 7_020, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
-    rows, _ = heat.epoch_rows(heat.ranges(), newest=None, limit=100)
+    rows, _ = coverage_map.epoch_rows(coverage_map.ranges(), newest=None, limit=100)
     # A count stands for its thousand slots.
     shown = {row.epoch for row in rows}
     assert {30, 70, 90, 120} <= shown and not shown & {*range(40, 70), *range(71, 90)}
     assert sum(cell.unknown for row in rows for cell in row.ledger) == 11
-    below, _ = heat.epoch_rows(heat.ranges(), newest=89, limit=1)
+    below, _ = coverage_map.epoch_rows(coverage_map.ranges(), newest=89, limit=1)
     assert [row.epoch for row in below] == [70]
 
 
@@ -141,7 +145,7 @@ def test_the_pages_lead_from_epochs_to_slots(admin_client: Any, record: Any) -> 
     )
     record_blocks([block(1_000), block(1_005, 1_003)], now=NOW)
     text = text_of(admin_client, COVERAGE)
-    assert "drawn as mainnet&#x27;s, of 432,000 slots" in text
+    assert "mainnet&#x27;s is used, of 432,000 slots" in text
     assert f"{COVERAGE}epoch/?epoch=0" in text
     assert "Epoch 0, ledger: 2 stored, 1 skipped, 0 missing, 3 not covered" in text
     page = text_of(admin_client, f"{COVERAGE}epoch/", epoch=0)

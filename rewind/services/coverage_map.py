@@ -11,7 +11,7 @@ from columns.slot_cells import RUN_SLOTS
 from historical.store import blocks as ledger
 from historical.store import coverage as ledger_store
 from rewind.services.epochs import Epochs, epochs
-from rewind.store import heat as archive_store
+from rewind.store import coverage_map as archive_store
 from rewind.store import slots as archive
 
 CELLS_OF_EPOCH_IN_LIST = 24
@@ -22,8 +22,8 @@ _MANY_SLOTS = 2 * RUN_SLOTS * CELLS_OF_EPOCH_IN_LIST
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Slots from `first` to `last`, `slots` of them in the area's range. `untold` are neither
-    stored, nor proved skipped, nor in a gap: between two imports nobody has looked.
+    """Slots from `first` to `last`, `slots` of them in the area's range. `not_covered` are neither
+    stored, nor proved skipped, nor in a gap: between two imports, not checked yet.
     """
 
     first: int
@@ -34,17 +34,17 @@ class Cell:
     skipped: int = 0
     missing: int = 0
     unknown: int = 0
-    untold: int = 0
+    not_covered: int = 0
 
     @property
-    def lacking(self) -> int:
-        return self.missing + self.unknown + self.untold
+    def not_held(self) -> int:
+        return self.missing + self.unknown + self.not_covered
 
     @property
-    def share_lacking(self) -> float | None:
+    def share_missing(self) -> float | None:
         """Of the slots that had, or may have had, a block; None when there are none."""
         wanted = self.slots - self.skipped
-        return self.lacking / wanted if wanted > 0 else None
+        return self.not_held / wanted if wanted > 0 else None
 
 
 class Ranges(NamedTuple):
@@ -89,14 +89,12 @@ def totals(found: Ranges) -> tuple[Cell | None, Cell | None]:
 
 
 def epoch_rows(found: Ranges, *, newest: int | None, limit: int) -> tuple[list[EpochRow], Epochs]:
-    """Epochs of which either area has something, or knows that it lacks it, newest first, from
-    epoch `newest` down.
-    """
+    """Epochs in which either area has a slot or a gap, newest first, from epoch `newest` down."""
     known, both = epochs(), found.both
     if both is None:
         return [], known
     schedule = known.schedule
-    chosen = _told_epochs(schedule, both, newest, limit)[::-1]
+    chosen = _epochs_with_slots(schedule, both, newest, limit)[::-1]
     cells = [
         cell
         for epoch in chosen
@@ -114,14 +112,14 @@ def epoch_rows(found: Ranges, *, newest: int | None, limit: int) -> tuple[list[E
     return rows[::-1], known
 
 
-def _told_epochs(
+def _epochs_with_slots(
     schedule: EpochSchedule, both: SlotRange, newest: int | None, limit: int
 ) -> list[int]:
     highest = schedule.epoch_of(both.last)
     below = schedule.slots_of(highest if newest is None else min(highest, newest))[1] + 1
     found: list[int] = []
     while len(found) < limit and below > both.first:
-        slot = archive_store.told_below(below)
+        slot = archive_store.highest_below(below)
         if slot is None or slot < both.first:
             break
         found.append(schedule.epoch_of(slot))
@@ -159,7 +157,7 @@ def _archive(reach: SlotRange | None, cells: Sequence[SlotRange]) -> list[Cell]:
     found = []
     for cell, counts in zip(cells, counted, strict=True):
         slots = _inside(cell, reach)
-        lacking = counts.lacking.missing + counts.lacking.unknown
+        gaps = counts.gaps
         found.append(
             Cell(
                 *cell,
@@ -167,9 +165,9 @@ def _archive(reach: SlotRange | None, cells: Sequence[SlotRange]) -> list[Cell]:
                 held=counts.archived,
                 coarse=counts.coarse,
                 # Between the archive's ends what is neither archived nor in a gap was skipped.
-                skipped=max(0, slots - counts.archived - lacking),
-                missing=counts.lacking.missing,
-                unknown=counts.lacking.unknown,
+                skipped=max(0, slots - counts.archived - gaps.missing - gaps.unknown),
+                missing=gaps.missing,
+                unknown=gaps.unknown,
             )
         )
     return found
@@ -183,16 +181,18 @@ def _ledger(reach: SlotRange | None, cells: Sequence[SlotRange]) -> list[Cell]:
     found = []
     for cell, counts in zip(cells, counted, strict=True):
         slots = _inside(cell, reach)
-        lacking = counts.lacking.missing + counts.lacking.unknown
+        gaps = counts.lacking
         found.append(
             Cell(
                 *cell,
                 slots=slots,
                 held=counts.blocks,
                 skipped=counts.skipped,
-                missing=counts.lacking.missing,
-                unknown=counts.lacking.unknown,
-                untold=max(0, slots - counts.blocks - counts.skipped - lacking),
+                missing=gaps.missing,
+                unknown=gaps.unknown,
+                not_covered=max(
+                    0, slots - counts.blocks - counts.skipped - gaps.missing - gaps.unknown
+                ),
             )
         )
     return found

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from columns.raw_queries import fetch_one
 
 
-class Ground(NamedTuple):
+class SlotLookup(NamedTuple):
     """The archive's ends (None while it is empty), its layout (rewind/store/partitions.py), the
     newest open gap that begins at or below the slot, the slot's granularity (None where it is not
     archived), and what is unseen below the archive's first slot: up to `unseen_to` slots that were
@@ -29,7 +29,7 @@ class Ground(NamedTuple):
     edge_is_whole: bool
 
 
-_GROUND = """
+_SLOT_LOOKUP = """
 SELECT
     lowest.slot AS earliest,
     (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1) AS latest,
@@ -54,16 +54,16 @@ LEFT JOIN LATERAL (
 """
 
 
-def ground_at(slot: str) -> str:
-    """The query of a Ground at the slot that an expression names."""
-    return _GROUND.format(slot=slot)
+def query_at(slot: str) -> str:
+    """The query of a SlotLookup at the slot that an expression names."""
+    return _SLOT_LOOKUP.format(slot=slot)
 
 
 # Of the slot $1.
-GROUND = ground_at("$1")
+SLOT_LOOKUP = query_at("$1")
 
 
-def ground(slot: int) -> Ground:
-    row = fetch_one(GROUND, slot)
+def look_up_slot(slot: int) -> SlotLookup:
+    row = fetch_one(SLOT_LOOKUP, slot)
     assert row is not None
-    return Ground(*row)
+    return SlotLookup(*row)

@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from chain.encodings import b64encode
 from rewind.positions import Asked
 from rewind.services import features, filters, seeding
-from rewind.services.placing import place
+from rewind.services.position_lookup import resolve_position
 from simulator import addresses
 from simulator.features import activation_slots, known_features, mainnet_features
 from tests.priority.odd_nodes import odd_node
@@ -65,7 +65,7 @@ def node_with(active: Mapping[Pubkey, int], settings: Any) -> Iterator[list[int]
 
 
 def active_at(slot: int) -> set[Pubkey]:
-    return set(features.features_at(place(Asked(slot=slot)), epoch=0).active)
+    return set(features.features_at(resolve_position(Asked(slot=slot)), epoch=0).active)
 
 
 def test_the_node_tells_all_of_them(record: Any, settings: Any) -> None:

@@ -20,7 +20,7 @@ class CellCounts(NamedTuple):
 
     archived: int
     coarse: int
-    lacking: GapSlots
+    gaps: GapSlots
 
 
 def count_cells(
@@ -30,14 +30,14 @@ def count_cells(
     lows = [max(each, first) for each in firsts]
     highs = [min(each, last) for each in lasts]
     counted = counts_of(_ARCHIVED, lows, highs)
-    lacking = gaps_of("rewind_gap", firsts, lasts, first=first, last=last)
+    missing = gaps_of("rewind_gap", firsts, lasts, first=first, last=last)
     return [
         CellCounts(archived, coarse, gaps)
-        for (archived, coarse), gaps in zip(counted, lacking, strict=True)
+        for (archived, coarse), gaps in zip(counted, missing, strict=True)
     ]
 
 
-_TOLD_BELOW = f"""
+_HIGHEST_BELOW = f"""
 SELECT greatest(
     (SELECT run * {RUN_SLOTS} + {RUN_SLOTS - 1} FROM rewind_slottally
         WHERE run <= (%(slot)s - 1) / {RUN_SLOTS} AND slots > 0 ORDER BY run DESC LIMIT 1),
@@ -50,11 +50,11 @@ SELECT greatest(
 """
 
 
-def told_below(slot: int) -> int | None:
+def highest_below(slot: int) -> int | None:
     """The highest slot below it that either area has, or has a gap at; it may stand for its
     thousand slots.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_TOLD_BELOW, {"slot": slot})
+        cursor.execute(_HIGHEST_BELOW, {"slot": slot})
         found = cursor.fetchone()[0]
     return None if found is None else min(found, slot - 1)

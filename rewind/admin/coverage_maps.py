@@ -1,4 +1,4 @@
-"""Cells of slots, and single slots, as the heat map shows them."""
+"""Cells of slots, and single slots, as the coverage map shows them."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -9,17 +9,17 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from rewind.admin.shares import percent_of
-from rewind.services.heat import Cell, EpochRow
+from rewind.services.coverage_map import Cell, EpochRow
 from rewind.services.slot_states import SlotStates, State
 from staff.formatting import grouped
 
-# What a share of lacking slots is drawn as: below each bound, by these classes in admin.css.
+# The CSS class (admin.css) of a share of missing slots below each bound.
 _LEVELS = ((0.01, "tm-h1"), (0.1, "tm-h2"), (0.5, "tm-h3"))
 _ARCHIVE, _LEDGER = "archived", "stored"
 
 LEGEND = [
-    ("tm-h0", "whole", "Every slot that had a block is there"),
-    ("tm-h1", "below 1% lacking", "Of the slots that had, or may have had, a block"),
+    ("tm-h0", "complete", "Every slot that had a block is there"),
+    ("tm-h1", "below 1% missing", "Of the slots that had, or may have had, a block"),
     ("tm-h2", "below 10%", "Of the slots that had, or may have had, a block"),
     ("tm-h3", "below 50%", "Of the slots that had, or may have had, a block"),
     ("tm-h4", "50% or more", "Of the slots that had, or may have had, a block"),
@@ -35,7 +35,7 @@ _STATE_CLASSES = {
     State.MISSING: "tm-h4",
     State.UNKNOWN: "tm-h3",
     State.CANNOT_BE_HAD: "tm-h4",
-    State.UNTOLD: "tm-h2",
+    State.NOT_COVERED: "tm-h2",
     State.OUTSIDE: "tm-out",
 }
 STATE_HINTS = {
@@ -43,10 +43,10 @@ STATE_HINTS = {
     State.COARSE: "At least the last write of each account; earlier ones may be missing",
     State.FILTERED: "It is archived, and filters dropped every write of it",
     State.SKIPPED: "The leader made no block, which a parent link or a node proves",
-    State.MISSING: "A block was made, and it is not here",
+    State.MISSING: "The leader made a block, and it is not stored here",
     State.UNKNOWN: "Whether a block was made is not known yet",
-    State.CANNOT_BE_HAD: "It is not here, and no source has it any more",
-    State.UNTOLD: "Between two imports: nobody has looked. Re-ingest the range to have it",
+    State.CANNOT_BE_HAD: "It is not stored here, and no source has it any more",
+    State.NOT_COVERED: "Between two imports, not checked yet. Re-ingest the range to fetch it",
     State.OUTSIDE: "Not in the range that is kept",
 }
 
@@ -69,7 +69,7 @@ def _strip(area: str, cells: Sequence[Cell], held: str) -> dict[str, Any]:
     return {
         "area": area,
         "cells": [_drawn(cell, held) for cell in cells],
-        "told": told(whole, held),
+        "summary": summary(whole, held),
         "share": share_of(whole),
         "hue": _hue(whole),
     }
@@ -77,7 +77,7 @@ def _strip(area: str, cells: Sequence[Cell], held: str) -> dict[str, Any]:
 
 def summed(cells: Sequence[Cell]) -> Cell:
     """Cells that touch, as one."""
-    names = ("slots", "held", "coarse", "skipped", "missing", "unknown", "untold")
+    names = ("slots", "held", "coarse", "skipped", "missing", "unknown", "not_covered")
     return Cell(
         cells[0].first,
         cells[-1].last,
@@ -91,7 +91,7 @@ def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) ->
     whole = summed(cells)
     return {
         "area": area,
-        "told": told(whole, held),
+        "summary": summary(whole, held),
         "share": share_of(whole),
         "hue": _hue(whole),
         "cells": [{**_drawn(cell, held), "link": back(cell)} for cell in cells],
@@ -99,7 +99,7 @@ def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) ->
 
 
 def _drawn(cell: Cell, held: str) -> dict[str, Any]:
-    share = cell.share_lacking
+    share = cell.share_missing
     if not cell.slots:
         look = "tm-out"
     elif share is None:
@@ -110,15 +110,15 @@ def _drawn(cell: Cell, held: str) -> dict[str, Any]:
         look = next((name for bound, name in _LEVELS if share < bound), "tm-h4")
     span = f"Slots {cell.first} to {cell.last}" if cell.last > cell.first else f"Slot {cell.first}"
     skipped = round(100 * cell.skipped / cell.slots) if cell.slots and share is not None else 0
-    return {"look": look, "skipped": skipped, "title": f"{span}: {told(cell, held)}"}
+    return {"look": look, "skipped": skipped, "title": f"{span}: {summary(cell, held)}"}
 
 
-def told(cell: Cell, held: str) -> str:
-    """The cell's figures in a line."""
+def summary(cell: Cell, held: str) -> str:
+    """The cell's counts in a line."""
     if not cell.slots:
         return "outside the range that is kept"
     parts = [(cell.held, held), (cell.skipped, "skipped"), (cell.missing, "missing")]
-    parts += [(cell.unknown, "unknown"), (cell.untold, "not covered")]
+    parts += [(cell.unknown, "unknown"), (cell.not_covered, "not covered")]
     text = ", ".join(
         f"{count:,} {word}" for place, (count, word) in enumerate(parts) if count or place < 3
     )
@@ -130,13 +130,13 @@ def told(cell: Cell, held: str) -> str:
 def share_of(cell: Cell) -> str:
     if not cell.slots:
         return "outside"
-    if cell.share_lacking is None:
+    if cell.share_missing is None:
         return "skipped"
-    return f"{percent_of(100 * cell.share_lacking)} lacking" if cell.lacking else "whole"
+    return f"{percent_of(100 * cell.share_missing)} missing" if cell.not_held else "complete"
 
 
 def _hue(cell: Cell) -> str:
-    share = cell.share_lacking
+    share = cell.share_missing
     if not cell.slots or share is None:
         return "quiet"
     return "good" if not share else "warning" if share < 0.01 else "bad"
@@ -182,8 +182,8 @@ def _page(name: str) -> str:
 
 
 def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
-    """Neighbouring slots of which the same is to be said, as lines of a table; where nothing is
-    lacking, skipped slots stand with those beside them.
+    """Runs of neighbouring slots in the same state, as lines of a table; where nothing is missing,
+    skipped slots are grouped with their neighbours.
     """
     lines = []
     for _, run in groupby(states, key=_alike):
@@ -225,7 +225,7 @@ _WORDS = {
     State.SKIPPED: "quiet",
     State.MISSING: "bad",
     State.UNKNOWN: "warning",
-    State.UNTOLD: "warning",
+    State.NOT_COVERED: "warning",
     State.OUTSIDE: "quiet",
 }
 

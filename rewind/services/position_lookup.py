@@ -1,4 +1,4 @@
-"""Where a position lies, and whether the archive can speak of it."""
+"""Resolving positions: where one lies, and whether the archive has it."""
 
 from dataclasses import dataclass, field
 
@@ -18,16 +18,16 @@ from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
 from rewind.results.coverage import GapEntry
 from rewind.store import baselines
 from rewind.store import gaps as gap_store
-from rewind.store import placing as store
+from rewind.store import slot_lookup as store
 from rewind.store.ahead import Ahead
-from rewind.store.placing import Ground
+from rewind.store.slot_lookup import SlotLookup
 
 # What the wire may name and no table holds.
 _HIGHEST_SLOT = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ResolvedPosition:
     """A position of the archive. `slot` is the caller's (`context.slot`); `is_coarse` says that of
     that slot perhaps only each account's last write is known; `layout` goes to the store. `gap` is
     the newest one that begins at or below the slot. Below the archive's first slot `unseen_to` is
@@ -49,7 +49,7 @@ class Placed:
 
     def gap_since(self, state: Position | None) -> GapEntry | None:
         """The newest open gap between the place that a state is of and the position: what was
-        written in it is not known. None for a state says that nobody knows how old it is.
+        written in it is not known. None for a state: its age is not known.
         """
         gap = self.gap
         if gap is None or (state is not None and gap.to_slot <= _known_to(state)):
@@ -66,7 +66,7 @@ class Placed:
             return GapEntry(from_slot=first, to_slot=self.unseen_to, status="unknown")
         if self.lost is None:
             return None
-        # A row that retention carried over does not tell how old it is.
+        # A row that retention carried over does not show how old it is.
         is_carried = state.order == CARRIED and state.slot <= self.first_kept
         return self.lost if is_carried or self.lost.to_slot > _known_to(state) else None
 
@@ -77,7 +77,7 @@ def _known_to(state: Position) -> int:
 
 
 class Reader:
-    """What `place` reads; who reads more of the position at once has a reader of its own."""
+    """What `resolve_position` reads; subclasses read more in the same round trip."""
 
     ahead: Ahead | None = None
 
@@ -86,9 +86,9 @@ class Reader:
         found = recorded.place_of(signature)
         return None if found is None else position_of(*found, after=after)
 
-    def ground(self, position: Position, *, with_block: bool) -> Ground:
+    def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
         """What there is to know of the slot; with `with_block` its `transactions` may be asked."""
-        return store.ground(position.slot)
+        return store.look_up_slot(position.slot)
 
     def transactions(self, slot: Slot) -> int | None:
         """How many the slot's block has; None where the ledger does not have it."""
@@ -96,9 +96,9 @@ class Reader:
         return None if block is None else block.transactions
 
 
-def place(
+def resolve_position(
     asked: Asked, *, tolerate_gaps: bool = False, side: str = "", reader: Reader | None = None
-) -> Placed:
+) -> ResolvedPosition:
     """Raises, in this order, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange and
     SlotInArchiveGap (which `tolerate_gaps` lifts). `side` is what errors call the position.
     """
@@ -113,17 +113,17 @@ def place(
         assert slot is not None
         position = position_of(min(slot, _HIGHEST_SLOT), index, after=asked.after)
     is_indexed = index is not None and asked.signature is None
-    ground = reader.ground(position, with_block=is_indexed)
-    if ground.latest is None:
-        ground = _on_baselines(ground, position)
-    if ground.latest is None or ground.earliest is None or slot > ground.latest:
-        raise SlotTooNew(slot, None if ground.latest is None else Slot(ground.latest), side)
-    if slot < ground.earliest:
-        raise SlotTooOld(slot, Slot(ground.earliest), side)
-    gap = _gap_of(ground)
+    lookup = reader.look_up(position, with_block=is_indexed)
+    if lookup.latest is None:
+        lookup = _on_baselines(lookup, position)
+    if lookup.latest is None or lookup.earliest is None or slot > lookup.latest:
+        raise SlotTooNew(slot, None if lookup.latest is None else Slot(lookup.latest), side)
+    if slot < lookup.earliest:
+        raise SlotTooOld(slot, Slot(lookup.earliest), side)
+    gap = _gap_of(lookup)
     if index is not None and is_indexed:
-        # A skipped slot has none; where the ledger lacks the block nobody can tell.
-        is_skipped = ground.granularity is None and not (gap and gap.to_slot >= slot)
+        # A skipped slot has none; without the ledger's block it is not known.
+        is_skipped = lookup.granularity is None and not (gap and gap.to_slot >= slot)
         transactions = 0 if is_skipped else reader.transactions(Slot(slot))
         if transactions is not None and index >= transactions:
             raise IndexOutOfRange(Slot(slot), index, transactions)
@@ -131,17 +131,17 @@ def place(
         # Gaps that touch are several where their causes differ: the caller has to know the whole.
         first, last = gap_store.run_of(gap.from_slot) or (gap.from_slot, gap.to_slot)
         raise SlotInArchiveGap(slot, Slot(first), Slot(last), gap.status, side)
-    return Placed(
+    return ResolvedPosition(
         slot=Slot(slot),
         position=position,
-        earliest=Slot(ground.earliest),
-        latest=Slot(ground.latest),
-        is_coarse=bool(ground.granularity),
-        layout=ground.layout,
+        earliest=Slot(lookup.earliest),
+        latest=Slot(lookup.latest),
+        is_coarse=bool(lookup.granularity),
+        layout=lookup.layout,
         gap=gap,
-        first_kept=ground.first_kept,
-        unseen_to=ground.unseen_to,
-        lost=_lost_of(ground),
+        first_kept=lookup.first_kept,
+        unseen_to=lookup.unseen_to,
+        lost=_lost_of(lookup),
         ahead=reader.ahead,
     )
 
@@ -150,42 +150,44 @@ def layout_of_range(from_slot: int, to_slot: int) -> int:
     """What the store needs to read a range of slots that lies in the archive; raises SlotTooNew of
     its end, then SlotTooOld of its beginning.
     """
-    ground = store.ground(min(to_slot, _HIGHEST_SLOT))
-    if ground.latest is None or ground.earliest is None or to_slot > ground.latest:
-        raise SlotTooNew(to_slot, None if ground.latest is None else Slot(ground.latest))
-    if from_slot < ground.earliest:
-        raise SlotTooOld(from_slot, Slot(ground.earliest))
-    return ground.layout
+    lookup = store.look_up_slot(min(to_slot, _HIGHEST_SLOT))
+    if lookup.latest is None or lookup.earliest is None or to_slot > lookup.latest:
+        raise SlotTooNew(to_slot, None if lookup.latest is None else Slot(lookup.latest))
+    if from_slot < lookup.earliest:
+        raise SlotTooOld(from_slot, Slot(lookup.earliest))
+    return lookup.layout
 
 
-def placed_before(slot: int) -> Placed:
+def resolved_before(slot: int) -> ResolvedPosition:
     """Right before anything happened in the slot, which lies in the archive's range."""
-    ground = store.ground(slot - 1)
-    return Placed(
+    lookup = store.look_up_slot(slot - 1)
+    return ResolvedPosition(
         slot=Slot(slot - 1),
         position=Position.end_of(slot - 1),
-        earliest=Slot(ground.earliest or 0),
-        latest=Slot(ground.latest or 0),
+        earliest=Slot(lookup.earliest or 0),
+        latest=Slot(lookup.latest or 0),
         is_coarse=False,
-        layout=ground.layout,
-        gap=_gap_of(ground),
-        first_kept=ground.first_kept,
-        unseen_to=ground.unseen_to,
-        lost=_lost_of(ground),
+        layout=lookup.layout,
+        gap=_gap_of(lookup),
+        first_kept=lookup.first_kept,
+        unseen_to=lookup.unseen_to,
+        lost=_lost_of(lookup),
     )
 
 
-def require_kept(placed: Placed, side: str = "", *, earliest: int | None = None) -> None:
+def require_kept(
+    resolved: ResolvedPosition, side: str = "", *, earliest: int | None = None
+) -> None:
     """For who found nothing: not because the slot left the archive meanwhile. Raises SlotTooOld.
     `earliest` is the archive's first slot from who read it with or after the states.
     """
     if earliest is None:
-        earliest = store.ground(placed.slot).earliest
-    if earliest is not None and placed.slot < earliest:
-        raise SlotTooOld(placed.slot, Slot(earliest), side)
+        earliest = store.look_up_slot(resolved.slot).earliest
+    if earliest is not None and resolved.slot < earliest:
+        raise SlotTooOld(resolved.slot, Slot(earliest), side)
 
 
-def _on_baselines(ground: Ground, position: Position) -> Ground:
+def _on_baselines(lookup: SlotLookup, position: Position) -> SlotLookup:
     """The same where no slot is archived: baselines can be read at the ends of their slots, and
     what lies between them is missing.
     """
@@ -199,21 +201,21 @@ def _on_baselines(ground: Ground, position: Position) -> Ground:
     elif around.below is not None and around.above is not None:
         first, last = around.below + 1, around.above - 1
     status = None if first is None else GapStatus.MISSING.value
-    return ground._replace(
+    return lookup._replace(
         earliest=lowest, latest=highest, gap_first=first, gap_last=last, gap_status=status
     )
 
 
-def _gap_of(ground: Ground) -> GapEntry | None:
-    if ground.gap_first is None or ground.gap_last is None:
+def _gap_of(lookup: SlotLookup) -> GapEntry | None:
+    if lookup.gap_first is None or lookup.gap_last is None:
         return None
-    return GapEntry.of(ground.gap_first, ground.gap_last, ground.gap_status)
+    return GapEntry.of(lookup.gap_first, lookup.gap_last, lookup.gap_status)
 
 
-def _lost_of(ground: Ground) -> GapEntry | None:
-    if ground.lost_first is None or ground.lost_last is None:
+def _lost_of(lookup: SlotLookup) -> GapEntry | None:
+    if lookup.lost_first is None or lookup.lost_last is None:
         return None
-    return GapEntry.of(ground.lost_first, ground.lost_last, "missing")
+    return GapEntry.of(lookup.lost_first, lookup.lost_last, "missing")
 
 
 def position_of(slot: int, index: int | None, *, after: bool) -> Position:

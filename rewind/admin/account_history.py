@@ -1,0 +1,241 @@
+"""The history of an account: its writes, the difference of two of them, a transaction's replay."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
+from solders.pubkey import Pubkey
+
+from historical.admin.gaps import in_words
+from historical.services.recorded import recorded_at
+from rewind.admin.divergences import differences_of
+from rewind.models import AccountChange
+from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Position
+from rewind.services import account_history as services
+from rewind.services.account_history import Entry, History
+from rewind.services.replay import replay
+from staff.formatting import (
+    badge,
+    grouped,
+    in_full,
+    lamports,
+    link,
+    shortened,
+    slot_range,
+)
+from staff.pages import StaffAdmin
+from staff.parsing import pubkey_in, slot_in
+
+_WRITES = 25
+_GAPS = 10
+_LINES = 64
+_LOGS = 100
+_HUES = {"verified": "good", "diverged": "bad", "unverified": "warning"}
+_OUTSIDE = {CARRIED: "carried over", START_OF_SLOT: "start of slot", END_OF_SLOT: "end of slot"}
+
+
+def urls(admin: StaffAdmin) -> list[URLPattern]:
+    """The pages, below those of the admin."""
+    pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
+        ("accounts/", _history, "rewind_account_history"),
+        ("accounts/diff/", _diff, "rewind_account_diff"),
+        ("accounts/replay/", _replay, "rewind_account_replay"),
+    )
+    return [
+        path(route, admin.admin_site.admin_view(partial(_allowed, view, admin)), name=name)
+        for route, view, name in pages
+    ]
+
+
+def history_link(pubkey: object) -> SafeString:
+    """The pubkey in full, as a link to the account's history."""
+    return link(in_full(pubkey), "rewind_account_history", address=pubkey)
+
+
+def _allowed(
+    view: Callable[..., HttpResponse], admin: StaffAdmin, request: HttpRequest
+) -> HttpResponse:
+    if not request.user.has_perm("rewind.view_accountchange"):
+        raise PermissionDenied
+    return view(admin, request)
+
+
+def _history(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
+    asked = {name: request.GET.get(name, "").strip() for name in ("address", "from", "to")}
+    pubkey, errors = pubkey_in(asked["address"]), []
+    if asked["address"] and pubkey is None:
+        errors.append("Not an account address: 32 bytes in base58 are expected.")
+    first, last = slot_in(asked["from"]), slot_in(asked["to"])
+    errors += [
+        f"Not a slot: {asked[name]}"
+        for name, slot in (("from", first), ("to", last))
+        if asked[name] and slot is None
+    ]
+    if first is not None and last is not None and first > last:
+        errors.append("The first slot is above the last one.")
+    text = request.GET.get("before", "")
+    before = _position_in(text)
+    if text and before is None:
+        errors.append("Not a position of a page: begin again at the newest writes.")
+    context: dict[str, Any] = {
+        "title": "Account history",
+        "asked": asked,
+        "errors": errors,
+        "pubkey": pubkey,
+    }
+    if pubkey is not None and not errors:
+        found = services.account_history(
+            pubkey, first=first, last=last, before=before, limit=_WRITES
+        )
+        context["history"] = None if found is None else _shown(pubkey, found)
+        context["is_newest"] = before is None
+    return admin.page(request, "admin/rewind/account/history.html", context)
+
+
+def _shown(pubkey: Pubkey, found: History) -> dict[str, Any]:
+    summary = found.summary
+    return {
+        "archive": slot_range(summary.earliest, summary.latest),
+        "range": slot_range(found.window.first, found.window.last),
+        "archived": grouped(summary.archived),
+        "coarse": grouped(summary.coarse),
+        "missing": grouped(summary.missing),
+        "is_missing": bool(summary.missing),
+        "rows": [_row(pubkey, entry) for entry in found.entries],
+        "before": "" if found.before is None else _text_of(found.before),
+        "gaps": [
+            link(slot_range(gap.from_slot, gap.to_slot), "rewind_gap_change", gap.pk)
+            for gap in found.gaps[:_GAPS]
+        ],
+        "more_gaps": len(found.gaps) > _GAPS or found.has_more_gaps,
+        "is_filtered": found.is_filtered,
+        "dropped": None if found.dropped is None else slot_range(*found.dropped),
+    }
+
+
+def _row(pubkey: Pubkey, entry: Entry) -> dict[str, Any]:
+    write, older = entry.write, entry.older
+    slot, order = write.place
+    query = {"address": pubkey, "b": _text_of(write.place)}
+    return {
+        "slot": slot,
+        "place": _place_in_slot(order),
+        "signature": None if entry.signature is None else shortened(entry.signature),
+        "lamports": lamports(write.lamports),
+        "owner": shortened(write.owner),
+        "length": grouped(write.length),
+        "what": _what(entry),
+        "gap": entry.gap,
+        "is_coarse": entry.is_coarse,
+        "diff": older and link("Diff", "rewind_account_diff", a=_text_of(older.place), **query),
+        "replay": entry.signature
+        and link("Replay", "rewind_account_replay", slot=slot, index=order),
+    }
+
+
+def _what(entry: Entry) -> SafeString | str:
+    """What the write changed."""
+    if entry.write.is_base:
+        return badge("baseline", "quiet", "A state that was found here, not a write")
+    if not entry.write.lamports:
+        return badge("closed", "warning")
+    if entry.older is None:
+        return badge("first record", "quiet", "The archive has no earlier row of the account")
+    return ", ".join(entry.changed) or "nothing"
+
+
+def _diff(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
+    pubkey = pubkey_in(request.GET.get("address", ""))
+    a, b = (_position_in(request.GET.get(side, "")) for side in ("a", "b"))
+    rows = None
+    if pubkey is not None and a is not None and b is not None:
+        rows = services.rows_to_compare(pubkey, a, b)
+    if rows is None:
+        return _back(request, "These two writes are not in the archive: choose them from the list.")
+    lines, more = services.changed_lines(rows[0].data, rows[1].data, limit=_LINES)
+    context = {
+        "title": "Difference of two writes",
+        "account": history_link(pubkey),
+        "sides": [f"Slot {row.slot}, {_place_in_slot(row.position)}" for row in rows],
+        "fields": _fields(*rows),
+        "lines": [
+            {"offset": f"{each.offset:,}", "a": each.a.hex(" "), "b": each.b.hex(" ")}
+            for each in lines
+        ],
+        "more": more,
+    }
+    return admin.page(request, "admin/rewind/account/diff.html", context)
+
+
+def _fields(a: AccountChange, b: AccountChange) -> list[dict[str, Any]]:
+    shown: tuple[tuple[str, Callable[[AccountChange], Any]], ...] = (
+        ("Lamports", lambda row: lamports(row.lamports)),
+        ("Owner", lambda row: in_full(row.owner.pubkey)),
+        ("Data", lambda row: f"{len(row.data):,} bytes"),
+        ("Executable", lambda row: "yes" if row.executable else "no"),
+        ("Rent epoch", lambda row: str(row.rent_epoch)),
+    )
+    found = [
+        {"name": name, "a": show(a), "b": show(b), "differs": show(a) != show(b)}
+        for name, show in shown
+    ]
+    found[2]["differs"] = a.data != b.data
+    found[0]["delta"] = f"{b.lamports - a.lamports:+,}"
+    return found
+
+
+def _replay(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
+    slot, index = (slot_in(request.GET.get(name, "")) for name in ("slot", "index"))
+    recorded = None
+    if slot is not None and index is not None and index < END_OF_SLOT:
+        recorded = recorded_at(slot, index)
+    if recorded is None:
+        return _back(request, "This transaction is not in the ledger: choose one from the list.")
+    done = replay(recorded)
+    verdict, outcome = done.verdict, done.outcome
+    context = {
+        "title": "Replay of a transaction",
+        "signature": in_full(recorded.signature),
+        "place": f"Slot {recorded.slot}, transaction {recorded.index}",
+        "verdict": badge(verdict.status, _HUES[verdict.status]),
+        "reason": in_words(verdict.reason or ""),
+        "differences": differences_of(
+            {"field": each.field, "expected": each.expected, "found": each.found}
+            for each in verdict.differences
+        ),
+        "outcome": outcome and {
+            "err": "none" if outcome.err is None else str(outcome.err),
+            "units": grouped(outcome.units_consumed),
+            "logs": "\n".join(outcome.logs[:_LOGS]),
+        },
+        "accounts": [history_link(key) for key in recorded.transaction.message.account_keys],
+    }  # fmt: skip
+    return admin.page(request, "admin/rewind/account/replay.html", context)
+
+
+def _back(request: HttpRequest, error: str) -> HttpResponse:
+    messages.error(request, error)
+    return HttpResponseRedirect(reverse("admin:rewind_account_history"))
+
+
+def _place_in_slot(order: int) -> str:
+    return _OUTSIDE.get(order, f"transaction {order}")
+
+
+def _text_of(place: Position) -> str:
+    return f"{place.slot}.{place.order}"
+
+
+def _position_in(text: str) -> Position | None:
+    """A position as a link names it: slot and place in the slot."""
+    slot, _, order = text.partition(".")
+    found = slot_in(slot), slot_in(order.removeprefix("-"))
+    if found[0] is None or found[1] is None or found[1] > END_OF_SLOT:
+        return None
+    place = Position(found[0], -found[1] if order.startswith("-") else found[1])
+    return place if place.order >= CARRIED else None
