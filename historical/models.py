@@ -4,9 +4,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex, HashIndex
 from django.db import models
 
-from columns.gaps import SlotGap
 from columns.keys import HashColumn, SignatureColumn
 from columns.numbers import SlotColumn
+from gaps.slot_gap import SlotGap
 
 
 class Block(models.Model):

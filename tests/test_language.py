@@ -54,7 +54,7 @@ MOST = {
     "embedded": 19,
     "eventloop": 0,
     "gateway": 75,
-    "historical": 82,
+    "historical": 80,
     "historical/admin": 26,
     "ingest": 421,
     "jsonrpc": 0,

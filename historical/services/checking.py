@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from chain.encodings import b58encode
 from chain.slot_ranges import SlotRange
-from columns.gap_life import open_gaps
+from gaps.life_cycle import open_gaps
 from historical.models import Gap
 from historical.segments import SEGMENT_SLOTS, digest, segment_of, unpack_entries
 from historical.services.recorded import recorded_at

@@ -10,8 +10,8 @@ from datetime import datetime
 from django.db import connection
 
 from access.outages import AWAY
-from columns.gaps import GapStatus
 from embedded.notify import progress
+from gaps.slot_gap import GapStatus
 from historical.store import blocks as ledger
 from ingest import handover
 from ingest.calls import call_ingest

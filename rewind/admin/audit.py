@@ -17,7 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
-from historical.admin.gaps import in_words
+from gaps.admin import in_words
 from historical.models import Block
 from rewind.admin.shares import percent_of
 from rewind.models import AuditedDay, Divergence

@@ -6,12 +6,13 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.sysvar import RENT
 
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from rewind.models import AccountChange, FilteredPubkey
 from rewind.positions import Asked
-from rewind.services import filters, gaps
+from rewind.services import filters
 from rewind.services.absence import Absence, absences, known_absent, stale_among
 from rewind.services.baseline import record_baseline
+from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.placing import place
 from rewind.services.retention import prune
 from rewind.store.partitions import PARTITION_SLOTS

@@ -10,11 +10,12 @@ from django.contrib.auth.models import Permission
 from chain.blocks import Granularity
 from chain.epochs import EpochSchedule
 from chain.slot_ranges import SlotRange
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from ingest.services.slots import open_gaps
-from rewind.services import epochs, gaps, heat
+from rewind.services import epochs, heat
+from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.heat import Cell
 from rewind.services.recording import record_slots
 from rewind.services.slot_states import SlotStates, State, slot_states

@@ -11,8 +11,8 @@ from django.db.models import F
 
 from chain.slot_ranges import SlotRange, runs
 from chain.units import I64_MAX
-from columns.gaps import GapStatus
 from columns.questions import MOMENT, exists, microseconds
+from gaps.slot_gap import GapStatus
 from ingest import chain_identity
 from ingest.errors import OrderRefused, WrongChain
 from ingest.finding_words import FINDINGS
