@@ -24,7 +24,7 @@ from priority.happenings import (
     HAPPENINGS_STREAM,
     HEAD,
     BlockMade,
-    Happening,
+    ChainEvent,
     Seen,
     SlotMoved,
     unpack,
@@ -40,7 +40,7 @@ from upstream.geyser.updates import SlotUpdate, TransactionUpdate
 NOW = 1_750_000_000.0
 
 
-def told() -> list[Happening]:
+def told() -> list[ChainEvent]:
     entries: list[tuple[bytes, dict[bytes, bytes]]] = client().xrange(HAPPENINGS_STREAM)  # type: ignore[assignment]
     return [each for _, fields in entries for each in unpack(fields[FIELD.encode()])]
 

@@ -52,7 +52,7 @@ def is_due(*, now: datetime) -> bool:
     if bounds is None:
         return False
     low = max(bounds[0], bounds[1] - _NEWEST_SLOTS)
-    return ledger.lacks_parents(low, bounds[1]) or archive.lacks_blocks(low, bounds[1])
+    return ledger.has_missing_parents(low, bounds[1]) or archive.lacks_blocks(low, bounds[1])
 
 
 def classify(*, now: datetime) -> None:

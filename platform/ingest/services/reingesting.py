@@ -72,7 +72,7 @@ def _from_node(node: Node, asked: Asked, window: SlotRange, step: Step) -> None:
 
 
 def _take(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
-    parts = differing(record, told_more=True)
+    parts = differing(record, with_additions=True)
     if parts is None:
         store_records([record], source=source, now=now)
         step.stored += 1
@@ -137,7 +137,7 @@ def _take_from_stream(record: SlotRecord, source: str, asked: Asked, step: Step)
     before = step.stored, step.changed
     with transaction.atomic():
         if asked.ledger:
-            parts = differing(record, told_more=True)
+            parts = differing(record, with_additions=True)
             if parts is None:
                 store_records([record], source=source, now=asked.now)
                 step.stored += 1
@@ -168,6 +168,6 @@ def _archive_anew(
 def _count_anew(window: SlotRange, asked: Asked) -> None:
     """Counts that are wrong, whatever made them so, are right afterwards."""
     if asked.ledger:
-        ledger_store.recount(ledger_store.wrong_tallies(*window))
+        ledger_store.recount(ledger_store.wrong_counts(*window))
     if asked.archive:
-        archive_store.recount(archive_store.wrong_tallies(*window))
+        archive_store.recount(archive_store.wrong_counts(*window))
