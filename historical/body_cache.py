@@ -1,6 +1,6 @@
 """Texts that were asked for lately: of whole blocks, and frames of them. A recorded block never
 changes, so a text is right for as long as that recording is stored, which its key names: the
-blockhash would not do, since a block that is recorded anew, from another source, may have another.
+blockhash would not do, since a block that is recorded again, from another source, may have another.
 """
 
 from asyncio import _get_running_loop

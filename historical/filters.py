@@ -85,8 +85,8 @@ def slot_range(wanted: SlotFilter | None) -> tuple[int, int | None]:
         return 0, None
     low = max(wanted.gte or 0, 0 if wanted.gt is None else wanted.gt + 1)
     ends = [wanted.lte, None if wanted.lt is None else wanted.lt - 1]
-    told = [end for end in ends if end is not None]
-    return low, min(told) if told else None
+    given = [end for end in ends if end is not None]
+    return low, min(given) if given else None
 
 
 def time_matches(wanted: TimeFilter | None, time: int | None) -> bool:

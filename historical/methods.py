@@ -58,7 +58,7 @@ class ContextConfig(Config, frozen=True, kw_only=True):
 class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
     """How a transaction is written.
 
-    encoding: `json` unless told otherwise; `jsonParsed` reads what known programs were asked
+    encoding: `json` by default; `jsonParsed` reads what known programs were asked
     max_supported_transaction_version: the newest version that you can read: 0 today. Without it
         only legacy transactions are answered
     form: `current` (the default) writes a transaction of any age as a node of today does; `source`
@@ -74,9 +74,9 @@ class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
 class BlockConfig(TransactionConfig, frozen=True, kw_only=True):
     """How much of a block is written.
 
-    transaction_details: `full` unless told otherwise; `accounts` leaves out what was done,
+    transaction_details: `full` by default; `accounts` leaves out what was done,
         `signatures` all but the names, `none` all
-    rewards: whether to list what accounts were given outside transactions; true unless told
+    rewards: whether to list what accounts were given outside transactions; true by default
         otherwise
     """
 
@@ -202,7 +202,7 @@ def get_block(
     call: Call, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
 ) -> Encoded:
     """A block with its transactions and rewards. A slot without a block is an error that says
-    whether the leader made none, or the ledger lacks it.
+    whether the leader made none, or the ledger does not have it.
 
     slot: the block's slot
     config: how it is written; old clients give the encoding alone

@@ -1,12 +1,12 @@
-"""The ledger's tables: blocks, and the two ways in to a transaction."""
+"""The ledger's tables: blocks, and two indexes of transactions."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex, HashIndex
 from django.db import models
 
-from columns.gaps import SlotGap
 from columns.keys import HashColumn, SignatureColumn
 from columns.numbers import SlotColumn
+from gaps.slot_gap import SlotGap
 
 
 class Block(models.Model):
@@ -83,7 +83,7 @@ class AddressEntries(models.Model):
 
 
 class BlockTally(models.Model):
-    """Counts over a run of 1,000 slots, kept by whoever writes blocks or takes them out, so that a
+    """Counts over a run of 1,000 slots, updated with each block that is added or removed, so that a
     summary of millions of slots reads thousands of rows.
     """
 

@@ -38,7 +38,7 @@ def without_version(texts: bytes) -> bytes:
 
 
 def without_version_where_no_meta(texts: bytes) -> bytes:
-    """The standard node tells no version of a transaction whose meta it does not have."""
+    """The standard node leaves out the version of a transaction without meta."""
     if _NO_META not in texts:
         return texts
     return b",".join(

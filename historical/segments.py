@@ -2,8 +2,8 @@
 
 A segment is SEGMENT_SLOTS consecutive slots. A row covers slots of one segment, so that rows
 read newest first can be sorted segment by segment, however the blocks arrived. An address is
-known by a 16-byte digest: anybody can put any 32 bytes into a transaction's keys, so a prefix of
-the key would let strangers write into each other's history; a collision of digests takes 2**64
+known by a 16-byte digest: any client can put any 32 bytes into a transaction's keys, so a prefix of
+the key would mix the histories of unrelated addresses; a collision of digests takes 2**64
 work and gains the attacker only their own addresses' mixture.
 """
 

@@ -5,10 +5,10 @@ from django.db import models
 from django.db.models import Q
 
 from chain.blocks import Granularity
-from columns.gaps import SlotGap
 from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
+from gaps.slot_gap import SlotGap
 from rewind.positions import END_OF_SLOT
 
 

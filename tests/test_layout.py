@@ -18,7 +18,7 @@ AREAS = {"tipping", "historical", "priority", "rewind"}
 FLOORS = [
     {"chain", "jsonrpc", "embedded", "eventloop"},
     {"columns", "upstream", "simulator", "staff", "webserver", "shared_state"},
-    {"access", "localnet"},
+    {"access", "gaps", "localnet"},
     {"gateway", "alerts"},
     AREAS,
     {"ingest"},

@@ -58,9 +58,9 @@ class BlockAdmin(LongListAdmin):
     @admin.display(description="time")
     def time(self, block: Block) -> str:
         at = overview.moment_of(block.block_time)
-        return "not told" if at is None else utc(at, seconds=True)
+        return "unknown" if at is None else utc(at, seconds=True)
 
-    height = column("block height", lambda row: grouped(row.block_height, "not told"))
+    height = column("block height", lambda row: grouped(row.block_height, "unknown"))
     transactions = column("transactions", lambda row: grouped(row.transaction_count))
 
     @admin.display(description="failed")

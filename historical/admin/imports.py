@@ -28,7 +28,7 @@ class ImportAdmin(ReadOnlyAdmin):
     ordering = ("-started_at", "-pk")
     fieldsets = (
         (None, {"fields": ("name", "outcome", "why", "format", "begun_at", "took")}),
-        ("Content", {"fields": ("blocks", "present", "transactions", "slots", "told")}),
+        ("Content", {"fields": ("blocks", "present", "transactions", "slots", "all_warnings")}),
     )
 
     name = column(
@@ -41,8 +41,8 @@ class ImportAdmin(ReadOnlyAdmin):
         if not entry.warnings:
             return word
         count = len(entry.warnings.splitlines())
-        noun = "warning" if count == 1 else "warnings"
-        return format_html("{} {}", word, badge(f"{count} {noun}", "warning"))
+        label = "warning" if count == 1 else "warnings"
+        return format_html("{} {}", word, badge(f"{count} {label}", "warning"))
 
     why = column(
         "failure",
@@ -60,7 +60,7 @@ class ImportAdmin(ReadOnlyAdmin):
         return format_html('<span title="{}">{}</span>', first, short) if first else "-"
 
     @admin.display(description="warnings")
-    def told(self, entry: Import) -> SafeString | str:
+    def all_warnings(self, entry: Import) -> SafeString | str:
         lines = [(line,) for line in entry.warnings.splitlines()]
         return format_html_join("", '<div class="tm-break">{}</div>', lines) or "none"
 

@@ -1,4 +1,4 @@
-"""getTransactionsForAddress: pages of an address's transactions, filtered, either way in time."""
+"""getTransactionsForAddress: pages of an address's transactions, filtered, in either direction."""
 
 import re
 from collections.abc import Iterator
@@ -142,7 +142,7 @@ def _slots(wanted: Filters) -> tuple[int, int | None]:
 
 def _token_place(page: Page) -> Place | None:
     """The place a token names. It was the last entry of a page, so an entry that the filters
-    exclude tells that they are not the ones of that page.
+    exclude shows that they are not the ones of that page.
     """
     if page.token is None:
         return None

@@ -46,7 +46,7 @@ def block(
 
 
 class RecordingGone(Exception):
-    """The block was recorded anew, or taken out, behind the reading of its row."""
+    """The block was recorded again or removed after its row was read."""
 
 
 def _block(

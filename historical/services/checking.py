@@ -1,11 +1,11 @@
-"""Whether the ledger holds together, slot by slot."""
+"""Whether the ledger is consistent, slot by slot."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chain.encodings import b58encode
 from chain.slot_ranges import SlotRange
-from columns.gap_life import open_gaps
+from gaps.life_cycle import open_gaps
 from historical.models import Gap
 from historical.segments import SEGMENT_SLOTS, digest, segment_of, unpack_entries
 from historical.services.recorded import recorded_at
@@ -41,8 +41,8 @@ def check_links(window: SlotRange) -> Iterator[Fault]:
             yield Fault(below, "between_links", f"block {slot} follows {parent_slot}")
         if parent is not None and slot != 0:
             if parent.blockhash != header.previous_blockhash:
-                told = f"{b58encode(header.previous_blockhash)}, block {parent_slot} is"
-                yield Fault(slot, "wrong_link", f"{told} {b58encode(parent.blockhash)}")
+                found = f"{b58encode(header.previous_blockhash)}, block {parent_slot} is"
+                yield Fault(slot, "wrong_link", f"{found} {b58encode(parent.blockhash)}")
         elif bounds[0] <= parent_slot < slot and not _in_gap(parent_slot):
             yield Fault(parent_slot, "parent_missing", f"block {slot} follows it")
         below = slot
@@ -54,8 +54,8 @@ def check_index(window: SlotRange) -> Iterator[Fault]:
     for header in checking.headers_between(*window):
         number, highest = counted.pop(header.slot, (0, -1))
         if number != header.transaction_count or highest != number - 1:
-            told = f"{number} in the index, {header.transaction_count} in the block"
-            yield Fault(header.slot, "index_count", told)
+            detail = f"{number} in the index, {header.transaction_count} in the block"
+            yield Fault(header.slot, "index_count", detail)
     for slot, (number, _) in sorted(counted.items()):
         yield Fault(slot, "index_count", f"{number} in the index, and no block")
 
@@ -74,7 +74,7 @@ def check_transactions(slot: int, entries: Sequence[dict[str, Any]], count: int)
             yield Fault(slot, "unreadable", f"transaction {index}: {type(error).__name__}")
             continue
         if found is None:
-            continue  # the count of the index has told it
+            continue  # reported by check_index
         if not all(found.transaction.verify_with_results()):
             yield Fault(slot, "wrong_signature", f"transaction {index}, {found.signature}")
         payer = found.transaction.message.account_keys[0]

@@ -8,7 +8,7 @@ from historical.segments import digest, unpack_entries
 from historical.store import addresses
 from historical.store import blocks as store
 
-# Without two blocks that tell their time: a slot of 400 ms.
+# Without two blocks with a block time: a slot of 400 ms.
 SLOTS_PER_DAY = 216_000.0
 _LOOKED_BACK = 20_000
 _ROWS = 64

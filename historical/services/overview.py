@@ -1,4 +1,4 @@
-"""The ledger as a whole, for whoever looks after it."""
+"""Summaries of the ledger for the admin."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from historical.store import transactions
 
 @dataclass(frozen=True, slots=True)
 class LedgerOverview:
-    """The stored range; `newest_at` is None where the block does not tell its time. `blocks` is an
+    """The stored range; `newest_at` is None where the block has no time. `blocks` is an
     estimate unless `exact`.
     """
 
@@ -42,7 +42,7 @@ class LedgerGaps:
 
 
 def ledger_gaps(*, listed: int = 10) -> LedgerGaps:
-    """What is known to be lacking."""
+    """What is known to be missing."""
     causes, number = store.open_gaps_by_cause()
     return LedgerGaps(causes, number, store.newest_open_gaps(listed))
 
@@ -70,7 +70,7 @@ def why_no_block(slot: int) -> str:
         case BlockNotAvailable():
             return f"Slot {slot} lies above the newest stored block: {stored}."
         case SlotSkipped():
-            return f"Slot {slot} was skipped: its leader made no block, as the next block tells."
+            return f"Slot {slot} was skipped: the next block's parent link proves it."
         case _:
             return f"Slot {slot} is not stored: whether it was skipped is not known here."
 

@@ -16,7 +16,7 @@ from historical.errors import BadBlock, BlockConflict
 from historical.remembering import CHANGES
 from historical.store import blocks as block_store
 from historical.store import writing
-from historical.store.tallies import Tallies
+from historical.store.block_counts import BlockCounts
 from historical.texts import TransactionText, text_of
 
 # Rows held before they are written; a batch also ends with its segment of slots, so that an
@@ -40,7 +40,7 @@ def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
     """All of the blocks, or none when one of them cannot be recorded: BlockConflict, BadBlock."""
     writing.lift_timeouts()
     result = Recorded()
-    tallies = Tallies()
+    counts = BlockCounts()
     batch = _Batch()
     for record in records:
         if batch.is_full_before(record.slot):
@@ -51,11 +51,11 @@ def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
             continue
         result.recorded += 1
         result.transactions += len(record.transactions)
-        tallies.add(record.slot, record.parent_slot)
+        counts.add(record.slot, record.parent_slot)
         result.first_slot = _lower(result.first_slot, record.slot)
         result.last_slot = max(record.slot, result.last_slot or record.slot)
     batch.write()
-    tallies.write()
+    counts.write()
     if result.recorded:
         CHANGES.moves()
     return result
@@ -71,8 +71,8 @@ def _is_present(record: SlotRecord) -> bool:
         return False
     slot, stored, count = min(rivals, key=lambda rival: rival[0] != record.slot)
     if slot != record.slot:
-        told = f"block {record.blockhash}"
-        raise BlockConflict(Slot(slot), told, f"it for slot {record.slot}")
+        incoming = f"block {record.blockhash}"
+        raise BlockConflict(Slot(slot), incoming, f"it for slot {record.slot}")
     blockhash = str(Hash.from_bytes(stored))
     found = len(record.transactions)
     if (blockhash, count) != (record.blockhash, found):

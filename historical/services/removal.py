@@ -9,7 +9,7 @@ from historical.remembering import CHANGES, REMOVALS
 from historical.segments import SEGMENT_SLOTS, segment_of
 from historical.store import removal as store
 from historical.store import writing
-from historical.store.tallies import tallies_of
+from historical.store.block_counts import counts_of
 
 
 @transaction.atomic
@@ -20,7 +20,7 @@ def remove_blocks(first: int, last: int) -> int:
     slots = {slot for slot, _ in removed}
     for segment in sorted({segment_of(slot) for slot in slots}):
         _remove_entries(segment, slots)
-    tallies_of(removed, count=-1).write()
+    counts_of(removed, count=-1).write()
     if removed:
         CHANGES.moves()
         REMOVALS.moves()

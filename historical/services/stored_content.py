@@ -1,4 +1,4 @@
-"""What a stored block says, held against another source's word of it."""
+"""Compares a stored block with the same block from another source."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,9 +64,9 @@ def changed_balances(transactions: list[dict[str, Any]]) -> Iterator[Balance]:
                 yield Balance(b58decode(key), index, has)
 
 
-def differing(record: SlotRecord, *, told_more: bool) -> list[str] | None:
+def differing(record: SlotRecord, *, with_additions: bool) -> list[str] | None:
     """Which parts of the stored block are not what the record says; None where no block is stored.
-    What one of both does not tell is no difference, but where `told_more` and it is the stored one.
+    What only one of them has is no difference; `with_additions`, what the record adds is one.
     Raises BadBlock when the record cannot be read.
     """
     row = store.block(record.slot)
@@ -81,28 +81,29 @@ def differing(record: SlotRecord, *, told_more: bool) -> list[str] | None:
         ("rewards", None if row.rewards is None else _rewards(_decode(row.rewards)),
          None if record.rewards is None else _rewards(record.rewards)),
     ]  # fmt: skip
-    found = [name for name, mine, theirs in pairs if _differ(mine, theirs, told_more)]
+    found = [name for name, mine, theirs in pairs if _differ(mine, theirs, with_additions)]
     try:
         mine = transactions_of(record.slot)
     except Unreadable:
         return [*found, "transactions"]
-    theirs = _told(record, Form(row.form))
+    theirs = _read(record, Form(row.form))
     if len(mine) != len(theirs):
         return [*found, "transactions"]
     if any(
-        _told_things(one) != _told_things(other) for one, other in zip(mine, theirs, strict=True)
+        _without_empty(one) != _without_empty(other)
+        for one, other in zip(mine, theirs, strict=True)
     ):
         found.append("transactions")
     return found
 
 
-def _differ(mine: Any, theirs: Any, told_more: bool) -> bool:
-    if theirs is None or (mine is None and not told_more):
+def _differ(mine: Any, theirs: Any, with_additions: bool) -> bool:
+    if theirs is None or (mine is None and not with_additions):
         return False
     return bool(mine != theirs)
 
 
-def _told(record: SlotRecord, form: Form) -> list[dict[str, Any]]:
+def _read(record: SlotRecord, form: Form) -> list[dict[str, Any]]:
     try:
         texts = [text_of(entry, form) for entry in record.transactions]
     except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
@@ -112,16 +113,16 @@ def _told(record: SlotRecord, form: Form) -> list[dict[str, Any]]:
     return [_decode(text) for text in rendering.split(whole)]
 
 
-def _told_things(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """Without what is null or empty: sources leave out what others write as null, or as none."""
     if isinstance(value, dict):
-        told = {name: _told_things(each) for name, each in value.items()}
-        return {name: each for name, each in told.items() if each not in (None, [], {})}
+        kept = {name: _without_empty(each) for name, each in value.items()}
+        return {name: each for name, each in kept.items() if each not in (None, [], {})}
     if isinstance(value, list):
-        return [_told_things(each) for each in value]
+        return [_without_empty(each) for each in value]
     return value
 
 
 def _rewards(rewards: list[dict[str, Any]]) -> list[Any]:
-    told = [_told_things(each) for each in rewards]
-    return sorted(told, key=lambda each: (each.get("pubkey", ""), each.get("rewardType", "")))
+    kept = [_without_empty(each) for each in rewards]
+    return sorted(kept, key=lambda each: (each.get("pubkey", ""), each.get("rewardType", "")))

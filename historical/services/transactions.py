@@ -50,7 +50,7 @@ def _answer(
     wanted: BlockForm,
 ) -> Encoded:
     row = found.row
-    # All that the text depends on. A refusal is raised each time anew.
+    # All that the text depends on. An error is raised again each time.
     key = (row.slot, row.recording, row.position, encoding, max_version, wanted)
     text = recent_answers.find(key)
     if text is None:

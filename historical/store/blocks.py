@@ -11,7 +11,7 @@ from historical.remembering import CHANGES, REMOVALS
 
 class BlockRow(NamedTuple):
     """A block without its body; blockhashes are 32 bytes, rewards a JSON array or None; `recording`
-    is another when the block was taken out and recorded anew.
+    is another when the block was taken out and recorded again.
     """
 
     slot: int
@@ -125,7 +125,7 @@ def links_between(first: int, last: int, *, and_next: bool = False) -> list[tupl
     return found
 
 
-def lacks_parents(first: int, last: int) -> bool:
+def has_missing_parents(first: int, last: int) -> bool:
     """Whether a block of the range names a parent in the range that is not there."""
     return bool(
         fetch_all(

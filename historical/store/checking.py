@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from columns.raw_queries import fetch_all
-from historical.store.tallies import RUN_SLOTS
+from historical.store.block_counts import RUN_SLOTS
 
 
 class Header(NamedTuple):
@@ -64,14 +64,14 @@ _TRUTH = f"""
 """
 
 
-def wrong_tallies(first: int, last: int) -> list[int]:
+def wrong_counts(first: int, last: int) -> list[int]:
     """Runs that touch the range whose counts are not those of their blocks."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM historical_blocktally"
             f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
-            " AS tally USING (run) WHERE (truth.blocks, truth.skipped)"
-            " IS DISTINCT FROM (tally.blocks::bigint, tally.skipped) ORDER BY run",
+            " AS stored USING (run) WHERE (truth.blocks, truth.skipped)"
+            " IS DISTINCT FROM (stored.blocks::bigint, stored.skipped) ORDER BY run",
             _whole_runs(first, last),
         )
         return [run for (run,) in cursor.fetchall()]

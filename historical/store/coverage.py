@@ -1,4 +1,4 @@
-"""How many slots are stored, skipped or lacking, read from counts over runs of slots."""
+"""How many slots are stored, skipped or missing, read from counts over runs of slots."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def count_cells(
     lows = [max(each, first) for each in firsts]
     highs = [min(each, last) for each in lasts]
     counted = counts_of(_BLOCKS, lows, highs)
-    lacking = gaps_of("historical_gap", firsts, lasts, first=first, last=last)
+    missing = gaps_of("historical_gap", firsts, lasts, first=first, last=last)
     with connection.cursor() as cursor:
         cursor.execute(_ACROSS, [[*lows, *(high + 1 for high in highs)]])
         across = [int(slots) for (slots,) in cursor.fetchall()]
@@ -45,5 +45,5 @@ def count_cells(
     for number, (blocks, linked) in enumerate(counted):
         skipped = linked - across[number] + across[len(lows) + number]
         room = max(0, highs[number] - lows[number] + 1 - blocks)
-        cells.append(CellCounts(blocks, max(0, min(skipped, room)), lacking[number]))
+        cells.append(CellCounts(blocks, max(0, min(skipped, room)), missing[number]))
     return cells

@@ -6,7 +6,7 @@ from datetime import datetime
 from columns.held_locks import HeldLock
 from historical.models import Import
 
-# The first half of the lock's name, so that nobody else's numbers meet ours.
+# The first half of the lock's name, so that it is unlike those of other locks.
 _IMPORTS = 7_301
 
 _held: dict[int, HeldLock] = {}

@@ -12,7 +12,7 @@ _LOOKED_UP_AT_ONCE = 1_000
 
 class TransactionRow(NamedTuple):
     """One transaction, and where its text stands in its block's body; `recording` is another when
-    the block was taken out and recorded anew.
+    the block was taken out and recorded again.
     """
 
     slot: int

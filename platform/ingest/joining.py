@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from chain.slot_ranges import SlotRange, subtract
 from chain.units import Slot
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from ingest.errors import AnotherBlock
 from ingest.slot_sender import Lost
 from upstream.geyser.events import SlotClosed, SlotIncomplete

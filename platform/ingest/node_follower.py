@@ -10,12 +10,12 @@ from django.db import connection
 
 from chain.blocks import SlotRecord
 from chain.units import Slot
-from columns.gaps import GapStatus
 from embedded.notify import allowed, progress
+from gaps.slot_gap import GapStatus
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
-from historical.services import gaps as ledger_gaps
 from historical.services.bounds import newest_slot_or_none
+from historical.services.gaps import ledger_gaps
 from ingest import chain_identity
 from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from django.db import connection
 
-from columns.gaps import GapStatus
 from embedded.notify import progress
+from gaps.slot_gap import GapStatus
 from historical.store import blocks as ledger
 from ingest import slot_queue
 from ingest.calls import call_ingest

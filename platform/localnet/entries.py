@@ -4,7 +4,7 @@ from hashlib import sha256
 
 from solders.hash import Hash
 
-# A tick a slot instead of 64 with thousands of hashes each: nobody waits for this clock.
+# A tick a slot instead of 64 with thousands of hashes each: nothing waits for this clock.
 HASHES_PER_TICK = 2
 
 

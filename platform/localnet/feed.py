@@ -79,7 +79,7 @@ class BlockMade:
     entry_count: int
 
 
-Happening: TypeAlias = SlotChanged | AccountWritten | TransactionRan | EntryMade | BlockMade
+ChainEvent: TypeAlias = SlotChanged | AccountWritten | TransactionRan | EntryMade | BlockMade
 
 
 class Lagged(Exception):
@@ -87,31 +87,31 @@ class Lagged(Exception):
 
 
 class Feed:
-    """Every happening, to every subscription, and a memory of the newest slots. One event loop."""
+    """Publishes every event to every subscription and keeps the newest slots. One event loop."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self._subscriptions: set[Subscription] = set()
-        self._slots: dict[Slot, list[Happening]] = {}
+        self._slots: dict[Slot, list[ChainEvent]] = {}
         # The beginning of older slots; what happened to them since stands in `_slots`.
         self._packed: dict[Slot, bytes] = {}
         self._forgotten_below = Slot(0)
 
-    def publish(self, happening: Happening) -> None:
-        """Hand it to every subscription; nobody's slowness holds the chain up."""
-        slot = slot_of(happening)
+    def publish(self, event: ChainEvent) -> None:
+        """Passes it to every subscription; a slow reader never delays the chain."""
+        slot = slot_of(event)
         if slot >= self._forgotten_below:
             kept = self._slots.get(slot)
             if kept is None:
                 kept = self._slots[slot] = []
                 self._forget()
                 self._pack_older()
-            kept.append(happening)
+            kept.append(event)
         for subscription in tuple(self._subscriptions):
-            subscription.put(happening)
+            subscription.put(event)
 
     def subscribe(self, limit: int = 250_000) -> "Subscription":
-        """Everything from now on, up to `limit` happenings ahead of the reader."""
+        """Everything from now on, up to `limit` events ahead of the reader."""
         subscription = Subscription(limit, self._subscriptions)
         self._subscriptions.add(subscription)
         return subscription
@@ -122,7 +122,7 @@ class Feed:
         self._forget()
         return min(self._slots, default=None)
 
-    def replay(self, from_slot: Slot) -> list[Happening]:
+    def replay(self, from_slot: Slot) -> list[ChainEvent]:
         """What is remembered of this slot and all later ones, slot by slot."""
         self._forget()
         return [
@@ -132,7 +132,7 @@ class Feed:
             for event in self._all_of(slot)
         ]
 
-    def _all_of(self, slot: Slot) -> list[Happening]:
+    def _all_of(self, slot: Slot) -> list[ChainEvent]:
         packed = self._packed.get(slot)
         return [*(_unpacked(packed) if packed is not None else ()), *self._slots[slot]]
 
@@ -158,18 +158,18 @@ class Subscription:
     def __init__(self, limit: int, subscriptions: "set[Subscription]") -> None:
         self._limit = limit
         self._subscriptions = subscriptions
-        self._waiting: deque[Happening] = deque()
+        self._waiting: deque[ChainEvent] = deque()
         self._lagged = False
         self._something = asyncio.Event()
 
-    def put(self, happening: Happening) -> None:
+    def put(self, event: ChainEvent) -> None:
         """Take it for the reader, or give the reader up."""
         if len(self._waiting) >= self._limit:
             # The end comes at once: a reader this far behind would only learn it too late.
             self._lagged = True
             self.close()
         else:
-            self._waiting.append(happening)
+            self._waiting.append(event)
         self._something.set()
 
     def close(self) -> None:
@@ -177,7 +177,7 @@ class Subscription:
         self._subscriptions.discard(self)
         self._waiting.clear()
 
-    def take(self) -> list[Happening]:
+    def take(self) -> list[ChainEvent]:
         """All that waits now, oldest first; what was lost by lagging is reported by iterating."""
         taken = list(self._waiting)
         self._waiting.clear()
@@ -186,7 +186,7 @@ class Subscription:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Happening:
+    async def __anext__(self) -> ChainEvent:
         """The next event; Lagged when the reader was too slow for it."""
         while not self._waiting:
             if self._lagged:
@@ -196,17 +196,17 @@ class Subscription:
         return self._waiting.popleft()
 
 
-def _packed(events: list[Happening]) -> bytes:
+def _packed(events: list[ChainEvent]) -> bytes:
     packed = zstandard.ZstdCompressor(level=1).compress(pickle.dumps(events, protocol=5))
     # A copy: python-zstandard's bytes keep the memory of the largest result that there could be.
     return bytes(memoryview(packed))
 
 
-def _unpacked(packed: bytes) -> list[Happening]:
-    events: list[Happening] = pickle.loads(zstandard.ZstdDecompressor().decompress(packed))
+def _unpacked(packed: bytes) -> list[ChainEvent]:
+    events: list[ChainEvent] = pickle.loads(zstandard.ZstdDecompressor().decompress(packed))
     return events
 
 
-def slot_of(happening: Happening) -> Slot:
+def slot_of(event: ChainEvent) -> Slot:
     """The slot it happened in."""
-    return happening.record.slot if isinstance(happening, BlockMade) else happening.slot
+    return event.record.slot if isinstance(event, BlockMade) else event.slot

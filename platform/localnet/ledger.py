@@ -295,7 +295,7 @@ class Ledger:
 
     def _froze(self, bank: Bank) -> None:
         self.head = bank
-        self._tell(bank, Commitment.PROCESSED)
+        self._notify(bank, Commitment.PROCESSED)
         parents = [each for each in bank.line() if each is not bank and not each.doomed]
         for each in reversed(parents):
             self._confirm(each)
@@ -325,12 +325,12 @@ class Ledger:
             bank.confirmed = True
             self.confirmed = bank
             self._feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.CONFIRMED))
-            self._tell(bank, Commitment.CONFIRMED)
+            self._notify(bank, Commitment.CONFIRMED)
 
     def _finalize(self, bank: Bank) -> None:
         if bank.slot <= self.root.slot:
             return
-        # Kept before it is announced: what someone was told is final survives every end.
+        # Stored before it is published: a slot announced as final survives any exit.
         self.storage.keep(
             bank.state(),
             bank.record(),
@@ -347,9 +347,9 @@ class Ledger:
         bank.rooted()
         self.root = bank
         self._feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.FINALIZED))
-        self._tell(bank, Commitment.FINALIZED)
+        self._notify(bank, Commitment.FINALIZED)
 
-    def _tell(self, bank: Bank, commitment: Commitment) -> None:
+    def _notify(self, bank: Bank, commitment: Commitment) -> None:
         for watcher in self.watchers:
             watcher.reached(bank, commitment)
 

@@ -1,4 +1,4 @@
-"""Notices: what the chain tells the clients of the WebSocket, and who asked for what."""
+"""Notifications to WebSocket clients and their subscriptions."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What one client wants to be told: each function gives the results of one happening, in
+    """One subscription of a client: each function gives the results of one event, in
     order. `once` ends it with its first final notice.
     """
 
@@ -53,19 +53,19 @@ class Listener:
         """Whether this client has as many as one may have."""
         return len(self.open) >= _MOST_SUBSCRIPTIONS
 
-    def tell(self, number: int, subscription: Subscription, results: list[Any]) -> None:
+    def notify(self, number: int, subscription: Subscription, results: list[Any]) -> None:
         """Sends the results; a subscription that ended meanwhile gets none."""
         if number in self.open:
             for result in results:
                 self.send(_notice(subscription.method, number, result))
 
-    def tell_soon(self, number: int, results: list[Any]) -> None:
-        """The last word of a subscription that was fulfilled when it came: after its number."""
+    def notify_soon(self, number: int, results: list[Any]) -> None:
+        """Notifies a subscription fulfilled at once, after its number was sent, and ends it."""
 
         def finish() -> None:
             subscription = self.open.get(number)
             if subscription is not None:
-                self.tell(number, subscription, results)
+                self.notify(number, subscription, results)
                 del self.open[number]
 
         asyncio.get_running_loop().call_soon(finish)
@@ -87,19 +87,19 @@ class Notices:
     def received(self, signature: Signature) -> None:
         for listener, number, subscription in self._all():
             if subscription.on_received is not None:
-                listener.tell(number, subscription, subscription.on_received(signature))
+                listener.notify(number, subscription, subscription.on_received(signature))
 
     def opened(self, bank: Bank) -> None:
         for listener, number, subscription in self._all():
             if subscription.on_opened is not None:
-                listener.tell(number, subscription, subscription.on_opened(bank))
+                listener.notify(number, subscription, subscription.on_opened(bank))
 
     def reached(self, bank: Bank, commitment: Commitment) -> None:
         for listener, number, subscription in self._all():
             if subscription.on_reached is None:
                 continue
             results = subscription.on_reached(bank, commitment)
-            listener.tell(number, subscription, results)
+            listener.notify(number, subscription, results)
             if results and subscription.once:
                 listener.open.pop(number, None)
 

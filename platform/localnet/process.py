@@ -1,4 +1,4 @@
-"""The process: a chain and its servers on one event loop, until it is told to stop."""
+"""The process: a chain and its servers on one event loop, until it is stopped."""
 
 import asyncio
 import contextlib
@@ -24,8 +24,8 @@ from localnet.storage import Storage
 
 log = logging.getLogger(__name__)
 
-# A young chain can be replayed from its beginning, whose accounts stand in no later slot: whoever
-# is started beside it, and comes up slowly, must still find them.
+# A young chain can be replayed from its beginning, whose accounts are in no later slot: a
+# client that starts with it, but slowly, must still find them.
 _BEGINNING_SLOTS = 600
 _BEGINNING_SECONDS = 120.0
 # Its modification time says when the event loop turned last. It lies in the chain's folder.
@@ -120,7 +120,7 @@ async def _report_progress(heartbeat: Path) -> None:
 
 
 def _no_longer_young(faults: Faults) -> None:
-    if faults.replay_slots == _BEGINNING_SLOTS:  # nobody has set another
+    if faults.replay_slots == _BEGINNING_SLOTS:  # not set otherwise
         faults.replay_slots = Faults().replay_slots
 
 

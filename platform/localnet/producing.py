@@ -44,7 +44,7 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
                 if isinstance(ran, Ran):
                     _show_ran(bank, feed, ran)
         except EngineFault:
-            # Nothing of it was applied; the engine starts anew, and the chain goes on without it.
+            # Nothing of it was applied; the engine restarts, and the chain goes on without it.
             log.exception("slot %d: the engine could not run a transaction", bank.slot)
             if isinstance(item, Bundle):
                 item.state, item.error = BundleState.FAILED, "EngineFault"

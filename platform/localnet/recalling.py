@@ -8,9 +8,9 @@ from chain.transactions import decode_wire
 from localnet.feed import (
     AccountWritten,
     BlockMade,
+    ChainEvent,
     EntryMade,
     Feed,
-    Happening,
     SlotChanged,
     SlotStatus,
     TransactionRan,
@@ -21,13 +21,13 @@ from localnet.storage import Storage
 def recall_blocks(storage: Storage, feed: Feed, count: int) -> None:
     """Publishes the newest kept blocks again, as they were shown when they were made."""
     for record, entries in storage.newest_blocks(count):
-        # Blocks and a genesis that were kept before their entries were cannot be told.
+        # Blocks and a genesis stored without their entries cannot be replayed.
         if entries:
-            for happening in _happenings(record, entries):
-                feed.publish(happening)
+            for event in _events(record, entries):
+                feed.publish(event)
 
 
-def _happenings(record: SlotRecord, entries: Sequence[EntryMade]) -> Iterator[Happening]:
+def _events(record: SlotRecord, entries: Sequence[EntryMade]) -> Iterator[ChainEvent]:
     yield _reached(record, SlotStatus.FIRST_SHRED_RECEIVED)
     yield _reached(record, SlotStatus.CREATED_BANK)
     waiting = deque(sorted(record.account_writes or (), key=lambda each: each.write_version))

@@ -1,4 +1,4 @@
-"""What clients submit: a transaction checked at the door, a bundle, and what became of it."""
+"""What clients submit: checks of transactions, bundles and their results."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -11,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
-from historical.admin.gaps import in_words
+from gaps.admin import in_words
 from historical.services.recorded import recorded_at
 from rewind.admin.divergences import differences_of
 from rewind.models import AccountChange

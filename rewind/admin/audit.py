@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
-from historical.admin.gaps import in_words
+from gaps.admin import in_words
 from historical.models import Block
 from rewind.admin.account_history import history_link
 from rewind.admin.divergences import differences_of

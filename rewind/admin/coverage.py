@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
-from columns.gaps import GapState, GapStatus, SlotGap
-from historical.admin.causes import cause_hint
-from historical.admin.gaps import event_in_words, in_words, order_links
+from gaps.admin import event_in_words, in_words, order_links
+from gaps.causes import cause_hint
+from gaps.slot_gap import GapState, GapStatus, SlotGap
 from historical.services import overview as ledger_overview
 from rewind.admin import coverage_maps
 from rewind.admin.audit import chart_of_days, rate

@@ -9,10 +9,10 @@ from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from chain.blocks import Granularity
-from historical.admin.gaps import GapAdmin
+from gaps.admin import GapAdmin
 from rewind.admin import account_history
 from rewind.models import ArchivedSlot, Baseline, Gap
-from rewind.services import gaps
+from rewind.services.gaps import archive_gaps
 from staff.columns import column
 from staff.formatting import ago, badge, grouped, in_full, shortened
 from staff.parsing import slot_in
@@ -67,7 +67,7 @@ class ArchivedSlotAdmin(LongListAdmin):
 
 @admin.register(Gap)
 class ArchiveGapAdmin(GapAdmin):
-    services = gaps
+    gaps = archive_gaps
     area = "archive"
 
 

@@ -6,7 +6,7 @@ from chain.blocks import Granularity
 from chain.encodings import b58encode
 from chain.slot_ranges import SlotRange
 from chain.units import U64_MAX
-from columns.gap_life import open_gaps
+from gaps.life_cycle import open_gaps
 from historical.models import Gap as LedgerGap
 from historical.services.checking import Fault
 from historical.services.stored_content import Balance

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange, between
-from columns import gap_life
-from columns.gaps import NOT_YET_KNOWN, SOURCE_WITHOUT_ACCOUNTS, GapStatus
+from gaps import life_cycle
+from gaps.slot_gap import NOT_YET_KNOWN, SOURCE_WITHOUT_ACCOUNTS, GapStatus
 from rewind.errors import SlotConflict
 from rewind.models import Gap
 from rewind.store import slots as store
@@ -28,16 +28,17 @@ def follow(
     From here to the end of the transaction no one else changes a gap, so that one that is opened
     meanwhile cannot miss that these slots are there.
     """
-    gap_life.lock()
+    life_cycle.lock()
     bounds = store.bounds()
     around = _Around(fresh)
     for record in fresh:
         _check_links(record, around)
     records = sorted([*fresh, *without_accounts], key=lambda record: record.slot)
-    if records and gap_life.has_open_gap(Gap, SlotRange(records[0].parent_slot, records[-1].slot)):
+    window = SlotRange(records[0].parent_slot, records[-1].slot) if records else None
+    if window is not None and life_cycle.has_open_gap(Gap, window):
         for record in fresh:
             here = SlotRange(record.slot, record.slot)
-            gap_life.close_range(Gap, here, closed_by=source, now=now)
+            life_cycle.close_range(Gap, here, closed_by=source, now=now)
         for record in records:
             _close_skipped(record, now)
     for record in fresh:
@@ -93,8 +94,8 @@ def _check_links(record: SlotRecord, around: _Around) -> None:
 def _close_skipped(record: SlotRecord, now: datetime) -> None:
     skipped = SlotRange(record.parent_slot + 1, record.slot - 1)
     if skipped.size > 0:
-        gap_life.close_range(
-            Gap, skipped, closed_by=PARENT_LINK, now=now, event=gap_life.PROVED_SKIPPED
+        life_cycle.close_range(
+            Gap, skipped, closed_by=PARENT_LINK, now=now, event=life_cycle.PROVED_SKIPPED
         )
 
 
@@ -121,4 +122,4 @@ def _open_between(below: int, slot: int, parent: int, now: datetime) -> None:
 
 
 def _open(slots: SlotRange, status: GapStatus, now: datetime, cause: str = NOT_YET_KNOWN) -> None:
-    gap_life.open_gap(Gap, slots, status=status, cause=cause, now=now)
+    life_cycle.open_gap(Gap, slots, status=status, cause=cause, now=now)

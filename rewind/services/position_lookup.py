@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from solders.signature import Signature
 
 from chain.units import Slot
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.services import recorded
 from rewind.errors import (
     IndexOutOfRange,

@@ -5,7 +5,7 @@ from itertools import takewhile
 from django.db import transaction
 
 from chain.slot_ranges import SlotRange
-from columns import gap_life
+from gaps import life_cycle
 from rewind.models import Gap
 from rewind.positions import Position
 from rewind.store import absence, carrying, dropped, partitions, segments, slot_lookup, writing
@@ -28,7 +28,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
         writing.lift_timeouts()
         first_kept = max(before_slot, store.first_kept_slot())
         _move_edge(first_kept)
-        gap_life.cut_below(Gap, first_kept)
+        life_cycle.cut_below(Gap, first_kept)
         store.forget_below(first_kept)
     falling = [each for each in partitions.existing() if each.last < first_kept]
     if not falling:
@@ -46,7 +46,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
 def _move_edge(first_kept: int) -> None:
     """The edge's wholeness is read before the gaps below it are deleted."""
     if first_kept > store.first_kept_slot():
-        gap_life.lock()
+        life_cycle.lock()
         bounds = store.bounds()
         whole = (
             bounds is not None

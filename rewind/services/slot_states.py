@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
-from columns.gap_life import open_gaps
-from columns.gaps import GapState, SlotGap
+from gaps.life_cycle import open_gaps
+from gaps.slot_gap import GapState, SlotGap
 from historical.models import Gap as LedgerGap
 from historical.store import blocks as ledger
 from rewind.models import Gap as ArchiveGap

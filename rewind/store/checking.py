@@ -104,7 +104,7 @@ _TRUTH = f"""
 """
 
 
-def wrong_tallies(first: int, last: int) -> list[int]:
+def wrong_counts(first: int, last: int) -> list[int]:
     """Runs that touch the range whose counts are not those of their slots. The run where the window
     begins is left out: what fell out of it is still counted there.
     """

@@ -31,7 +31,7 @@ WHERE EXISTS (SELECT FROM rewind_gap WHERE closed_at IS NULL AND from_slot = %(s
 
 
 def lowest_untried(first: int, last: int) -> int | None:
-    """The lowest slot of an open gap in the range that nobody has tried to fill, or given up."""
+    """The lowest slot of an open gap in the range without attempts, and not given up."""
     untried = _open(first, last).filter(tries=0, cannot_be_had_at__isnull=True)
     found = untried.order_by("from_slot")
     slot = found.values_list("from_slot", flat=True).first()

@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
 from operations.services.sampling import step_of
-from rewind.services.gaps import open_gap
+from rewind.services.gaps import archive_gaps
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -48,7 +48,7 @@ def test_without_a_follower_it_says_so(admin_client: Any) -> None:
 
 
 def test_it_tells_the_stream_its_head_and_the_open_gaps(admin_client: Any) -> None:
-    open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=timezone.now())
+    archive_gaps.open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=timezone.now())
     followed(source="stream of a.example", finalized_slot=1234)
     chain = card(admin_client, "chain")
     assert "<dt>Newest finalized slot</dt><dd>1234</dd>" in chain
@@ -171,6 +171,8 @@ def test_the_number_of_queries_does_not_grow_with_what_is_there(
         at = step_of(now - timedelta(seconds=15 * number), 15)
         Sample.objects.create(at=at, resolution=15, values={"behind": number})
         from_slot = 10 * number
-        open_gap(from_slot, from_slot + 1, status=GapStatus.MISSING, cause=f"{number}", now=now)
+        archive_gaps.open_gap(
+            from_slot, from_slot + 1, status=GapStatus.MISSING, cause=f"{number}", now=now
+        )
     with django_assert_max_num_queries(36):
         home(admin_client)

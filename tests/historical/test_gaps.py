@@ -6,10 +6,11 @@ import pytest
 from solders.hash import Hash
 
 from chain.slot_ranges import SlotRange
-from columns import gap_life
-from columns.gaps import GapStatus
+from gaps import life_cycle
+from gaps.slot_gap import GapStatus
 from historical.models import Block, Gap
-from historical.services import gaps
+from historical.services.gaps import ledger_gaps as gaps
+from historical.services.gaps import settle as settle_gaps
 
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 FIRST = 900_000_000  # above what other tests of this folder keep in the ledger
@@ -37,7 +38,7 @@ def opened(first, last, status=UNKNOWN):
 
 
 def settle():
-    return gaps.settle(FIRST, FIRST + 100, closed_by="a node", now=NOW)
+    return settle_gaps(FIRST, FIRST + 100, closed_by="a node", now=NOW)
 
 
 def told():
@@ -78,6 +79,6 @@ def test_what_nothing_proves_stays_open(db):
 @pytest.mark.parametrize("known", [UNKNOWN, MISSING])
 def test_only_open_slots_are_told_to_be_missing(db, known):
     opened(5, 9, known)
-    gap_life.mark_missing(Gap, SlotRange(FIRST + 8, FIRST + 20), now=NOW)
+    life_cycle.mark_missing(Gap, SlotRange(FIRST + 8, FIRST + 20), now=NOW)
     rest = [(5, 7, UNKNOWN), (8, 9, MISSING)] if known == UNKNOWN else [(5, 9, MISSING)]
     assert told() == rest

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.models import Block
 from historical.models import Gap as LedgerGap
 from ingest import sources

@@ -12,7 +12,7 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from chain.slot_ranges import SlotRange
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from historical.services.removal import remove_blocks
 from ingest import sources

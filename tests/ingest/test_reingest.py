@@ -9,9 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from chain.epochs import EpochSchedule
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.models import Block, BlockTally, Gap
-from historical.services import gaps
+from historical.services.gaps import ledger_gaps as gaps
 from historical.services.removal import remove_blocks
 from ingest import chain_identity, sources
 from ingest.models import Finding, RangeOrder

@@ -14,7 +14,7 @@ from solders.hash import Hash
 from chain.commitment import Commitment
 from chain.units import Slot
 from localnet.faults import Faults
-from localnet.feed import Feed, Happening
+from localnet.feed import ChainEvent, Feed
 from localnet.servers import geyser
 from tests.patience import PATIENCE_SECONDS as PATIENCE
 from upstream.protobuf import geyser_pb2 as schema
@@ -65,7 +65,7 @@ class Service:
         self._thread.join(PATIENCE)
         self._loop.close()
 
-    def publish(self, *happenings: Happening) -> None:
+    def publish(self, *happenings: ChainEvent) -> None:
         async def publish() -> None:
             for happening in happenings:
                 self.feed.publish(happening)

@@ -11,8 +11,8 @@ from chain.units import Slot, UnixTimestamp
 from localnet.feed import (
     AccountWritten,
     BlockMade,
+    ChainEvent,
     EntryMade,
-    Happening,
     SlotChanged,
     SlotStatus,
     TransactionRan,
@@ -98,7 +98,7 @@ def entry(slot: int, index: int, transactions: int = 0, first: int = 0) -> Entry
     return EntryMade(Slot(slot), index, 1, bytes([slot]) * 32, transactions, first)
 
 
-def block(slot: int, *happenings: Happening) -> BlockMade:
+def block(slot: int, *happenings: ChainEvent) -> BlockMade:
     """The block of these happenings."""
     return BlockMade(
         SlotRecord(
@@ -120,9 +120,9 @@ def status(slot: int, reached: SlotStatus, dead_error: str | None = None) -> Slo
     return SlotChanged(Slot(slot), Slot(slot - 1), reached, dead_error)
 
 
-def a_slot(slot: int) -> list[Happening]:
+def a_slot(slot: int) -> list[ChainEvent]:
     """A whole slot in its order, up to PROCESSED: two transactions, Alice written twice."""
-    parts: list[Happening] = [
+    parts: list[ChainEvent] = [
         written(slot, ALICE, 10 * slot, lamports=10),
         ran(slot, 0),
         written(slot, ALICE, 10 * slot + 1, lamports=11),

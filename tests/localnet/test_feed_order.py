@@ -17,9 +17,9 @@ from localnet.faults import Faults
 from localnet.feed import (
     AccountWritten,
     BlockMade,
+    ChainEvent,
     EntryMade,
     Feed,
-    Happening,
     SlotChanged,
     SlotStatus,
     TransactionRan,
@@ -43,7 +43,7 @@ def payment(blockhash: Hash, lamports: int) -> bytes:
     return bytes(Transaction([FAUCET], message, blockhash))
 
 
-async def told(folder: Path) -> tuple[list[Happening], dict[Pubkey, int]]:
+async def told(folder: Path) -> tuple[list[ChainEvent], dict[Pubkey, int]]:
     """What a chain of some 30 slots tells, forks and skipped slots among them."""
     storage, faults = Storage(folder), Faults()
     feed = Feed(faults)
@@ -53,7 +53,7 @@ async def told(folder: Path) -> tuple[list[Happening], dict[Pubkey, int]]:
     )
     subscription = feed.subscribe()
     running = asyncio.create_task(ledger.run())
-    heard: list[Happening] = []
+    heard: list[ChainEvent] = []
     async for happening in subscription:
         heard.append(happening)
         if not isinstance(happening, SlotChanged) or happening.status is not _OPENED:
@@ -79,7 +79,7 @@ def test_each_slot_is_told_in_a_nodes_order_and_its_writes_make_the_accounts(
     tmp_path: Path,
 ) -> None:
     heard, balances = asyncio.run(told(tmp_path))
-    by_slot: dict[Slot, list[Happening]] = defaultdict(list)
+    by_slot: dict[Slot, list[ChainEvent]] = defaultdict(list)
     for happening in heard:
         by_slot[slot_of(happening)].append(happening)
     dead = set()
@@ -128,7 +128,7 @@ def test_each_slot_is_told_in_a_nodes_order_and_its_writes_make_the_accounts(
     assert versions == sorted(set(versions))
 
 
-def check_block(happenings: list[Happening]) -> None:
+def check_block(happenings: list[ChainEvent]) -> None:
     """Writes come before their transaction, those before their entry, all before the block."""
     (block,) = [each for each in happenings if isinstance(each, BlockMade)]
     record = block.record

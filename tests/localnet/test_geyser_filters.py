@@ -12,7 +12,7 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode
 from chain.units import Slot
-from localnet.feed import Happening, SlotStatus
+from localnet.feed import ChainEvent, SlotStatus
 from localnet.servers.geyser_filters import BadFilter, Filters
 from localnet.servers.geyser_messages import AccountMessage, TransactionMessage
 from tests.localnet.geyser_client import Service, client_of
@@ -50,7 +50,7 @@ def service() -> Iterator[Service]:
         yield service
 
 
-def updates(service: Service, request: Any, *happenings: Happening) -> list[Any]:
+def updates(service: Service, request: Any, *happenings: ChainEvent) -> list[Any]:
     """What a stream that asked for this gets of these."""
     with client_of(service, request) as client:
         service.publish(*happenings)

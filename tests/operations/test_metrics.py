@@ -10,12 +10,12 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from access import usage
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.metrics import METRICS, page
 from operations.models import Alarm, Sample
 from operations.services import watching
-from rewind.services.gaps import give_up, open_gap, open_gaps
+from rewind.services.gaps import archive_gaps
 from shared_state import counters, heartbeats
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
@@ -84,9 +84,9 @@ def test_calls_of_all_processes_only_grow(client: Any) -> None:
 def test_it_tells_the_chain_the_queues_and_who_lives(client: Any) -> None:
     now = timezone.now()
     publish(FollowerState("a", 1.0, heard_at=time.time(), head_slot=9, finalized_slot=7))
-    open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now)
-    open_gap(12, 13, status=GapStatus.MISSING, cause="stream_lost", now=now)
-    give_up([open_gaps(12, 13)[0].pk], by="somebody", now=now)
+    archive_gaps.open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now)
+    archive_gaps.open_gap(12, 13, status=GapStatus.MISSING, cause="stream_lost", now=now)
+    archive_gaps.give_up([archive_gaps.open_gaps(12, 13)[0].pk], by="somebody", now=now)
     heartbeats.beat("worker")
     counters.add({(counters.ATTEMPTS, "leaders", "sent"): 4, (counters.SLOTS, "ledger"): 2})
     Alarm.objects.create(name="gaps_open", severity="warning", began_at=now, opened_at=now)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from access import usage
 from alerts.models import Event
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
 from operations.readings.landing import UpstreamReading
@@ -18,7 +18,7 @@ from operations.readings.tips import ClassReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
 from priority.store.queueing import QueueState
-from rewind.services.gaps import give_up, open_gap, open_gaps
+from rewind.services.gaps import archive_gaps
 from shared_state import heartbeats
 from tests.operations.reading import changed, well
 
@@ -154,7 +154,8 @@ def test_a_relapse_within_the_calm_keeps_the_alarm_open() -> None:
 
 def test_a_gap_that_nobody_fills_opens_one_alarm_and_its_end_closes_it() -> None:
     now = timezone.now()
-    open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now - timedelta(minutes=3))
+    opened_at = now - timedelta(minutes=3)
+    archive_gaps.open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=opened_at)
     alarms.evaluate(changed(well(now), chain=read(now).chain), now=now)
     (alarm,) = alarms.open_alarms()
     assert (alarm.name, alarm.subject) == ("gaps_open", "archive")
@@ -165,8 +166,9 @@ def test_a_gap_that_nobody_fills_opens_one_alarm_and_its_end_closes_it() -> None
 
 def test_a_gap_that_cannot_be_had_raises_no_alarm() -> None:
     now = timezone.now()
-    open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=now - timedelta(minutes=3))
-    give_up([gap.pk for gap in open_gaps()], by="somebody", now=now)
+    opened_at = now - timedelta(minutes=3)
+    archive_gaps.open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=opened_at)
+    archive_gaps.give_up([gap.pk for gap in archive_gaps.open_gaps()], by="somebody", now=now)
     chain = read(now).chain
     alarms.evaluate(changed(well(now), chain=chain), now=now)
     assert not alarms.open_alarms()

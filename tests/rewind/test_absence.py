@@ -6,12 +6,13 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.sysvar import RENT
 
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from rewind.models import AccountChange, FilteredPubkey
 from rewind.positions import Asked
-from rewind.services import filters, gaps
+from rewind.services import filters
 from rewind.services.absence import Absence, absences, known_absent, stale_among
 from rewind.services.baseline import record_baseline
+from rewind.services.gaps import archive_gaps
 from rewind.services.position_lookup import resolve_position
 from rewind.services.retention import prune
 from rewind.store.partitions import PARTITION_SLOTS
@@ -143,7 +144,9 @@ def test_retention_makes_nothing_whole_that_had_a_gap(record):
 
 def test_an_edge_in_a_gap_is_whole_below_it_and_not_behind(record):
     record(genesis(1), block(EDGE + 10, parent=EDGE + 7), block(EDGE + 11))
-    gaps.open_gap(EDGE - 2, EDGE + 2, status=GapStatus.MISSING, cause="stream_lost", now=NOW)
+    archive_gaps.open_gap(
+        EDGE - 2, EDGE + 2, status=GapStatus.MISSING, cause="stream_lost", now=NOW
+    )
     prune(EDGE)
     assert told([1, 2], EDGE + 11) == [LIVES, UNKNOWN]
 

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from chain.blocks import Granularity
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.services.recording import record_blocks
 from rewind.models import AccountChange
 from rewind.services import account_history, filters, gaps

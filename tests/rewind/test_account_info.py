@@ -11,9 +11,10 @@ from solders.signature import Signature
 from chain.blocks import Granularity
 from chain.encodings import b58decode
 from chain.units import U64_MAX
-from columns.gaps import GapStatus
-from rewind.services import filters, gaps
+from gaps.slot_gap import GapStatus
+from rewind.services import filters
 from rewind.services.baseline import record_baseline
+from rewind.services.gaps import archive_gaps as gaps
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text

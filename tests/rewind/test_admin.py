@@ -6,12 +6,13 @@ import pytest
 from solders.pubkey import Pubkey
 
 from chain.blocks import Granularity
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
-from historical.services import gaps as ledger_gaps
+from historical.services.gaps import ledger_gaps
 from rewind.models import FilteredPubkey, Gap, Owner
-from rewind.services import filters, gaps
+from rewind.services import filters
 from rewind.services.baseline import record_baseline
+from rewind.services.gaps import archive_gaps as gaps
 from staff.models import AuditEntry
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, signature, write
@@ -42,7 +43,7 @@ def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
     gaps.open_gap(1_100, 1_199, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
     record_baseline([write(1)], 1_000, source="snapshot-1000.tar.zst", now=NOW)
     gap = gaps.open_gaps(1_150, 1_150)[0]
-    gaps.note_try(gap.pk, source="replay", result="too old", now=NOW, next_try_at=None)
+    gaps.record_attempt(gap.pk, source="replay", result="too old", now=NOW, next_try_at=None)
     text = text_of(admin_client, COVERAGE)
     assert "Slots 1000 to 1500;" in text
     for told in ("stream lost", "not yet known", "tried by replay: too old", "snapshot-1000"):
@@ -78,7 +79,7 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     services.close_range(30, 30, closed_by="getBlocks", now=NOW)
     gap = services.open_gaps()[0]
     later = NOW + timedelta(days=36_500)
-    services.note_try(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    services.record_attempt(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
     text = text_of(admin_client, path, q="15")
     assert "10 to 20" in text
     assert "stream lost" not in text.partition("result_list")[2].partition("</table>")[0]
@@ -97,7 +98,7 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     assert "1 gap is due" in answer.content.decode()
     gap.refresh_from_db()
     assert gap.next_try_at < later
-    services.note_try(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    services.record_attempt(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
     assert admin_client.get(f"{path}{gap.pk}/retry/").status_code == 405
     answer = admin_client.post(f"{path}{gap.pk}/retry/", follow=True)
     assert "1 gap is due" in answer.content.decode()
@@ -119,7 +120,7 @@ def test_staff_decide_that_a_gap_cannot_be_had(admin_client, empty_ledger, path,
     low, high = services.open_gaps()
     assert admin_client.get(f"{path}{low.pk}/give-up/").status_code == 405
     answer = admin_client.post(f"{path}{low.pk}/give-up/", follow=True)
-    assert "1 gap is tried no more" in answer.content.decode()
+    assert "1 gap is no longer retried" in answer.content.decode()
     entry = AuditEntry.objects.latest("pk")
     assert (entry.verb, entry.subject_id) == ("decided that it cannot be had", str(low.pk))
     page = text_of(admin_client, f"{path}{low.pk}/change/")

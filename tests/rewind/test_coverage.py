@@ -8,10 +8,11 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import Granularity
 from chain.slot_ranges import runs
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from rewind.models import ArchivedSlot, SlotTally
-from rewind.services import filters, gaps
+from rewind.services import filters
 from rewind.services.coverage import coverage
+from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.recording import record_slots
 from rewind.store.coverage import gaps_between
 from tests.rewind.conftest import NOW

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Permission
 from chain.blocks import Granularity
 from chain.epochs import EpochSchedule
 from chain.slot_ranges import SlotRange
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from ingest.services.slots import open_gaps

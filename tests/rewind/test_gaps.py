@@ -8,12 +8,12 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from chain.slot_ranges import SlotRange
-from columns import gap_life
-from columns.gaps import GapStatus
+from gaps import life_cycle
+from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from rewind.errors import SlotConflict
 from rewind.models import Gap
-from rewind.services import gaps
+from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.recording import record_slots
 from rewind.services.slots import archived_among, is_archived, resume_slot
 from tests.rewind.conftest import NOW
@@ -106,7 +106,7 @@ def test_a_gap_that_grows_before_anybody_tried_it_stays_one(db):
         opened(slot, slot, MISSING)
     assert told() == [(5, 7, MISSING)]
     gap = Gap.objects.get()
-    gaps.note_try(gap.pk, source="node", result="none", now=NOW, next_try_at=None)
+    gaps.record_attempt(gap.pk, source="node", result="none", now=NOW, next_try_at=None)
     opened(8, 8, MISSING)
     assert told() == [(5, 7, MISSING), (8, 8, MISSING)]
 
@@ -129,7 +129,7 @@ def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
     old, new = gaps.open_gaps()
     later = NOW + timedelta(minutes=1)
     assert gaps.due_gaps(now=NOW, limit=9) == [new, old]
-    gaps.note_try(new.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    gaps.record_attempt(new.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
     assert gaps.due_gaps(now=NOW, limit=9) == [old]
     assert gaps.due_gaps(now=later, limit=1) == [new]
     new.refresh_from_db()
@@ -140,19 +140,19 @@ def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
         "source": "node",
         "result": "HTTP 503",
     }
-    assert gaps.try_now([new.pk], now=NOW) == 1
+    assert gaps.retry_now([new.pk], now=NOW) == 1
     assert gaps.due_gaps(now=NOW, limit=1) == [new]
     gaps.close_range(50, 55, closed_by="node", now=NOW)
-    gaps.note_try(new.pk, source="node", result="too late", now=NOW, next_try_at=later)
+    gaps.record_attempt(new.pk, source="node", result="too late", now=NOW, next_try_at=later)
     new.refresh_from_db()
-    assert (new.tries, gaps.try_now([new.pk], now=NOW)) == (1, 0)
+    assert (new.tries, gaps.retry_now([new.pk], now=NOW)) == (1, 0)
 
 
 def test_a_history_keeps_its_latest_events(db):
     opened(1, 5)
     gap = Gap.objects.get()
     for number in range(60):
-        gaps.note_try(gap.pk, source="node", result=str(number), now=NOW, next_try_at=NOW)
+        gaps.record_attempt(gap.pk, source="node", result=str(number), now=NOW, next_try_at=NOW)
     gap.refresh_from_db()
     assert (gap.tries, len(gap.history), gap.history[-1]["result"]) == (60, 50, "59")
 
@@ -174,7 +174,7 @@ def test_a_stream_goes_on_below_what_nobody_has_tried_to_fill(record):
     record(block(20, parent=17))
     assert resume_slot() == 10 + 1
     for gap in gaps.open_gaps():
-        gaps.note_try(gap.pk, source="stream", result="gone", now=NOW, next_try_at=NOW)
+        gaps.record_attempt(gap.pk, source="stream", result="gone", now=NOW, next_try_at=NOW)
     assert resume_slot() == 20
     assert archived_among([9, 10, 11, 12, 20]) == {10, 11, 20}
     assert (is_archived(10), is_archived(12)) == (True, False)
@@ -204,8 +204,8 @@ def test_what_cannot_be_had_is_carved_out_and_is_no_longer_waited_for(record, rp
     record(block(10), block(30, parent=29))
     assert resume_slot() == 10
     window = SlotRange(11, 24)
-    assert gap_life.give_up(Gap, window, by=gap_life.PROOF, why="begins at 25", now=NOW) == 14
-    assert gap_life.give_up(Gap, window, by=gap_life.PROOF, why="begins at 25", now=NOW) == 0
+    assert life_cycle.give_up(Gap, window, by=life_cycle.PROOF, why="begins at 25", now=NOW) == 14
+    assert life_cycle.give_up(Gap, window, by=life_cycle.PROOF, why="begins at 25", now=NOW) == 0
     states = [(gap.from_slot, gap.to_slot, gap.state) for gap in gaps.open_gaps()]
     assert states == [(11, 24, "cannot_be_had"), (25, 28, "open"), (29, 29, "open")]
     event = gaps.open_gaps()[0].history[-1]

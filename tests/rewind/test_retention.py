@@ -6,11 +6,11 @@ from django.db import connection, transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from rewind.models import AccountChange, ArchivedSlot, SlotTally
 from rewind.positions import CARRIED, END_OF_SLOT
-from rewind.services import gaps
 from rewind.services.baseline import record_baseline
+from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
 from rewind.services.slots import bounds

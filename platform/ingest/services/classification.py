@@ -9,18 +9,18 @@ from django.db.models import QuerySet
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import Slot
-from columns import gap_life
-from columns.gaps import NOT_YET_KNOWN, GapStatus, SlotGap
 from columns.questions import exists
+from gaps import life_cycle
+from gaps.slot_gap import NOT_YET_KNOWN, GapStatus, SlotGap
 from historical.models import Gap as LedgerGap
-from historical.services import gaps as ledger_gaps
+from historical.services.gaps import ledger_gaps, settle
 from historical.store import blocks as ledger
 from ingest import chain_identity
 from ingest.errors import WrongChain
 from ingest.sources import nodes
 from rewind.models import Gap as ArchiveGap
-from rewind.services import gaps as archive_gaps
 from rewind.services import slots as archive
+from rewind.services.gaps import archive_gaps
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,9 @@ def is_due(*, now: datetime) -> bool:
     if bounds is None:
         return False
     low = max(bounds[0], bounds[1] - _NEWEST_SLOTS)
-    return ledger.lacks_parents(low, bounds[1]) or archive.has_unarchived_blocks(low, bounds[1])
+    return ledger.has_missing_parents(low, bounds[1]) or archive.has_unarchived_blocks(
+        low, bounds[1]
+    )
 
 
 def classify(*, now: datetime) -> None:
@@ -81,14 +83,14 @@ def classify(*, now: datetime) -> None:
 
 def by_ledger_links(window: SlotRange, *, now: datetime) -> None:
     """What stored blocks prove of the window, for both areas."""
-    ledger_gaps.settle(window.first, window.last, closed_by=LEDGER_LINK, now=now)
+    settle(window.first, window.last, closed_by=LEDGER_LINK, now=now)
     links = ledger.links_between(window.first, window.last, and_next=True)
     skipped = clip([SlotRange(parent + 1, slot - 1) for slot, parent in links], *window)
     for part in skipped:
         archive_gaps.close_range(*part, closed_by=LEDGER_LINK, now=now)
     made = runs([slot for slot, _ in links] + [parent for _, parent in links])
     for part in clip(made, *window):
-        gap_life.mark_missing(ArchiveGap, part, now=now)
+        life_cycle.mark_missing(ArchiveGap, part, now=now)
 
 
 def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
@@ -105,14 +107,14 @@ def by_node(node: Node, window: SlotRange, *, now: datetime) -> None:
     there = runs(listed)
     for part in subtract(sure, there):
         closed = ledger_gaps.close_range(
-            *part, closed_by=node.name, now=now, event=gap_life.PROVED_SKIPPED
+            *part, closed_by=node.name, now=now, event=life_cycle.PROVED_SKIPPED
         )
         closed += archive_gaps.close_range(*part, closed_by=node.name, now=now)
         if closed:
             log.info("slots %d to %d were skipped, by the list of %s", *part, node.name)
     for part in clip(there, *window):
-        gap_life.mark_missing(LedgerGap, part, now=now)
-        gap_life.mark_missing(ArchiveGap, part, now=now)
+        life_cycle.mark_missing(LedgerGap, part, now=now)
+        life_cycle.mark_missing(ArchiveGap, part, now=now)
 
 
 def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:

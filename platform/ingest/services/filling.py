@@ -12,9 +12,9 @@ from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
-from columns import gap_life
-from columns.gaps import SlotGap
 from columns.questions import MOMENT, exists, microseconds
+from gaps import life_cycle
+from gaps.slot_gap import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
@@ -107,7 +107,7 @@ def _try_archive(gap: ArchiveGap, now: Clock) -> None:
     window = SlotRange(gap.from_slot, gap.to_slot)
     results = [_prove_skipped(window, now)]
     source, gone_below = "stream", 0
-    if gap_life.open_gaps(ArchiveGap, window):
+    if life_cycle.open_gaps(ArchiveGap, window):
         found = replay(window, now=now)
         source, gone_below = found.source, found.gone_below
         results += found.results
@@ -118,13 +118,13 @@ def _try_ledger(gap: LedgerGap, now: Clock) -> None:
     window = SlotRange(gap.from_slot, gap.to_slot)
     results = [_prove_skipped(window, now)]
     gone_below = []
-    if gap_life.open_gaps(LedgerGap, window) and streams():
+    if life_cycle.open_gaps(LedgerGap, window) and streams():
         found = replay(window, now=now)
         gone_below.append(found.gone_below)
         results += found.results
     source = "stream"
     for node in nodes():
-        if not gap_life.open_gaps(LedgerGap, window):
+        if not life_cycle.open_gaps(LedgerGap, window):
             break
         source = node.name
         told, oldest = _fetch(node, window, now)
@@ -164,7 +164,7 @@ def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
         return f"{node.name} has blocks from {oldest} on alone", oldest
     lacking = (
         slot
-        for gap in reversed(gap_life.open_gaps(LedgerGap, window))
+        for gap in reversed(life_cycle.open_gaps(LedgerGap, window))
         for slot in range(min(gap.to_slot, window.last), max(gap.from_slot, window.first) - 1, -1)
     )
     wanted = list(islice(lacking, _MOST_BLOCKS))
@@ -193,9 +193,9 @@ def _note(
     """
     result = "; ".join(filter(None, results))
     pause = min(_FIRST_PAUSE * 2 ** min(gap.tries, 12), _LONGEST_PAUSE)
-    for left in gap_life.open_gaps(model, SlotRange(gap.from_slot, gap.to_slot)):
+    for left in life_cycle.open_gaps(model, SlotRange(gap.from_slot, gap.to_slot)):
         if left.opened_at == gap.opened_at:
-            gap_life.record_attempt(
+            life_cycle.record_attempt(
                 model,
                 left.pk,
                 source=source,
@@ -205,4 +205,4 @@ def _note(
             )
     gone = SlotRange(gap.from_slot, min(gap.to_slot, gone_below - 1))
     if gone.size > 0 and gap.tries + 1 >= _TRIES_BEFORE_END:
-        gap_life.give_up(model, gone, by=gap_life.PROOF, why=result[:500], now=now())
+        life_cycle.give_up(model, gone, by=life_cycle.PROOF, why=result[:500], now=now())

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from chain.blocks import SlotRecord
 from chain.slot_ranges import between
-from columns.gaps import NOT_YET_KNOWN, GapStatus
-from historical.services import gaps
+from gaps.slot_gap import NOT_YET_KNOWN, GapStatus
+from historical.services.gaps import ledger_gaps, settle
 from historical.store import blocks as store
 
 # Further below a block than this nothing is told: what was imported long ago is not our chain's
@@ -23,8 +23,8 @@ def follow(
     if not records:
         return
     first, last = records[0].slot, records[-1].slot
-    if gaps.has_open_gap(min(record.parent_slot for record in records), last):
-        gaps.settle(records[0].parent_slot, last, closed_by=source, now=now)
+    if ledger_gaps.has_open_gap(min(record.parent_slot for record in records), last):
+        settle(records[0].parent_slot, last, closed_by=source, now=now)
     lowest = first - _FURTHEST_SLOTS if not_below is None else not_below
     for record in records:
         parent = record.parent_slot
@@ -36,6 +36,6 @@ def follow(
             continue
         fates = between(below[-1][0], record.slot, parent)
         for part in fates.missing:
-            gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
+            ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
         for part in fates.unknown:
-            gaps.open_gap(*part, status=GapStatus.UNKNOWN, cause=NOT_YET_KNOWN, now=now)
+            ledger_gaps.open_gap(*part, status=GapStatus.UNKNOWN, cause=NOT_YET_KNOWN, now=now)

@@ -10,7 +10,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 
 from chain.slot_ranges import SlotRange, runs
 from chain.units import I64_MAX
-from columns.gaps import GapStatus
+from gaps.slot_gap import GapStatus
 from ingest import chain_identity
 from ingest.errors import ActionRefused, WrongChain
 from ingest.findings import FINDINGS

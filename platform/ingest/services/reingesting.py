@@ -72,7 +72,7 @@ def _from_node(node: Node, options: StepOptions, window: SlotRange, step: Step) 
 
 
 def _store(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
-    parts = differing(record, told_more=True)
+    parts = differing(record, with_additions=True)
     if parts is None:
         store_records([record], source=source, now=now)
         step.stored += 1
@@ -137,7 +137,7 @@ def _store_from_stream(record: SlotRecord, source: str, options: StepOptions, st
     before = step.stored, step.changed
     with transaction.atomic():
         if options.ledger:
-            parts = differing(record, told_more=True)
+            parts = differing(record, with_additions=True)
             if parts is None:
                 store_records([record], source=source, now=options.now)
                 step.stored += 1
@@ -166,6 +166,6 @@ def _archive(record: SlotRecord, source: str, now: datetime, step: Step, *, coun
 def _recount(window: SlotRange, options: StepOptions) -> None:
     """Corrects wrong counts of the window."""
     if options.ledger:
-        ledger_store.recount(ledger_store.wrong_tallies(*window))
+        ledger_store.recount(ledger_store.wrong_counts(*window))
     if options.archive:
-        archive_store.recount(archive_store.wrong_tallies(*window))
+        archive_store.recount(archive_store.wrong_counts(*window))

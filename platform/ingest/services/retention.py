@@ -1,6 +1,7 @@
 """Removes slots below the retention windows."""
 
-from historical.services import gaps
+from gaps import life_cycle
+from historical.models import Gap
 from historical.services.bounds import newest_slot_or_none
 from historical.services.removal import remove_blocks
 from historical.store import blocks as ledger
@@ -27,7 +28,7 @@ def apply(*, archive_slots: int, ledger_slots: int) -> None:
 
 def _prune_ledger(first_kept: int) -> None:
     # First, or a block below the window could be filled again meanwhile.
-    gaps.forget_below(first_kept)
+    life_cycle.cut_below(Gap, first_kept)
     for _ in range(_MOST_STEPS):
         bounds = ledger.bounds()
         if bounds is None or bounds[0] >= first_kept:

@@ -15,15 +15,15 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange, runs, subtract
-from columns import gap_life
-from columns.gaps import GapStatus
-from historical.services import gaps as ledger_gaps
+from gaps import life_cycle
+from gaps.slot_gap import GapStatus
+from historical.services.gaps import ledger_gaps
 from historical.services.recording import record_blocks
 from historical.store import blocks as ledger
 from ingest import slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
-from rewind.services import gaps as archive_gaps
 from rewind.services import slots as archive
+from rewind.services.gaps import archive_gaps
 from rewind.services.recording import record_slots
 from shared_state import counters
 from upstream.archives.errors import Unreadable
@@ -196,7 +196,7 @@ def open_gaps(first: int, last: int, *, status: GapStatus, cause: str, now: date
     parent links prove skipped.
     """
     with transaction.atomic():
-        gap_life.lock()  # no block can be stored meanwhile whose link would prove more
+        life_cycle.lock()  # no block can be stored meanwhile whose link would prove more
         missing = [SlotRange(first, last)]
         links = ledger.links_between(first, last, and_next=True)
         missing = subtract(missing, [SlotRange(parent + 1, slot - 1) for slot, parent in links])

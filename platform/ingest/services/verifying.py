@@ -9,7 +9,7 @@ from historical.services import checking as ledger_checking
 from historical.services.checking import Fault
 from historical.services.stored_content import changed_balances, differing
 from historical.store import checking as ledger_store
-from historical.store.tallies import RUN_SLOTS
+from historical.store.block_counts import RUN_SLOTS
 from ingest.services.order_steps import Step, StepOptions
 from rewind.services import checking as archive_checking
 from rewind.store import checking as archive_store
@@ -56,10 +56,10 @@ def verify_step(options: StepOptions, first: int, node: Node | None) -> Step:
 
 def _check_counts(window: SlotRange, options: StepOptions, step: Step) -> None:
     if options.ledger:
-        runs = ledger_store.wrong_tallies(*window)
+        runs = ledger_store.wrong_counts(*window)
         step.ledger_faults += [Fault(run * RUN_SLOTS, "ledger_tally") for run in runs]
     if options.archive:
-        runs = archive_store.wrong_tallies(*window)
+        runs = archive_store.wrong_counts(*window)
         step.archive_faults += [Fault(run * RUN_SLOTS, "archive_tally") for run in runs]
 
 
@@ -87,7 +87,7 @@ def _compare_block(node: Node, slot: int) -> Iterator[Fault]:
         yield Fault(slot, "source_lacks", str(error)[:300])
         return
     try:
-        parts = differing(record, told_more=False)
+        parts = differing(record, with_additions=False)
     except BadLedgerBlock as error:
         yield Fault(slot, "refused", str(error)[:300])
         return

@@ -20,7 +20,7 @@ from localnet.methods.table import (
 )
 
 _SHRED_VERSION = 50_093
-# A host that stands for every address of the machine is told as one that can be connected to.
+# Clients cannot connect to a wildcard address: report the loopback address instead.
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 _MOST_SLOT_LEADERS = 5_000
 _MOST_SAMPLES = 720

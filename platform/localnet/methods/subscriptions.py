@@ -58,7 +58,7 @@ class BlockConfig(CommitmentConfig, frozen=True, kw_only=True):
 def signature_subscribe(
     call: Listener, signature: Signature, config: SignatureConfig = SignatureConfig()
 ) -> int:
-    """Told once, when the transaction has the commitment; it ends by itself."""
+    """Notifies once, when the transaction has the commitment, and ends."""
     wanted = config.commitment or Commitment.FINALIZED
     key = bytes(signature)
 
@@ -81,7 +81,7 @@ def signature_subscribe(
         ),
     )
     if seen is not None and _LEVELS.index(seen.commitment) >= _LEVELS.index(wanted):
-        call.tell_soon(number, [_at(seen.status.slot, {"err": seen.status.err})])
+        call.notify_soon(number, [_at(seen.status.slot, {"err": seen.status.err})])
     return number
 
 
@@ -127,7 +127,7 @@ def root_subscribe(call: Listener) -> int:
 
 @subscriptions.add("voteSubscribe")
 def vote_subscribe(call: Listener) -> int:
-    """Told nothing: nobody votes here, blocks are confirmed by the one that follows."""
+    """Never notifies: there are no votes, a block is confirmed by the next one."""
     return _open(call, Subscription("voteNotification"))
 
 
@@ -222,14 +222,14 @@ def block_subscribe(
         )
         return [_at(bank.slot, {"block": block, "err": None, "slot": bank.slot})]
 
-    def reached_or_told(bank: Bank, commitment: Commitment) -> list[Any]:
+    def reached_or_error(bank: Bank, commitment: Commitment) -> list[Any]:
         try:
             return reached(bank, commitment)
         except NodeError as error:
-            told = {"block": None, "err": error.as_object(), "slot": bank.slot}
-            return [_at(bank.slot, told)]
+            failed = {"block": None, "err": error.as_object(), "slot": bank.slot}
+            return [_at(bank.slot, failed)]
 
-    return _open(call, Subscription("blockNotification", on_reached=reached_or_told))
+    return _open(call, Subscription("blockNotification", on_reached=reached_or_error))
 
 
 def _ending(kind: str) -> Callable[[Listener, int], bool]:

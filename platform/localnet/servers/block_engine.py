@@ -18,7 +18,7 @@ from jsonrpc.params import Config
 from localnet.errors import BadParams, NodeBehind
 from localnet.identities import TIP_ACCOUNTS
 from localnet.ledger import Ledger, QueueFull
-from localnet.servers.tips import told_tip, writes_tip_account
+from localnet.servers.tips import announced_tip, writes_tip_account
 from localnet.submissions import (
     MAX_WIRE_BYTES,
     Bundle,
@@ -151,7 +151,7 @@ def _submit_bundle(call: Call, submitted: list[Submitted]) -> str:
         raise BadParams(
             "Bundles must write lock at least one tip account to be eligible for the auction."
         )
-    tip = told_tip(decoded)
+    tip = announced_tip(decoded)
     if tip is not None and tip < LEAST_TIP:
         raise BadParams(f"bundle must tip at least {LEAST_TIP} lamports, found {tip}")
     if any(call.ledger.seen(each.signature) for each in submitted):
@@ -215,4 +215,4 @@ async def _post(request: web.Request, ledger: Ledger, methods: MethodTable) -> w
 
 
 def _unobserved(method: str, error: RpcError | None) -> None:
-    """Nobody counts calls here."""
+    """Calls are not counted here."""

@@ -33,7 +33,7 @@ _OPTIONS = [
 
 
 class Block(Protocol):
-    """What the unary calls tell of a block."""
+    """What the unary calls return of a block."""
 
     @property
     def slot(self) -> Slot: ...
@@ -161,7 +161,7 @@ class _Service:
                 # What happened before the ping comes before the pong.
                 self.broadcast.catch_up()
                 pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
-                stream.tell(pong.SerializeToString() + created_now())
+                stream.send(pong.SerializeToString() + created_now())
                 continue
             try:
                 filters = Filters(request)
@@ -175,7 +175,7 @@ class _Service:
     async def _keep_alive(self, stream: Stream) -> None:
         while True:
             await asyncio.sleep(self._ping_seconds)
-            stream.tell(schema.SubscribeUpdate(ping={}).SerializeToString() + created_now())
+            stream.send(schema.SubscribeUpdate(ping={}).SerializeToString() + created_now())
 
     async def _deshred(self, requests: AsyncIterator[bytes], context: Any) -> None:
         await self._check_token(context)
@@ -184,8 +184,8 @@ class _Service:
     # --- unary calls ------------------------------------------------------------------------------
 
     async def _check_token(self, context: Any) -> None:
-        told = dict(context.invocation_metadata() or ()).get("x-token")
-        if self._token and told != self._token:
+        token = dict(context.invocation_metadata() or ()).get("x-token")
+        if self._token and token != self._token:
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "No valid auth token")
 
     def _guarded(self, answer: Any) -> Any:

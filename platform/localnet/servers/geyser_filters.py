@@ -35,7 +35,7 @@ _STATUS_OF = {
     Commitment.CONFIRMED: SlotStatus.CONFIRMED,
     Commitment.FINALIZED: SlotStatus.FINALIZED,
 }
-# SPL Token: an account's length, and where its state stands; Token-2022 tells the longer ones of
+# SPL Token: an account's length, and where its state stands; Token-2022 marks the longer ones of
 # its accounts by a byte after that length, and no account is as long as a multisig.
 _TOKEN_ACCOUNT = 165
 _TOKEN_STATE = 108

@@ -8,8 +8,8 @@ from chain.units import Slot
 from localnet.feed import (
     AccountWritten,
     BlockMade,
+    ChainEvent,
     EntryMade,
-    Happening,
     SlotChanged,
     SlotStatus,
     TransactionRan,
@@ -47,7 +47,7 @@ class _Slot:
 
 
 class Order:
-    """Happenings in, messages out, each with the commitment whose subscribers it is for.
+    """Events in, messages out, each with the commitment whose subscribers it is for.
 
     PROCESSED subscribers get each message as it happens. CONFIRMED and FINALIZED ones get a slot's
     when it has come so far, with the last write of each account alone. Slot statuses are for all
@@ -57,28 +57,28 @@ class Order:
     def __init__(self) -> None:
         self._slots: dict[Slot, _Slot] = {}
 
-    def messages(self, happening: Happening) -> Iterator[tuple[Commitment | None, Message]]:
-        match happening:
+    def messages(self, event: ChainEvent) -> Iterator[tuple[Commitment | None, Message]]:
+        match event:
             case AccountWritten():
-                account = AccountMessage(happening.slot, happening.write)
-                accounts = self._slot(happening.slot).accounts
-                before = accounts.get(happening.write.pubkey)
-                if before is None or before.write.write_version < happening.write.write_version:
-                    accounts[happening.write.pubkey] = account
+                account = AccountMessage(event.slot, event.write)
+                accounts = self._slot(event.slot).accounts
+                before = accounts.get(event.write.pubkey)
+                if before is None or before.write.write_version < event.write.write_version:
+                    accounts[event.write.pubkey] = account
                 yield Commitment.PROCESSED, account
             case TransactionRan():
-                transaction = TransactionMessage(happening)
-                self._slot(happening.slot).transactions.append(transaction)
+                transaction = TransactionMessage(event)
+                self._slot(event.slot).transactions.append(transaction)
                 yield Commitment.PROCESSED, transaction
             case EntryMade():
-                entry = EntryMessage(happening)
-                self._slot(happening.slot).entries.append(entry)
+                entry = EntryMessage(event)
+                self._slot(event.slot).entries.append(entry)
                 yield Commitment.PROCESSED, entry
             case BlockMade():
-                for message in self._block(happening):
+                for message in self._block(event):
                     yield Commitment.PROCESSED, message
             case SlotChanged():
-                yield from self._status(happening)
+                yield from self._status(event)
 
     def _slot(self, slot: Slot) -> _Slot:
         return self._slots.setdefault(slot, _Slot())
@@ -109,15 +109,15 @@ class Order:
             self._slots.pop(changed.slot, None)
 
 
-def last_writes(happenings: Iterable[Happening]) -> list[Happening]:
+def last_writes(events: Iterable[ChainEvent]) -> list[ChainEvent]:
     """The same without the writes that were written over in their slot."""
-    kept: list[Happening] = []
+    kept: list[ChainEvent] = []
     seen: set[tuple[Slot, bytes]] = set()
-    for happening in reversed(list(happenings)):
-        if isinstance(happening, AccountWritten):
-            written = (happening.slot, happening.write.pubkey)
+    for event in reversed(list(events)):
+        if isinstance(event, AccountWritten):
+            written = (event.slot, event.write.pubkey)
             if written in seen:
                 continue
             seen.add(written)
-        kept.append(happening)
+        kept.append(event)
     return kept[::-1]

@@ -14,7 +14,7 @@ import grpc
 
 from chain.units import Slot
 from localnet.faults import Faults
-from localnet.feed import Feed, Happening
+from localnet.feed import ChainEvent, Feed
 from localnet.servers.geyser_filters import Filters
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
 from localnet.servers.geyser_order import Order, last_writes
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # A reordered message comes after so many later ones.
 _HELD_BACK = 4
-# So many happenings are made ready at a time.
+# So many events are made ready at a time.
 _TURN = 64
 
 
@@ -101,14 +101,14 @@ class Stream:
         if self._waiting:
             self._something.set()
 
-    def replay(self, happenings: list[Happening]) -> None:
+    def replay(self, events: list[ChainEvent]) -> None:
         """Let these come before all that waits, made ready one by one as they are read."""
         filters = self.filters
         assert filters is not None
-        self._past = self._of_the_past(filters, happenings)
+        self._past = self._of_the_past(filters, events)
         self._something.set()
 
-    def tell(self, update: bytes) -> None:
+    def send(self, update: bytes) -> None:
         """Let this update come after all that waits, whatever the filters are."""
         if self.ending is None:
             self._waiting.append((update, b"", b""))
@@ -142,14 +142,14 @@ class Stream:
                 await self._something.wait()
         return []
 
-    def _of_the_past(self, filters: Filters, happenings: list[Happening]) -> Iterator[list[bytes]]:
-        """For every happening the updates that it is to this subscriber."""
+    def _of_the_past(self, filters: Filters, events: list[ChainEvent]) -> Iterator[list[bytes]]:
+        """For every event the updates that it is to this subscriber."""
         order = Order()
         # Its own: what is late in the past comes with the past, not after all of it.
         disorder = Disorder(self._faults, self._chance)
-        for happening in happenings:
+        for event in events:
             found: list[bytes] = []
-            for commitment, message in order.messages(happening):
+            for commitment, message in order.messages(event):
                 if commitment not in (None, filters.commitment):
                     continue
                 disorderly = isinstance(message, AccountMessage | TransactionMessage)
@@ -184,8 +184,8 @@ class Broadcast:
 
     async def run(self) -> None:
         """Hand on whatever happens, for ever."""
-        async for happening in self._subscription:
-            self._hand_on([happening, *self._subscription.take()])
+        async for event in self._subscription:
+            self._hand_on([event, *self._subscription.take()])
 
     def catch_up(self) -> None:
         """Hand on at once what has happened by now."""
@@ -208,14 +208,14 @@ class Broadcast:
             past = self._feed.replay(from_slot)
             stream.replay(last_writes(past) if self._faults.replay_last_writes else past)
 
-    def _hand_on(self, happenings: list[Happening]) -> None:
+    def _hand_on(self, events: list[ChainEvent]) -> None:
         if self._faults.drop_streams:
             self._faults.drop_streams = False
             for stream in self._streams:
                 stream.end(grpc.StatusCode.UNAVAILABLE, "the stream was dropped on demand")
         created_at = created_now()
-        for happening in happenings:
-            for commitment, message in self._order.messages(happening):
+        for event in events:
+            for commitment, message in self._order.messages(event):
                 for stream in self._streams:
                     filters = stream.filters
                     if filters is not None and commitment in (None, filters.commitment):
@@ -223,8 +223,8 @@ class Broadcast:
                             stream.offer(message, created_at)
                         except Exception:
                             # Not to be passed over in silence, nor to stop the other streams.
-                            log.exception("an update cannot be told")
-                            stream.end(grpc.StatusCode.INTERNAL, "an update cannot be told")
+                            log.exception("an update cannot be sent")
+                            stream.end(grpc.StatusCode.INTERNAL, "an update cannot be sent")
 
 
 def created_now() -> bytes:

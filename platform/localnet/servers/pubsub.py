@@ -14,7 +14,7 @@ from jsonrpc.errors import RpcError
 from localnet.methods.table import Node
 from localnet.notices import Listener, Notices, subscriptions
 
-# A client that reads no more than this behind is cut: nobody may hold the chain's memory.
+# A client further behind is disconnected: it would hold the chain's memory.
 _LONGEST_BACKLOG = 100_000
 _MAX_BATCH = 100
 _PING_SECONDS = 20.0
@@ -87,4 +87,4 @@ def _answer(body: bytes, listener: Listener) -> bytes:
 
 
 def _unobserved(method: str, error: RpcError | None) -> None:
-    """Nobody counts calls here."""
+    """Calls are not counted here."""

@@ -65,4 +65,4 @@ async def _post(request: web.Request) -> web.Response:
 
 
 def _unobserved(method: str, error: RpcError | None) -> None:
-    """Nobody counts calls here."""
+    """Calls are not counted here."""

@@ -19,7 +19,7 @@ def writes_tip_account(wires: Iterable[Wire]) -> bool:
     )
 
 
-def told_tip(wires: Iterable[Wire]) -> int | None:
+def announced_tip(wires: Iterable[Wire]) -> int | None:
     """The lamports of the top-level transfers to tip accounts; None without such a transfer: then
     a program may pay a tip, which only shows when it runs.
     """

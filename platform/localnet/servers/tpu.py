@@ -87,10 +87,10 @@ async def serve(
         # A stream may send more than a transaction, so that it is refused instead of stuck.
         max_stream_data=4 * MAX_WIRE_BYTES,
     )
-    door = _Door(ledger, faults, tpu, chunk_seconds)
+    receiver = _Receiver(ledger, faults, tpu, chunk_seconds)
     transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
         partial(
-            QuicServer, configuration=configuration, create_protocol=partial(_Connection, door)
+            QuicServer, configuration=configuration, create_protocol=partial(_Connection, receiver)
         ),
         local_addr=(host, port),
     )
@@ -104,7 +104,7 @@ async def serve(
         server.close()
 
 
-class _Door:
+class _Receiver:
     """What all connections share."""
 
     def __init__(self, ledger: Ledger, faults: Faults, tpu: Tpu, chunk_seconds: float) -> None:
@@ -116,7 +116,7 @@ class _Door:
         self._ledger = ledger
 
     def take(self, wire: bytes, identity: Pubkey | None) -> None:
-        """Hand a transaction on; what is none is counted and dropped, as nobody is told."""
+        """Submits a transaction; invalid bytes are counted and dropped, without a reply."""
         try:
             self._ledger.submit(wire)
         except BadTransaction:
@@ -134,9 +134,11 @@ class _Door:
 class _Connection(QuicConnectionProtocol):
     """One peer: its half-received transactions, by stream."""
 
-    def __init__(self, door: _Door, quic: QuicConnection, stream_handler: Any = None) -> None:
+    def __init__(
+        self, receiver: _Receiver, quic: QuicConnection, stream_handler: Any = None
+    ) -> None:
         super().__init__(quic, stream_handler)
-        self._door = door
+        self._receiver = receiver
         self._identity: Pubkey | None = None
         self._peer: Pubkey | str | None = None
         self._streams: dict[int, bytearray] = {}
@@ -159,40 +161,40 @@ class _Connection(QuicConnectionProtocol):
         certificate = self._quic.tls._peer_certificate
         self._identity = None if certificate is None else pubkey_of(certificate)
         self._peer = self._identity or str(self._quic._network_paths[0].addr[0])
-        connections = self._door.connections
+        connections = self._receiver.connections
         connections[self._peer] += 1
-        if self._door.faults.tpu == "refuse":
+        if self._receiver.faults.tpu == "refuse":
             self.close(DISALLOWED, "disallowed")
         elif connections[self._peer] > _MOST_CONNECTIONS:
             self.close(TOO_MANY, "too_many")
 
     def _receive(self, stream_id: int, data: bytes, ended: bool) -> None:
-        door = self._door
-        if door.faults.tpu == "refuse":
+        receiver = self._receiver
+        if receiver.faults.tpu == "refuse":
             self.close(DISALLOWED, "disallowed")
             return
         stream = self._streams.setdefault(stream_id, bytearray())
         stream += data
         if len(stream) > MAX_WIRE_BYTES:
-            door.counts["oversized"] += 1
+            receiver.counts["oversized"] += 1
             self._forget(stream_id)
             self.close(INVALID_STREAM, "invalid_stream")
         elif ended:
             self._forget(stream_id)
             wire = bytes(stream)
-            if door.faults.tpu == "slow":
-                delay = door.faults.tpu_delay_seconds
-                self._loop.call_later(delay, door.take, wire, self._identity)
+            if receiver.faults.tpu == "slow":
+                delay = receiver.faults.tpu_delay_seconds
+                self._loop.call_later(delay, receiver.take, wire, self._identity)
             else:
-                door.take(wire, self._identity)
+                receiver.take(wire, self._identity)
         else:
             self._forget_deadline(stream_id)
             self._deadlines[stream_id] = self._loop.call_later(
-                door.chunk_seconds, self._drop, stream_id
+                receiver.chunk_seconds, self._drop, stream_id
             )
 
     def _drop(self, stream_id: int) -> None:
-        self._door.counts["half_sent"] += 1
+        self._receiver.counts["half_sent"] += 1
         self._forget(stream_id)
         self._quic.stop_stream(stream_id, 0)
         self.transmit()
@@ -210,9 +212,9 @@ class _Connection(QuicConnectionProtocol):
         for stream_id in list(self._streams):
             self._forget(stream_id)
         if self._peer is not None:
-            self._door.connections[self._peer] -= 1
-            if not self._door.connections[self._peer]:
-                del self._door.connections[self._peer]
+            self._receiver.connections[self._peer] -= 1
+            if not self._receiver.connections[self._peer]:
+                del self._receiver.connections[self._peer]
             self._peer = None
 
 

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []  # it needs no database
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--reset", action="store_true", help="forget the chain, begin anew")
+        parser.add_argument("--reset", action="store_true", help="delete the chain and start again")
         parser.add_argument(
             "--accounts",
             action="append",

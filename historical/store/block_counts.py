@@ -9,7 +9,7 @@ RUN_SLOTS = 1_000
 _MOST_SKIPPED = 2**50
 
 
-class Tallies:
+class BlockCounts:
     """What a batch adds to the counts of its runs."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Tallies:
         self._added[run] = (known[0] + blocks, known[1] + blocks * skipped)
 
     def write(self) -> None:
-        """Last in a transaction's writing of blocks, and in one order for all: whoever counts in
+        """Last in a transaction's writing of blocks, and in one order for all: a writer of
         the same run waits until it ends.
         """
         rows = sorted((run, *added) for run, added in self._added.items())
@@ -46,9 +46,9 @@ class Tallies:
             )
 
 
-def tallies_of(blocks: Iterable[tuple[int, int]], *, count: int = 1) -> Tallies:
+def counts_of(blocks: Iterable[tuple[int, int]], *, count: int = 1) -> BlockCounts:
     """Of (slot, parent slot)."""
-    tallies = Tallies()
+    counts = BlockCounts()
     for slot, parent in blocks:
-        tallies.add(slot, parent, blocks=count)
-    return tallies
+        counts.add(slot, parent, blocks=count)
+    return counts

@@ -13,8 +13,8 @@ from django.db.models import Q
 
 from chain.slot_ranges import SlotRange, clip, subtract
 from chain.units import I64_MAX
-from columns.gaps import GapStatus, SlotGap, is_more_specific
 from columns.raw_queries import fetch_one
+from gaps.slot_gap import GapStatus, SlotGap, is_more_specific
 
 G = TypeVar("G", bound=SlotGap)
 

@@ -1,0 +1,219 @@
+"""The admin page of gaps: the same for ledger and archive."""
+
+from datetime import datetime
+from functools import partial
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from chain.slot_ranges import SlotRange
+from gaps.area_gaps import AreaGaps
+from gaps.causes import CAUSES, cause_hint
+from gaps.slot_gap import GapState, GapStatus, SlotGap
+from staff import audit
+from staff.columns import column
+from staff.filters import choice_filter, value_filter
+from staff.formatting import ago, badge, grouped, slot_range, utc
+from staff.parsing import slot_in
+from staff.read_only import ReadOnlyAdmin
+
+# Colours of the events in a gap's history.
+_EVENT_HUES = {
+    "filled": "good",
+    "proved skipped": "good",
+    "tried": "warning",
+    "cannot be had": "bad",
+}
+_STATUS_HINTS = {
+    GapStatus.MISSING: "A block was produced and is not stored",
+    GapStatus.UNKNOWN: "It is not known yet if a block was produced",
+}
+
+
+_OPEN = Q(closed_at__isnull=True)
+# The known causes: reading them from the table would scan all of it.
+_CAUSES = [(cause, cause.replace("_", " ")) for cause in CAUSES]
+OpenFilter = choice_filter(
+    "state",
+    "state",
+    {
+        "open": ("open", _OPEN & Q(cannot_be_had_at__isnull=True)),
+        "cannot_be_had": ("cannot be had", _OPEN & Q(cannot_be_had_at__isnull=False)),
+        "closed": ("closed", ~_OPEN),
+    },
+)
+CauseFilter = value_filter("cause", "cause", lambda: _CAUSES)
+
+
+class GapAdmin(ReadOnlyAdmin):
+    """Each area registers a subclass."""
+
+    gaps: ClassVar[AreaGaps[Any]]
+    area: ClassVar[str]
+    change_form_outer_after_template = "admin/gaps/history.html"
+    list_before_template = "admin/gaps/areas.html"
+    list_display = ("slots", "size", "outcome", "why", "tries", "next_try", "opened", "latest")
+    list_fullwidth = True
+    list_filter = (OpenFilter, "status", CauseFilter)
+    ordering = ("-from_slot", "-pk")
+    search_fields = ("from_slot",)  # by `condition`
+    search_help_text = "A slot"
+    actions = ["try_again_now", "give_up"]
+    fields = (
+        *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
+        *("next_try", "opened", "closing"),
+    )
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_gap"
+        return [
+            path("<int:pk>/retry/", self.button("try_again_now"), name=f"{name}_retry"),
+            path("<int:pk>/give-up/", self.button("give_up"), name=f"{name}_give_up"),
+            *super().get_urls(),
+        ]
+
+    def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        model = f"admin:{self.opts.app_label}_gap"
+        may = row.closed_at is None and self.has_retry_permission(request)
+        is_wanted = row.state is GapState.OPEN
+        return {
+            "events": [_shown(event) for event in reversed(row.history)],
+            "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
+            "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
+            "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
+            **order_links(request, SlotRange(row.from_slot, row.to_slot)),
+        }
+
+    # --- admin actions ---
+
+    def has_retry_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
+
+    @admin.action(description="Try again now", permissions=["retry"])
+    def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        due = self._order(request, queryset, "ordered a try", self.gaps.retry_now)
+        subject = "gap is" if due == 1 else "gaps are"
+        messages.success(
+            request,
+            f"{due} {subject} due: the worker retries within seconds. Closed gaps stay closed.",
+        )
+
+    @admin.action(description="Cannot be had: stop retrying", permissions=["retry"])
+    def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        give_up = partial(self.gaps.give_up, by=request.user.get_username())
+        count = self._order(request, queryset, "decided that it cannot be had", give_up)
+        subject = "gap is" if count == 1 else "gaps are"
+        messages.success(
+            request,
+            f"{count} {subject} no longer retried or counted by the alarm. It closes if the slots"
+            " arrive after all; “Try again now” undoes this.",
+        )
+
+    @transaction.atomic
+    def _order(self, request: HttpRequest, queryset: QuerySet[Any], verb: str, do: Any) -> int:
+        chosen = list(queryset.values_list("pk", flat=True))
+        count: int = do(chosen, now=timezone.now())
+        if count:
+            found = self.model._default_manager.filter(pk__in=chosen[:2])
+            subject = found[0] if len(chosen) == 1 else f"{count} gaps of the {self.area}"
+            audit.record(request, verb, subject)
+        return count
+
+    def condition(self, text: str) -> Q | None:
+        slot = slot_in(text)
+        return None if slot is None else Q(from_slot__lte=slot, to_slot__gte=slot)
+
+    # --- what is shown ---
+
+    slots = column("slots", lambda row: slot_range(row.from_slot, row.to_slot), "from_slot")
+    size = column("how many", lambda row: grouped(row.to_slot - row.from_slot + 1))
+
+    @admin.display(description="state", ordering="status")
+    def outcome(self, gap: SlotGap) -> SafeString:
+        if gap.closed_at is not None:
+            return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
+        if gap.cannot_be_had_at is not None:
+            at = utc(gap.cannot_be_had_at)
+            hint = f"{gap.status}; by {gap.cannot_be_had_by}, {at}"
+            return badge("cannot be had", "quiet", hint)
+        hue = "bad" if gap.status == GapStatus.MISSING else "warning"
+        return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+
+    @admin.display(description="cause", ordering="cause")
+    def why(self, gap: SlotGap) -> SafeString:
+        return format_html('<span title="{}">{}</span>', cause_hint(gap.cause), in_words(gap.cause))
+
+    what_helps = column("what it means", lambda row: cause_hint(row.cause))
+
+    @admin.display(description="sources tried")
+    def tried_sources(self, gap: SlotGap) -> str:
+        tried = [event["source"] for event in gap.history if event["event"] == "tried"]
+        return ", ".join(dict.fromkeys(filter(None, tried))) or "none yet"
+
+    @admin.display(description="closed")
+    def closing(self, gap: SlotGap) -> SafeString | str:
+        if gap.closed_at is None:
+            return "not yet"
+        at = ago(gap.closed_at)
+        return format_html("{} by {}", at, gap.closed_by or "an unknown source")
+
+    @admin.display(description="next try", ordering="next_try_at")
+    def next_try(self, gap: SlotGap) -> SafeString | str:
+        if gap.closed_at is not None:
+            return "-"
+        if gap.cannot_be_had_at is not None:
+            return "none"
+        return ago(gap.next_try_at, never="at once")
+
+    opened = column("opened", lambda row: ago(row.opened_at), "opened_at")
+    latest = column(
+        "last event", lambda row: event_in_words(row.history[-1]) if row.history else "-"
+    )
+
+
+def in_words(cause: str) -> str:
+    """A gap's cause with spaces."""
+    return cause.replace("_", " ")
+
+
+def event_in_words(event: dict[str, str]) -> str:
+    """An entry of a gap's history on one line."""
+    source = f" by {event['source']}" if event.get("source") else ""
+    result = f": {in_words(event['result'])}" if event.get("result") else ""
+    return f"{event['event']}{source}{result}"
+
+
+def _shown(event: dict[str, str]) -> dict[str, Any]:
+    at = datetime.fromisoformat(event["at"])
+    return {
+        "ago": ago(at),
+        "at": utc(at, seconds=True),
+        "event": event["event"],
+        "hue": _EVENT_HUES.get(event["event"], "quiet"),
+        "source": event.get("source", ""),
+        "result": in_words(event.get("result", "")),
+    }
+
+
+def order_links(
+    request: HttpRequest, slots: SlotRange | None = None, *, at_once: int | None = None
+) -> dict[str, str]:
+    """Links to range orders for the slots, if the user may place them. Without a link to fetch
+    them for more than `at_once` slots.
+    """
+    if not request.user.has_perm("ingest.order_ranges"):
+        return {}
+    add = reverse("admin:ingest_rangeorder_add")
+    query = "" if slots is None else f"&first_slot={slots.first}&last_slot={slots.last}"
+    small = slots is None or at_once is None or slots.size <= at_once
+    return {
+        "verify": f"{add}?kind=verify{query}",
+        "reingest": f"{add}?kind=reingest{query}" if small else "",
+    }
