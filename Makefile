@@ -1,8 +1,13 @@
 # make run   the whole service on this machine        make test   the tests
-.PHONY: run test bench soak check protobuf clean environment
+# make quick   the tests that need no service, and a smoke test through the endpoints
+.PHONY: run test quick bench soak check protobuf clean environment
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
+
+# Folders without a database; of those with one, how a request is let in and answered.
+QUICK = $(addprefix tests/,chain jsonrpc upstream simulator test_layout.py test_language.py) \
+	$(addprefix tests/gateway/,test_endpoint.py test_whoami.py)
 
 # make test DATABASE_URL=postgresql://…: on that server, in databases that the tests make (and drop);
 # what the environment says is left alone.
@@ -17,7 +22,11 @@ run: environment
 test: environment
 	@.venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
 
-# Long runs, left out of `make test`.
+# In a minute; docs/testing.md says what it leaves out.
+quick: environment
+	@.venv/bin/pytest -q -n auto -m "not soak" $(QUICK) $(ARGS)
+
+# Long runs and walks in a browser, left out of `make test`.
 soak: environment
 	@.venv/bin/pytest -q -m soak --hypothesis-profile=random $(ARGS)
 

@@ -1,6 +1,7 @@
 """The ground every test stands on: a PostgreSQL and a Valkey of this run's own."""
 
 import atexit
+import gc
 import json
 import os
 import shutil
@@ -69,6 +70,9 @@ settings.load_profile("same")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Most objects of a test process live until its end: the collector looks at them seldom.
+gc.set_threshold(50_000)
+
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 
@@ -108,6 +112,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.In
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = spreading.ordered(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # tests and all that was imported with them stay
 
 
 @pytest.hookimpl(wrapper=True)

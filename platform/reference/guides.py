@@ -25,7 +25,7 @@ GROUPS = (
         "Operation",
         ("operators", "deployment", "settings", "following", "localnet", "metrics"),
     ),
-    Group("Development", ("architecture", "contributing", "benchmarks", "decisions")),
+    Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
 )
 DECISIONS = "decisions"
 
