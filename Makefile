@@ -6,7 +6,7 @@
 ARGS ?=
 
 # Folders without a database; of those with one, how a request is let in and answered.
-QUICK = $(addprefix tests/,chain jsonrpc upstream simulator test_layout.py test_language.py) \
+QUICK = $(addprefix tests/,chain jsonrpc simulator test_layout.py test_language.py) \
 	$(addprefix tests/gateway/,test_endpoint.py test_whoami.py)
 
 # make test DATABASE_URL=postgresql://…: on that server, in databases that the tests make (and drop);

@@ -55,10 +55,14 @@ def test_what_stream_and_replay_left_out_is_filled_when_the_replay_has_it(
     localnet: Localnet, settings: Any
 ) -> None:
     omitting = threading.Event()
+    omitted: set[int] = set()
 
     def twist(_number: int, message: bytes) -> Iterator[bytes]:
-        update = schema.SubscribeUpdate.FromString(message)
-        if not (omitting.is_set() and update.account.slot % 8 == 3):
+        slot = schema.SubscribeUpdate.FromString(message).account.slot
+        # Three slots: each is a gap, and each gap a replay at each attempt to fill it.
+        if omitting.is_set() and slot % 8 == 3 and (slot in omitted or len(omitted) < 3):
+            omitted.add(slot)
+        else:
             yield message
 
     localnet.call("setFaults", {"replaySlots": 2_000})

@@ -140,6 +140,7 @@ _LIKED: dict[str, tuple[int, list[st.SearchStrategy[Any]]]] = {
 
 @st.composite
 def _calls(draw: st.DrawFn) -> tuple[str, list[Any]]:
+    from config import urls  # noqa: F401  (adds the methods that every path has)
     from historical.methods import methods
 
     method = draw(st.sampled_from(sorted(each.name for each in methods)))
