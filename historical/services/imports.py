@@ -6,6 +6,8 @@ a row that says running without one was left by a process that was killed.
 
 from datetime import datetime
 
+from django.db import transaction
+
 from historical.models import Import
 from historical.services.recording import Recorded
 from historical.store import import_locks
@@ -15,9 +17,13 @@ def begin(file: str, *, now: datetime) -> Import:
     """A new row; rows of killed imports are marked as failed on the way."""
     for left in import_locks.running():
         if import_locks.take(left.pk):
-            fail(left, "stopped: the importing process was killed", now=now)
-    entry = import_locks.create(file, now)
-    import_locks.take(entry.pk)
+            if import_locks.is_running(left):
+                fail(left, "stopped: the importing process was killed", now=now)
+            else:
+                import_locks.drop(left.pk)  # it finished after its row was read
+    with transaction.atomic():  # no one sees the row before its lock is held
+        entry = import_locks.create(file, now)
+        import_locks.take(entry.pk)
     return entry
 
 

@@ -1,7 +1,8 @@
 """Imports, and the locks of those that run, each held by a connection of its own."""
 
-from collections.abc import Iterable
 from datetime import datetime
+
+from django.db.models import QuerySet
 
 from columns.held_locks import HeldLock
 from historical.models import Import
@@ -12,9 +13,14 @@ _IMPORTS = 7_301
 _held: dict[int, HeldLock] = {}
 
 
-def running() -> Iterable[Import]:
+def running() -> QuerySet[Import]:
     """Those whose rows say so; what was killed does too."""
     return Import.objects.filter(state=Import.State.RUNNING)
+
+
+def is_running(entry: Import) -> bool:
+    """Whether its row still says so."""
+    return running().filter(pk=entry.pk).exists()
 
 
 def create(file: str, now: datetime) -> Import:

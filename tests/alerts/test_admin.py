@@ -72,7 +72,7 @@ def test_a_webhook_is_added_tested_and_its_log_read(
     assert (hook.customer, hook.kinds, hook.is_enabled) == (ada, ["key.revoked"], True)
     assert "Send a test to check that the receiver answers" in response.content.decode()
     assert _said(_order(admin_client, hook, "test")) == [
-        "A test is on its way: the list below shows the result."
+        "The test is being sent: the list below shows the result."
     ]
     clock.move(minutes=5)  # the pages' own clock went on
     work()

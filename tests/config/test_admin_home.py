@@ -88,7 +88,7 @@ def test_open_alarms_stand_on_top_with_what_to_do_and_where(admin_client: Any) -
     needs = text.partition('id="needs"')[2].partition("</section>")[0]
     assert needs.index("No worker lives.") < needs.index("2 gaps are not filled.")
     assert "FILL_RPC_URLS" in needs
-    assert 'href="/admin/rewind/gap/?state=open">Act on it</a>' in needs
+    assert 'href="/admin/rewind/gap/?state=open">Operate</a>' in needs
     assert "7 min ago" in needs
     assert "It was behind." not in text and "Not for long enough yet." not in text
 

@@ -63,7 +63,7 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
         sql("UPDATE rewind_archivedslot SET changes = 0 WHERE slot = %s", lacking)
         sql("UPDATE rewind_accountchange SET lamports = 7 WHERE slot = %s", wrong)
         sql("UPDATE rewind_slottally SET slots = 7")
-        with pytest.raises(CommandError, match="findings are left"):
+        with pytest.raises(CommandError, match="findings are unresolved"):
             call_command("verify_range", "0", str(last), "--node", node)
         assert found("node_has_it") == [gone]
         assert found("node_differs") == [otherwise]

@@ -143,7 +143,7 @@ def test_a_real_increment_goes_over_its_base(rpc, fixtures, base, increment, gen
 def test_a_real_increment_under_the_name_of_a_full_one_is_refused(fixtures, tmp_path):
     path = tmp_path / "snapshot-4-x.tar.zst"
     shutil.copy(fixture(fixtures, "incremental-snapshot-1-4"), path)
-    assert "an incremental snapshot under another name" in refused(path)
+    assert "an incremental snapshot by another name" in refused(path)
 
 
 def test_an_increment_over_a_base_of_another_slot_is_refused(fixtures, tmp_path):
@@ -169,7 +169,7 @@ def test_an_increment_over_another_base_of_that_slot_is_refused(tmp_path):
 def test_an_increment_whose_lamports_do_not_add_up_is_refused(tmp_path):
     run(snapshot(tmp_path, "snapshot-90-x.tar", told(BASE, 90)))
     path = snapshot(tmp_path, "incremental-snapshot-90-95-x.tar", told(MORE, 95, capitalization=58))
-    assert "hold 57 lamports where its manifest tells 58: it builds on another one" in refused(path)
+    assert "hold 57 lamports where its manifest says 58: it builds on another one" in refused(path)
 
 
 def test_what_an_increment_closed_is_closed(rpc, tmp_path):

@@ -147,7 +147,7 @@ def test_a_redis_that_takes_no_writes_is_named_and_processes_are_not_called_miss
     assert answer.status_code == 503
     checks = answer.json()["checks"]
     assert checks["redis"]["cause"] == "redis_full" and "memory" in checks["redis"]["why"]
-    assert "Redis' memory" in checks["redis"]["remedy"]
+    assert "memory of Redis" in checks["redis"]["remedy"]
     assert checks["processes"]["missing"] is None and alone is None
     assert (supervised["hung"], supervised["missing"]) == (["lander"], [])
 

@@ -99,7 +99,7 @@ def test_a_submission_tells_its_fate_and_every_try(admin_client: Any, ids: dict[
         assert told in page
     assert "_save" not in page
     refused = text_of(admin_client, f"{SUBMISSIONS}{ids['refused']}/change/")
-    assert "no upstream ever took it. Reason: refused_by_all" in refused
+    assert "no upstream accepted it. Reason: refused_by_all" in refused
     failed = text_of(admin_client, f"{SUBMISSIONS}{ids['failed']}/change/")
     assert "6001" in failed
 
@@ -180,9 +180,9 @@ def test_breakers_are_shown_and_reset_and_upstreams_switched(
     assert "Retrying now: frankfurt." in told
     assert Upstream.objects.get(pk=ids["frankfurt"]).broken_until is None
     assert "Enabled: old." in order("enable", ids["old"], ids["node"])
-    assert "Nothing to do: they take submissions already." in order("enable", ids["old"])
+    assert "Nothing to do: already enabled." in order("enable", ids["old"])
     every = list(Upstream.objects.values_list("pk", flat=True))
-    assert "what is accepted now will expire" in order("disable", *every)
+    assert "submissions accepted now will expire" in order("disable", *every)
     assert [each.verb for each in AuditEntry.objects.filter(subject="frankfurt")] == [
         "disabled",
         "reset the breaker of",
@@ -202,7 +202,7 @@ def test_an_upstream_is_drained_and_says_when_it_is(admin_client: Any, ids: dict
     Submission.objects.filter(settled_at=None).update(state="expired", settled_at=timezone.now())
     assert ">drained<" in text_of(admin_client, UPSTREAMS)
     again = admin_client.post(UPSTREAMS, data, follow=True).content.decode()
-    assert "Nothing to do: they are disabled, or drained already." in again
+    assert "Nothing to do: disabled or drained already." in again
     data["action"] = "enable"
     assert "Enabled: node." in admin_client.post(UPSTREAMS, data, follow=True).content.decode()
     assert Upstream.objects.get(pk=ids["node"]).draining_since is None
@@ -230,7 +230,7 @@ def test_an_upstream_tells_what_it_did_and_when_its_breaker_was_open(
     closed_by = BreakerOpening.objects.order_by("pk").values_list("closed_by", flat=True)
     assert list(closed_by) == ["a try", "staff"]
     listed = text_of(admin_client, UPSTREAMS)
-    assert " taken, " in listed
+    assert " accepted, " in listed
     assert 'value="drain"' in text
 
 
@@ -291,4 +291,4 @@ def test_home_tells_of_a_lander_that_is_alive(admin_client: Any) -> None:
     home = text_of(admin_client, "/admin/")
     assert "1 alive" in home
     assert "edge-1: 1,234 in progress" in home
-    assert '<dt>Accepted, not done yet</dt><dd><span class="tm-word tm-good" title="">1<' in home
+    assert '<dt>Accepted, not settled yet</dt><dd><span class="tm-word tm-good" title="">1<' in home

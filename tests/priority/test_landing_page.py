@@ -111,7 +111,7 @@ def test_it_says_what_to_do_while_nothing_came(admin_client: Any) -> None:
     text = text_of(admin_client, PAGE)
     assert "0 submissions" in text
     assert "sendTransaction" in text
-    assert "Nothing landed in this span" in text
+    assert "Nothing with both slots known landed in this span" in text
 
 
 def test_who_may_not_see_submissions_may_not_see_their_counts(
@@ -145,10 +145,10 @@ def test_one_is_found_by_whatever_somebody_has_of_it(admin_client: Any, key: Api
 
 
 def test_what_is_not_found_is_told_apart_from_what_waits(admin_client: Any) -> None:
-    assert "are looked for whole" in text_of(admin_client, FATE)
+    assert "each in full" in text_of(admin_client, FATE)
     signature = Signature(bytes(range(64)))
     assert "Not found." in text_of(admin_client, FATE, q=str(signature))
-    assert "That is none of the four." in text_of(admin_client, FATE, q="two words")
+    assert "Not a valid id." in text_of(admin_client, FATE, q="two words")
     redis_client().set(pending_key(bytes(signature)), f"{time.time() - 5}|")
     text = text_of(admin_client, FATE, q=str(signature))
     assert "Accepted <time" in text and "5 s ago" in text
@@ -167,11 +167,11 @@ def test_a_fate_is_a_line_of_moments_with_what_to_do(
             "received and accepted",
             "round 1: leaders",
             "round 2: leaders",
-            "fate is final",
+            ", final",
         )
     ]
     assert order == sorted(order)
-    assert "What to do:</strong> Its blockhash is too old" in text
+    assert "What to do:</strong> Its blockhash expired" in text
     assert "lamports to a static address" in text
     member = Submission.objects.filter(bundle__state="landed").first()
     assert member is not None

@@ -64,10 +64,10 @@ def test_a_node_is_waited_for_before_it_is_complained_of(caplog: pytest.LogCaptu
             loop.ahead += 3.0
             runner.run(warmed(sender))
         (said,) = lines()
-        assert said.startswith("the node does not tell the next leaders: ")
+        assert said.startswith("the node does not return the leader schedule: ")
         assert "503" in said
         is_up = True
         with caplog.at_level(logging.INFO, logger=LeadersSender.__module__):
             loop.ahead += 3.0
             runner.run(warmed(sender))
-        assert lines()[1:] == ["the node tells the next leaders again"]
+        assert lines()[1:] == ["the node returns the leader schedule again"]

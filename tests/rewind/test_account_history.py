@@ -11,8 +11,9 @@ from chain.blocks import Granularity
 from gaps.slot_gap import GapStatus
 from historical.services.recording import record_blocks
 from rewind.models import AccountChange
-from rewind.services import account_history, filters, gaps
+from rewind.services import account_history, filters
 from rewind.services.baseline import record_baseline
+from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.segments import index_next
 from rewind.store.partitions import PARTITION_SLOTS
 from tests.rewind.conftest import NOW

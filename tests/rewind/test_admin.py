@@ -130,7 +130,9 @@ def test_staff_decide_that_a_gap_cannot_be_had(admin_client, empty_ledger, path,
     assert "10 to 20" not in text_of(admin_client, path, state="open").partition("<body")[2]
     assert services.due_gaps(now=NOW, limit=9) == [high]
     order = {"action": "give_up", "_selected_action": [low.pk, high.pk]}
-    assert "1 gap is tried" in admin_client.post(path, order, follow=True).content.decode()
+    assert (
+        "1 gap is no longer retried" in admin_client.post(path, order, follow=True).content.decode()
+    )
     assert services.due_gaps(now=NOW, limit=9) == []
     admin_client.post(f"{path}{high.pk}/retry/")
     assert [gap.state for gap in services.open_gaps()] == ["cannot_be_had", "open"]

@@ -88,7 +88,7 @@ def test_the_page_tells_rates_programs_reasons_and_what_is_open(admin_client: An
     assert "1,234 slots passed over" in text
     assert "logs, accounts" in text
     home = text_of(admin_client, "/admin/")
-    assert "<dt>Replays as the chain says</dt><dd>99.9% of 1,000</dd>" in home
+    assert "<dt>Replays that match the chain</dt><dd>99.9% of 1,000</dd>" in home
     assert '<dt>Open divergences</dt><dd><span class="tm-word tm-bad" title="">1<' in home
 
 

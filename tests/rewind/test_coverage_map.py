@@ -14,8 +14,9 @@ from gaps.slot_gap import GapStatus
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from ingest.services.slots import open_gaps
-from rewind.services import coverage_map, epochs, gaps
+from rewind.services import coverage_map, epochs
 from rewind.services.coverage_map import Cell
+from rewind.services.gaps import archive_gaps
 from rewind.services.recording import record_slots
 from rewind.services.slot_states import SlotStates, State, slot_states
 from tests.rewind.conftest import NOW
@@ -152,7 +153,7 @@ def test_the_pages_lead_from_epochs_to_slots(admin_client: Any, record: Any) -> 
     assert "Slots 1000 to 1999: 4 archived, 1 skipped, 1 missing, 1 unknown" in page
     assert f"{COVERAGE}slots/?first=1000&amp;last=1999" in page
     slots = text_of(admin_client, f"{COVERAGE}slots/", first=1_000, last=1_999)
-    gap = gaps.open_gaps(1_003, 1_003)[0]
+    gap = archive_gaps.open_gaps(1_003, 1_003)[0]
     for told in (
         'href="/admin/rewind/archivedslot/1000/change/" title="Slot 1000: held"',
         'title="Slot 1001: last writes"',

@@ -116,7 +116,7 @@ def test_a_cut_off_end_is_noticed_by_the_check_and_by_a_kept_mark(
     assert f"Entry {last}" in audit_chain.check(timezone.now()).problem
     with pytest.raises(CommandError, match=f"Entry {last} was deleted since the last check"):
         call_command("verify_audit_log", expect=mark)
-    with pytest.raises(CommandError, match="is no mark"):
+    with pytest.raises(CommandError, match="is not a mark"):
         call_command("verify_audit_log", expect="nonsense")
 
 

@@ -99,7 +99,7 @@ def test_an_address_shows_its_holder_and_its_tips(
     assert "Nothing found" in text_of(admin_client, ADDRESSES, q="nobody")
     assert "Nothing found" in text_of(admin_client, ADDRESSES, batch="999999999")
     page = text_of(admin_client, f"{ADDRESSES}{ids['address']}/change/")
-    for shown in (ids["address"], "What it received and paid", "+", ">failed<", "edge-1"):
+    for shown in (ids["address"], "Transfers", "+", ">failed<", "edge-1"):
         assert shown in page
 
 

@@ -95,8 +95,8 @@ def test_what_expired_is_swept_by_class(admin_client: Any, ids: dict[str, Any]) 
     ttl_class = waiting.get(ttl_seconds=900).ttl_class
     waiting.update(balances_read_at=timezone.now())
     asked = text_of(admin_client, f"{CLASSES}order/{ttl_class.pk}/sweep/")
-    assert "The balances of 1 expired batch are read within seconds" in asked
-    assert "1 batch is looked at now" in give(admin_client, ttl_class.pk, "sweep")
+    assert "Reads the balances of 1 expired batch within seconds" in asked
+    assert "sweeping 1 batch" in give(admin_client, ttl_class.pk, "sweep")
     assert list(waiting.filter(balances_read_at=None)) == [waiting.get(ttl_class=ttl_class)]
     waiting.update(swept_at=timezone.now())
     asked = text_of(admin_client, f"{CLASSES}order/{ttl_class.pk}/sweep/")
@@ -128,7 +128,7 @@ def test_the_treasury_by_ledger_and_by_chain(
     redis_client().set(treasury_reading._KEY, json.dumps(reading))
     text = text_of(admin_client, CLASSES)
     assert ">+5<" in text
-    assert "The chain has more" in text
+    assert "The balance on chain is higher" in text
     assert treasury_reading.last_reading(Pubkey(bytes(32))) is None
 
 
