@@ -114,7 +114,11 @@ class SameChain:
 
 
 def _blockhashes(closed: ClosedSlot) -> list[tuple[int, str]]:
-    """(slot, blockhash) of the block and its parent; the parent is stored after a restart."""
+    """(slot, blockhash) of the block and its parent; the parent is stored after a restart. Block 0
+    names itself as its parent, with a blockhash of zeros.
+    """
+    if closed.parent_slot == closed.slot:
+        return [(closed.slot, closed.blockhash)]
     try:
         parent = slot_record(closed).previous_blockhash
     except Unreadable:
