@@ -128,6 +128,13 @@ def test_no_source_file_is_longer_than_a_reader_bears() -> None:
     assert not {name: length for name, length in lengths.items() if length > 400}
 
 
+def test_no_template_replaces_a_part_of_djangos_lists() -> None:
+    """Django looks these up by model: a page's own part of that name would stand in their place."""
+    parts = {"actions", "search_form", "pagination", "date_hierarchy", "submit_line"}
+    found = [each for each in (ROOT / "templates" / "admin").rglob("*.html") if each.stem in parts]
+    assert not found, "give these templates another name"
+
+
 def test_each_advisory_lock_has_a_number_of_its_own() -> None:
     found: dict[int, str] = {}
     for file in (file for package in packages() for file in package.rglob("*.py")):

@@ -37,7 +37,7 @@ class AlarmAdmin(LongListAdmin):
     list_filter = (StateFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")
     actions = ("acknowledge",)
-    change_form_outer_after_template = "admin/operations/alarm/actions.html"
+    change_form_outer_after_template = "admin/operations/alarm/row_actions.html"
     fields = ("what", "level", "problem", "advice", "state", "seen")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alarm]:

@@ -196,7 +196,7 @@ class UpstreamAdmin(StaffAdmin):
     search_help_text = "Name or address"
     actions = [*map(_list_action, ACTIONS)]
     readonly_fields = ("breaker", "switched")
-    change_form_outer_before_template = "admin/priority/upstream/actions.html"
+    change_form_outer_before_template = "admin/priority/upstream/row_actions.html"
     change_form_outer_after_template = "admin/priority/upstream/activity.html"
     fieldsets = (
         (None, {"fields": ("name", "kind", "url", "is_enabled")}),

@@ -231,6 +231,7 @@ def test_an_upstream_tells_what_it_did_and_when_its_breaker_was_open(
     assert list(closed_by) == ["a try", "staff"]
     listed = text_of(admin_client, UPSTREAMS)
     assert " accepted, " in listed
+    assert 'name="action"' in listed  # the list's own actions
     assert 'value="drain"' in text
 
 

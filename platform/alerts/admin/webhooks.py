@@ -56,7 +56,7 @@ class WebhookAdmin(ActionsAdmin):
     search_help_text = "Name, customer or address"
     autocomplete_fields = ("customer",)
     actions = None
-    change_form_outer_before_template = "admin/alerts/webhook/actions.html"
+    change_form_outer_before_template = "admin/alerts/webhook/row_actions.html"
     change_form_outer_after_template = "admin/alerts/webhook/deliveries.html"
     readonly_fields = ("owner", "leads_to", "events")
     why_nothing = (
