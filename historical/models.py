@@ -27,7 +27,7 @@ class Block(models.Model):
     )
     form = models.SmallIntegerField(help_text="Which optional fields its source wrote")
     reward_partitions = models.IntegerField(null=True)
-    rewards = models.BinaryField(null=True, help_text="JSON array; null where not told")
+    rewards = models.BinaryField(null=True, help_text="JSON array; null if the source has none")
     frames = ArrayField(models.IntegerField())
     body = models.BinaryField()
     recorded_at = models.DateTimeField()

@@ -27,7 +27,7 @@ class CellCounts(NamedTuple):
 
     blocks: int
     skipped: int
-    lacking: GapSlots
+    missing: GapSlots
 
 
 def count_cells(

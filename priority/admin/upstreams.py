@@ -287,9 +287,9 @@ def state_label(upstream: Upstream) -> SafeString:
     if draining.is_drained:
         hint = f"{since}; all earlier ones are settled: it can be disabled."
         return badge("drained", "quiet", hint)
-    most = "at least " if draining.under_way >= orders.MOST_COUNTED else ""
-    hint = f"{since}; {most}{draining.under_way:,} earlier ones are not settled yet."
-    return badge(f"draining, {most}{draining.under_way:,} in progress", "warning", hint)
+    most = "at least " if draining.unsettled >= orders.MOST_COUNTED else ""
+    hint = f"{since}; {most}{draining.unsettled:,} earlier ones are not settled yet."
+    return badge(f"draining, {most}{draining.unsettled:,} in progress", "warning", hint)
 
 
 def breaker_label(upstream: Upstream, now: datetime) -> SafeString:

@@ -37,7 +37,7 @@ from upstream.tpu import TpuClient
 
 log = logging.getLogger(__name__)
 
-_MOST_IN_FLIGHT = 30_000
+_MOST_SUBMISSIONS = 30_000
 _NAME_SECONDS = 0.5
 _SWEEP_SECONDS = 0.25
 _BETWEEN_SWEEPS_SECONDS = 0.01
@@ -103,7 +103,7 @@ class Lander:
             self._client,
             self._name,
             self._take,
-            lambda: len(self._submissions) < _MOST_IN_FLIGHT,
+            lambda: len(self._submissions) < _MOST_SUBMISSIONS,
             config.limits,
         )
         self._something = asyncio.Event()

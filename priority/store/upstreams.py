@@ -82,7 +82,7 @@ def openings(upstream_id: int) -> QuerySet[BreakerOpening]:
     return BreakerOpening.objects.filter(upstream=upstream_id).order_by("-pk")
 
 
-def under_way_since_before(moment: datetime, *, most: int) -> int:
+def unsettled_since_before(moment: datetime, *, most: int) -> int:
     """How many submissions of before then have no fate yet, counted up to so many."""
     waiting = Submission.objects.filter(settled_at__isnull=True, accepted_at__lt=moment)
     return waiting.order_by()[:most].count()

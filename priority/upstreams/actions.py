@@ -14,14 +14,14 @@ MOST_COUNTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Draining:
-    """`under_way` submissions were accepted before it was drained and have no fate yet."""
+    """`unsettled` submissions were accepted before it was drained and have no fate yet."""
 
     since: datetime
-    under_way: int
+    unsettled: int
 
     @property
     def is_drained(self) -> bool:
-        return self.under_way == 0
+        return self.unsettled == 0
 
 
 @transaction.atomic
@@ -76,4 +76,4 @@ def draining(upstream: Upstream) -> Draining | None:
     if upstream.draining_since is None or not upstream.is_enabled:
         return None
     since = upstream.draining_since
-    return Draining(since, store.under_way_since_before(since, most=MOST_COUNTED))
+    return Draining(since, store.unsettled_since_before(since, most=MOST_COUNTED))

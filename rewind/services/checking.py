@@ -1,4 +1,4 @@
-"""Whether the archive has what the ledger's blocks tell of, slot by slot."""
+"""Compares the archive with the blocks of the ledger, slot by slot."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,8 +19,8 @@ from rewind.store.checking import Archived, Written
 
 
 def check_slots(window: SlotRange, headers: Sequence[Header]) -> Iterator[Fault]:
-    """Archive and ledger have the same slots, but for what open gaps and the window leave out, and
-    of each the same block.
+    """Archive and ledger have the same slots, except for open gaps and slots outside the window, and
+    the same block of each slot.
     """
     bounds = archive.bounds()
     if bounds is None:
@@ -36,18 +36,18 @@ def check_slots(window: SlotRange, headers: Sequence[Header]) -> Iterator[Fault]
             if stored and not open_gaps(LedgerGap, SlotRange(slot, slot)):
                 yield Fault(slot, "not_stored")
         elif (mine.blockhash, mine.parent_slot) != (theirs.blockhash, theirs.parent_slot):
-            told = f"{b58encode(mine.blockhash)} is archived, {b58encode(theirs.blockhash)} stored"
-            yield Fault(slot, "other_block", told)
+            ours = f"{b58encode(mine.blockhash)} is archived"
+            yield Fault(slot, "other_block", f"{ours}, {b58encode(theirs.blockhash)} stored")
 
 
 def check_writes(archived: Archived, balances: Sequence[Balance]) -> Iterator[Fault]:
-    """Every balance that a transaction changed is a write of the archive, with that balance; what
-    filters dropped is not asked for.
+    """Every balance that a transaction changed is a write of the archive, with that balance;
+    writes that a filter dropped are not checked.
     """
     if archived.granularity != Granularity.WRITE:
         wanted = {each.pubkey for each in balances}
-        lacking = wanted - store.written_in(archived.slot, wanted)
-        absent = [each for each in balances if each.pubkey in lacking]
+        missing = wanted - store.written_in(archived.slot, wanted)
+        absent = [each for each in balances if each.pubkey in missing]
         wrong: list[tuple[Balance, int]] = []
     else:
         writes = [Written(each.pubkey, each.index, each.lamports) for each in balances]
@@ -61,12 +61,12 @@ def check_writes(archived: Archived, balances: Sequence[Balance]) -> Iterator[Fa
     for each in _unfiltered(absent):
         yield Fault(archived.slot, "write_missing", f"{_named(each)}: {each.lamports:,} lamports")
     for each, has in wrong:
-        told = f"{_named(each)}: {has:,} lamports, the block tells {each.lamports:,}"
-        yield Fault(archived.slot, "wrong_balance", told)
+        detail = f"{_named(each)}: {has:,} lamports, the block has {each.lamports:,}"
+        yield Fault(archived.slot, "wrong_balance", detail)
 
 
 def check_counts(window: SlotRange) -> Iterator[Fault]:
-    """Each slot has as many writes as its row says, where they can be counted at all."""
+    """Each slot has as many writes as its row says, if they can be counted at little cost."""
     counted = store.writes_of_slots(*window)
     if counted is None:
         return

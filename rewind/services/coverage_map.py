@@ -181,7 +181,7 @@ def _ledger(reach: SlotRange | None, cells: Sequence[SlotRange]) -> list[Cell]:
     found = []
     for cell, counts in zip(cells, counted, strict=True):
         slots = _inside(cell, reach)
-        gaps = counts.lacking
+        gaps = counts.missing
         found.append(
             Cell(
                 *cell,

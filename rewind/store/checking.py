@@ -1,4 +1,4 @@
-"""What a verification reads of the archive."""
+"""Queries of a verification on the archive."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _SCANNED_BYTES = 64 * 1_048_576
 
 
 class Archived(NamedTuple):
-    """An archived slot as its row tells it."""
+    """The row of an archived slot."""
 
     slot: int
     parent_slot: int
@@ -23,7 +23,7 @@ class Archived(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A write that a block tells of: who, by which transaction, and the balance afterwards."""
+    """A write according to a block: account, transaction, and the balance afterwards."""
 
     pubkey: bytes
     position: int
@@ -51,9 +51,9 @@ def balances_of(slot: int, writes: Sequence[Written]) -> list[int | None]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT change.lamports FROM"
-            " unnest(%s::bytea[], %s::int[]) WITH ORDINALITY AS told (pubkey, position, number)"
+            " unnest(%s::bytea[], %s::int[]) WITH ORDINALITY AS wanted (pubkey, position, number)"
             " LEFT JOIN rewind_accountchange AS change ON change.slot = %s"
-            " AND change.pubkey = told.pubkey AND change.position = told.position"
+            " AND change.pubkey = wanted.pubkey AND change.position = wanted.position"
             " ORDER BY number",
             [[each.pubkey for each in writes], [each.position for each in writes], slot],
         )
@@ -112,8 +112,8 @@ def wrong_counts(first: int, last: int) -> list[int]:
         cursor.execute(
             f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM rewind_slottally"
             f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
-            " AS tally USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
-            " IS DISTINCT FROM (tally.slots::bigint, tally.coarse_slots::bigint, tally.changes)"
+            " AS stored USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
+            " IS DISTINCT FROM (stored.slots::bigint, stored.coarse_slots::bigint, stored.changes)"
             f" AND run > coalesce((SELECT first_kept_slot / {RUN_SLOTS}"
             " FROM rewind_archivestate WHERE first_kept_slot > 0), -1) ORDER BY run",
             _whole_runs(first, last),
@@ -123,8 +123,8 @@ def wrong_counts(first: int, last: int) -> list[int]:
 
 @transaction.atomic
 def recount(runs: Sequence[int]) -> None:
-    """The runs' counts are those of their slots. Who writes meanwhile waits for the rows, and
-    counts what it brings itself.
+    """Recounts the runs from their slots. A concurrent writer waits for the rows, and adds its own
+    slots afterwards.
     """
     with connection.cursor() as cursor:
         for run in sorted(runs):

@@ -58,10 +58,10 @@ def is_due(*, now: datetime) -> bool:
 
 
 def classify(*, now: datetime) -> None:
-    """Slots that a stored block names as its parent, or a node lists, are told to be missing; gaps
-    whose slots are proved skipped close.
+    """Marks slots as missing that a stored block names as its parent, or that a node lists; closes
+    gaps whose slots are proved skipped.
     """
-    _tell_missing_parents(now)
+    _open_missing_parents(now)
     unsure = [*_unknown(LedgerGap), *_unknown(ArchiveGap)]
     if not unsure:
         return
@@ -71,13 +71,13 @@ def classify(*, now: datetime) -> None:
         try:
             chain_identity.require_same(node)
         except (NodeError, WrongChain) as error:
-            log.info("slots cannot be told by %s: %s", node.name, error)
+            log.info("slots cannot be classified by %s: %s", node.name, error)
             return
         for gap in [*_unknown(LedgerGap), *_unknown(ArchiveGap)]:
             try:
                 by_node(node, SlotRange(gap.from_slot, gap.to_slot), now=now)
             except NodeError as error:
-                log.info("slots cannot be told by %s: %s", node.name, error)
+                log.info("slots cannot be classified by %s: %s", node.name, error)
                 return
 
 
@@ -128,9 +128,9 @@ def _unsure(model: type[SlotGap]) -> QuerySet[SlotGap]:
 
 
 @transaction.atomic
-def _tell_missing_parents(now: datetime) -> None:
-    """A block that another one names as its parent was made: where the chain is followed and no
-    one has it, that is a gap, however it came about.
+def _open_missing_parents(now: datetime) -> None:
+    """Opens gaps for blocks that are not stored although a stored block names them as its parent,
+    and for stored blocks that are not archived.
     """
     bounds = archive.bounds()
     if bounds is None:

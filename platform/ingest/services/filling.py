@@ -1,4 +1,4 @@
-"""Gaps that are filled: the newest first, from one source after the other."""
+"""Fills gaps: the newest first, from one source after the other."""
 
 import logging
 import time
@@ -35,24 +35,24 @@ Clock = Callable[[], datetime]
 
 _FIRST_PAUSE = timedelta(seconds=5)
 _LONGEST_PAUSE = timedelta(hours=1)
-# While a try goes on nobody else takes the gap; a killed one is taken up again after this.
+# No other worker takes the gap during an attempt; that of a killed worker is repeated after this.
 _CLAIM = timedelta(seconds=150)
-# What is late by a moment comes by itself.
+# Slots that are only late arrive without an attempt.
 _GRACE = timedelta(seconds=3)
 _MOST_GAPS = 10
-# Either area's share of a run, but for its last try: together they end before the task must.
+# Each area's share of a run, without its last attempt: both end before the task's time limit.
 _SECONDS = 45.0
-# What no source has any more is given up at the third try, half a minute after the first: one
-# answer alone may come from a server of several behind an address that began later than others.
+# Slots that no source has any more are given up at the third attempt, half a minute after the
+# first: behind one address there may be several servers, of which some have fewer slots.
 _TRIES_BEFORE_END = 3
-# Blocks of one gap that are asked of a node in one try.
+# Blocks of one gap that one attempt requests from a node.
 _MOST_BLOCKS = 200
 _REFUSALS = (BlockConflict, BadLedgerBlock, BadSlot)
 
 
 def fill_due_gaps(*, now: Clock) -> None:
-    """One try for each gap that is due, of both areas: what was filled or proved skipped closes,
-    what was not is tried again after a pause that doubles.
+    """One attempt for each due gap of both areas: filled and proved skipped slots close, the others
+    are attempted again after a pause that doubles.
     """
     until = time.monotonic() + _SECONDS
     for _ in range(_MOST_GAPS):
@@ -95,7 +95,7 @@ def _due(model: type[G], now: datetime) -> QuerySet[G]:
 
 @transaction.atomic
 def _claim(model: type[G], now: datetime) -> G | None:
-    """A due gap that nobody else is at."""
+    """A due gap that no other worker has claimed."""
     gap = _due(model, now).order_by("-from_slot").select_for_update(skip_locked=True).first()
     if gap is not None:
         gap.next_try_at = now + _CLAIM
@@ -127,31 +127,31 @@ def _try_ledger(gap: LedgerGap, now: Clock) -> None:
         if not life_cycle.open_gaps(LedgerGap, window):
             break
         source = node.name
-        told, oldest = _fetch(node, window, now)
-        results.append(told)
+        result, oldest = _fetch(node, window, now)
+        results.append(result)
         gone_below.append(oldest)
     _note(LedgerGap, gap, source, results, min(gone_below, default=0), now)
 
 
 def _prove_skipped(window: SlotRange, now: Clock) -> str:
-    """What blocks and nodes prove closes; why nothing more could be proved, if so."""
+    """Closes what blocks and nodes prove skipped. Returns why no node could be asked, else ""."""
     classification.by_ledger_links(window, now=now())
     for node in nodes():
         try:
             chain_identity.require_same(node)
             classification.by_node(node, window, now=now())
         except WrongChain:
-            continue  # said where its blocks are asked for
+            continue  # reported where its blocks are requested
         except NodeError as error:
-            return f"{node.name} cannot tell: {error}"
+            return f"{node.name} cannot list its blocks: {error}"
         else:
             return ""
     return ""
 
 
 def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
-    """Blocks of the window that the ledger lacks, from the node, newest first: what came, in words,
-    and the lowest slot whose block the node still has; 0 where it does not say.
+    """Stores missing blocks of the window from the node, newest first. Returns a summary as text, and
+    the lowest slot whose block the node still has; 0 if that is unknown.
     """
     try:
         chain_identity.require_same(node)
@@ -162,12 +162,12 @@ def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
         return f"{node.name}: {error}", 0
     if oldest > window.last:
         return f"{node.name} has blocks from {oldest} on alone", oldest
-    lacking = (
+    missing = (
         slot
         for gap in reversed(life_cycle.open_gaps(LedgerGap, window))
         for slot in range(min(gap.to_slot, window.last), max(gap.from_slot, window.first) - 1, -1)
     )
-    wanted = list(islice(lacking, _MOST_BLOCKS))
+    wanted = list(islice(missing, _MOST_BLOCKS))
     filled, problem = 0, ""
     for slot in wanted:
         try:
@@ -181,15 +181,15 @@ def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
             break
         except (NodeError, *_REFUSALS) as error:
             problem = f"slot {slot}: {error}"
-    told = f"{node.name}: {filled} of {len(wanted)} slots came"
-    return (f"{told}; {problem}" if problem else told), oldest
+    summary = f"{node.name}: {filled} of {len(wanted)} slots came"
+    return (f"{summary}; {problem}" if problem else summary), oldest
 
 
 def _note(
     model: type[G], gap: G, source: str, results: list[str], gone_below: int, now: Clock
 ) -> None:
-    """The try stands in the history of what is left of the gap. What lies below `gone_below`, where
-    every source said that it begins later, cannot be had any more.
+    """Records the attempt in the history of what is left of the gap, and gives up slots below
+    `gone_below`, which every source says it does not have any more.
     """
     result = "; ".join(filter(None, results))
     pause = min(_FIRST_PAUSE * 2 ** min(gap.tries, 12), _LONGEST_PAUSE)

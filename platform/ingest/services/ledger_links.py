@@ -1,4 +1,4 @@
-"""What new blocks' parent links say of the ledger around them: gaps that close or open."""
+"""Opens and closes gaps of the ledger by the parent links of new blocks."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,16 +9,16 @@ from gaps.slot_gap import NOT_YET_KNOWN, GapStatus
 from historical.services.gaps import ledger_gaps, settle
 from historical.store import blocks as store
 
-# Further below a block than this nothing is told: what was imported long ago is not our chain's
-# last word before it, and an outage of that length opens its own gap.
+# No gap is opened further below a block than this: older blocks may be from an import that the
+# chain does not continue, and an outage of that length opens a gap of its own.
 _FURTHEST_SLOTS = 20_000
 
 
 def follow(
     records: Sequence[SlotRecord], *, not_below: int | None, source: str, now: datetime
 ) -> None:
-    """Gaps are what they are once the records, ascending, are stored. Nothing is opened below
-    `not_below`, where the chain began to be followed, nor below the lowest block near.
+    """Updates the gaps for new records (ascending). Opens none below `not_below`, where following
+    began, nor below the lowest block within reach.
     """
     if not records:
         return
