@@ -79,7 +79,7 @@ def _served(transactions: list[VersionedTransaction], raw: float) -> None:
 def _raw(transactions: list[VersionedTransaction]) -> float:
     """Median seconds of the engine in this process, on accounts that are loaded already."""
     from rewind.positions import Asked
-    from rewind.services.past import past
+    from rewind.services.past_state import past
     from rewind.services.running import run_on
     from simulator.client import engine_processes
     from simulator.engine import Engine

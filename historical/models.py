@@ -11,7 +11,7 @@ from gaps.slot_gap import SlotGap
 
 class Block(models.Model):
     """A produced slot. `body` holds the transactions in the standard node's `json` encoding,
-    compressed in frames (historical/bodies.py); `frames` are the frames' end offsets in it.
+    compressed in frames (historical/block_bodies.py); `frames` are the frames' end offsets in it.
     """
 
     slot = SlotColumn(primary_key=True)

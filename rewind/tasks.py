@@ -11,7 +11,7 @@ from django.utils import timezone
 from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
 from rewind.services import audit, segments
-from rewind.services.jobs import care, running
+from rewind.services.jobs import running, upkeep
 from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
@@ -58,10 +58,10 @@ def resume_simulation_jobs() -> None:
     """Queues jobs without a worker again, and deletes expired results."""
     with until_next_call("resume_simulation_jobs", log):
         gone_after = _terms().gone_after
-        idle = () if is_crowded() else care.idle_jobs(now=timezone.now(), gone_after=gone_after)
+        idle = () if is_crowded() else upkeep.idle_jobs(now=timezone.now(), gone_after=gone_after)
         for job_id, turn in idle:
             call_job(job_id, turn)
-        care.delete_expired(now=timezone.now())
+        upkeep.delete_expired(now=timezone.now())
 
 
 @shared_task

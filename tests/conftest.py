@@ -190,9 +190,9 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _partitions_of_this_test() -> None:
     """What a test that was rolled back had made is not there any more."""
-    from rewind.store import layouts
+    from rewind.store import partition_cache
 
-    layouts.forget()
+    partition_cache.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from chain.units import I64_MAX
 from historical import filters
 from historical.errors import BadPaginationToken
 from historical.filters import Filters
-from historical.places import HIGHEST, LOWEST, Place, newest_first, oldest_first
+from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition, newest_first, oldest_first
 from historical.results import AddressTransaction, AddressTransactions
 from historical.segments import MAX_POSITION, digest
 from historical.services.addresses import (
@@ -109,10 +109,10 @@ def _reads_rows(wanted: Filters) -> bool:
     return any((wanted.status, wanted.signature, wanted.block_time))
 
 
-def _places(address: Pubkey, page: Page) -> Iterator[Place]:
+def _places(address: Pubkey, page: Page) -> Iterator[LedgerPosition]:
     low, high = _slots(page.filters)
-    above = Place(min(low, I64_MAX) - 1, MAX_POSITION) if low else LOWEST
-    below = HIGHEST if high is None else Place(min(high, I64_MAX - 1) + 1, 0)
+    above = LedgerPosition(min(low, I64_MAX) - 1, MAX_POSITION) if low else LOWEST
+    below = HIGHEST if high is None else LedgerPosition(min(high, I64_MAX - 1) + 1, 0)
     token = _token_place(page)
     key = digest(bytes(address))
     if page.order is SortOrder.DESC:
@@ -140,7 +140,7 @@ def _slots(wanted: Filters) -> tuple[int, int | None]:
     return low, high
 
 
-def _token_place(page: Page) -> Place | None:
+def _token_place(page: Page) -> LedgerPosition | None:
     """The place a token names. It was the last entry of a page, so an entry that the filters
     exclude shows that they are not the ones of that page.
     """
@@ -149,7 +149,7 @@ def _token_place(page: Page) -> Place | None:
     match = _TOKEN.match(page.token)
     if match is None:
         raise BadPaginationToken("expected `slot:position` as the previous answer gave it")
-    place = Place(int(match[1]), int(match[2]))
+    place = LedgerPosition(int(match[1]), int(match[2]))
     if match[3]:
         return place
     rows = listed([place]) if place.slot <= I64_MAX else []

@@ -11,7 +11,7 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode
 from historical.errors import FilterTransactionNotFound, LimitInvalid
-from historical.places import HIGHEST, LOWEST, Place, newest_first
+from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition, newest_first
 from historical.segments import digest
 from historical.store import addresses as store
 from historical.store import transactions as transaction_store
@@ -50,7 +50,7 @@ def require_limit(found: int, maximum: int) -> None:
         raise LimitInvalid(found, maximum)
 
 
-def listed(places: list[Place]) -> list[ListedRow]:
+def listed(places: list[LedgerPosition]) -> list[ListedRow]:
     return (
         transaction_store.listed([(place.slot, place.position) for place in places])
         if places
@@ -73,14 +73,14 @@ def _raw(json: str | None) -> msgspec.Raw:
     return msgspec.Raw(b"null" if json is None else json.encode())
 
 
-def _place(name: str, signature: Signature) -> Place:
+def _place(name: str, signature: Signature) -> LedgerPosition:
     found = transaction_store.place_of(bytes(signature))
     if found is None:
         raise FilterTransactionNotFound(name, str(signature))
-    return Place(*found)
+    return LedgerPosition(*found)
 
 
-def batches(places: Iterator[Place], size: int) -> Iterator[list[Place]]:
+def batches(places: Iterator[LedgerPosition], size: int) -> Iterator[list[LedgerPosition]]:
     """The places in lists of a size, the last one shorter."""
     while batch := list(islice(places, size)):
         yield batch

@@ -10,10 +10,10 @@ from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from eventloop.calls import require_thread
-from historical import bodies, rendering
+from historical import block_bodies, rendering
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services.bounds import why_no_block
-from historical.services.recent_texts import recent_texts
+from historical.services.text_caches import recent_texts
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
 from historical.store.blocks import BlockRow
@@ -120,7 +120,7 @@ def _transactions(
     stored = store.body_of_recording(row.slot, row.recording)
     if stored is None:
         raise RecordingGone
-    texts = bodies.unpack(*stored, _signatures(row))
+    texts = block_bodies.unpack(*stored, _signatures(row))
     form = Form(row.form)
     if wanted is BlockForm.CURRENT:
         texts, form = rendering.current(texts, form), CURRENT_FORM

@@ -8,7 +8,7 @@ from chain.slot_ranges import SlotRange
 from gaps.life_cycle import open_gaps
 from historical.models import Gap
 from historical.segments import SEGMENT_SLOTS, digest, segment_of, unpack_entries
-from historical.services.recorded import recorded_at
+from historical.services.recorded_transactions import recorded_at
 from historical.services.stored_content import Unreadable, transactions_of
 from historical.store import addresses, checking
 from historical.store import blocks as store

@@ -11,13 +11,13 @@ from solders.hash import Hash
 
 from chain.blocks import SlotRecord
 from chain.units import I64_MAX, Slot
-from historical import bodies, segments
+from historical import block_bodies, segments
 from historical.errors import BadBlock, BlockConflict
-from historical.remembering import CHANGES
+from historical.ledger_generations import CHANGES
 from historical.store import blocks as block_store
 from historical.store import writing
 from historical.store.block_counts import BlockCounts
-from historical.texts import TransactionText, text_of
+from historical.transaction_text import TransactionText, text_of
 
 # Rows held before they are written; a batch also ends with its segment of slots, so that an
 # address has one row per segment and batch.
@@ -101,7 +101,7 @@ class _Batch:
     def add(self, record: SlotRecord, now: datetime) -> bool:
         """Writes the block's row and keeps the rest for `write`; False when it is there already."""
         texts = list(_texts(record))
-        body = bodies.pack(text.text for text in texts)
+        body = block_bodies.pack(text.text for text in texts)
         if not writing.insert_block(_block_row(record, texts, now), body):
             if not _is_present(record):
                 raise BadBlock(f"slot {record.slot}: taken out of the ledger just now; try again")

@@ -5,7 +5,7 @@ from collections import defaultdict
 from django.db import transaction
 
 from historical import segments
-from historical.remembering import CHANGES, REMOVALS
+from historical.ledger_generations import CHANGES, REMOVALS
 from historical.segments import SEGMENT_SLOTS, segment_of
 from historical.store import removal as store
 from historical.store import writing

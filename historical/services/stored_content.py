@@ -9,11 +9,11 @@ import zstandard
 
 from chain.blocks import Form, SlotRecord
 from chain.encodings import b58decode, b58encode
-from historical import bodies, rendering
+from historical import block_bodies, rendering
 from historical.errors import BadBlock
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
-from historical.texts import text_of
+from historical.transaction_text import text_of
 
 _decode = msgspec.json.Decoder().decode
 
@@ -39,7 +39,7 @@ def transactions_of(slot: int) -> list[dict[str, Any]]:
     if stored is None:
         return []
     try:
-        texts = bodies.unpack(*stored, transaction_store.signatures_of(slot))
+        texts = block_bodies.unpack(*stored, transaction_store.signatures_of(slot))
         return [_decode(text) for text in rendering.split(texts)]
     except (zstandard.ZstdError, msgspec.DecodeError, ValueError, StopIteration) as error:
         # StopIteration: the index has fewer signatures than the body has texts.
@@ -108,8 +108,8 @@ def _read(record: SlotRecord, form: Form) -> list[dict[str, Any]]:
         texts = [text_of(entry, form) for entry in record.transactions]
     except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
         raise BadBlock(f"slot {record.slot}: {error}") from error
-    body = bodies.pack(text.text for text in texts)
-    whole = bodies.unpack(body.data, body.frames, [text.signature for text in texts])
+    body = block_bodies.pack(text.text for text in texts)
+    whole = block_bodies.unpack(body.data, body.frames, [text.signature for text in texts])
     return [_decode(text) for text in rendering.split(whole)]
 
 

@@ -5,16 +5,16 @@ from solders.signature import Signature
 
 from chain.blocks import CURRENT_FORM, Form
 from chain.commitment import BlockForm, TransactionEncoding
-from historical import bodies, rendering
+from historical import block_bodies, rendering
 from historical.errors import TooManySignatures
 from historical.results import SignatureStatus
 from historical.services.blocks import RecordingGone, require_version
 from historical.services.bounds import why_no_block
-from historical.services.recent_texts import recent_answers, recent_opened
+from historical.services.text_caches import recent_answers, recent_opened
 from historical.store import frames
-from historical.store import located as store
+from historical.store import transaction_lookup as store
 from historical.store import transactions as transaction_store
-from historical.store.located import Located
+from historical.store.transaction_lookup import Located
 from historical.store.transactions import TransactionRow
 from jsonrpc.wire import Encoded
 
@@ -54,7 +54,7 @@ def _answer(
     key = (row.slot, row.recording, row.position, encoding, max_version, wanted)
     text = recent_answers.find(key)
     if text is None:
-        stored = _stored(row) if found.frame is None else bodies.open_frame(found.frame)
+        stored = _stored(row) if found.frame is None else block_bodies.open_frame(found.frame)
         text = bytes(_entry(row, stored, encoding, max_version, wanted))
         recent_answers.keep(key, text)
     return Encoded(text)
@@ -83,7 +83,7 @@ def _entry(
     max_version: int | None,
     wanted: BlockForm,
 ) -> Encoded:
-    text = bodies.text_in(stored, row.start, row.length, row.signature)
+    text = block_bodies.text_in(stored, row.start, row.length, row.signature)
     version = text[text.rindex(b":") + 1 : -1]
     require_version(-1 if version == _LEGACY else int(version), max_version)
     form = Form(row.form)
@@ -105,7 +105,7 @@ def _stored(row: TransactionRow) -> bytes:
         frame = frames.frame(*key)
         if frame is None:
             raise RecordingGone
-        stored = bodies.open_frame(frame)
+        stored = block_bodies.open_frame(frame)
         recent_opened.keep(key, stored)
     return stored
 

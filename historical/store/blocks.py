@@ -6,7 +6,7 @@ from typing import NamedTuple
 from chain.units import I64_MAX
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
-from historical.remembering import CHANGES, REMOVALS
+from historical.ledger_generations import CHANGES, REMOVALS
 
 
 class BlockRow(NamedTuple):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
-from historical.remembering import REMOVALS
+from historical.ledger_generations import REMOVALS
 
 _LOOKED_UP_AT_ONCE = 1_000
 

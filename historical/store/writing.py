@@ -7,7 +7,7 @@ from typing import NamedTuple
 import psycopg
 
 from columns.raw_queries import raw_connection
-from historical.bodies import Body
+from historical.block_bodies import Body
 
 
 class NewBlock(NamedTuple):

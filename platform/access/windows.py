@@ -13,7 +13,7 @@ from access.buckets import Taken
 from access.callers import Quota
 from eventloop.calls import current_call
 from shared_state.script_socket import AWAY_SECONDS
-from webserver.holders import holder_of
+from webserver.address_groups import holder_of
 
 _away_until = 0.0
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
-from columns.questions import MOMENT, exists, microseconds
+from columns.exists_queries import MOMENT, exists, microseconds
 
 # One worker routes events at a time: deliveries are numbered in the order of their events.
 _ROUTING_LOCK = 7_340_211

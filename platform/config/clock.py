@@ -9,7 +9,7 @@ from typing import Any
 
 from celery.beat import PersistentScheduler, SchedulingError
 
-from config.questions import Questioner
+from config.due_checks import Questioner
 from embedded.notify import allowed, progress
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from django.db import connections
 from django.utils import timezone
 
 from access.services import keys
-from config.questions import QUESTIONS
+from config.due_checks import QUESTIONS
 from config.wsgi import application
 from gateway.calls import Call
 from gateway.hosts import ALL_IN_ONE

@@ -22,7 +22,7 @@ from gateway.calls import Call, Observer, answer_calls
 from gateway.common_methods import common_methods
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
-from gateway.handing_on import HandedOn, Handing
+from gateway.forwarded_calls import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out

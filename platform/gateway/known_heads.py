@@ -18,7 +18,7 @@ from gateway.budgets import Budget
 from gateway.calls import Call, Observer, answer_calls
 from gateway.endpoint import RpcEndpoint
 from gateway.endpoint_policy import EndpointPolicy
-from gateway.handing_on import Handing
+from gateway.forwarded_calls import Handing
 from gateway.hosts import Host, host_of
 from gateway.permissions import is_narrow, require_served, require_standing, right_missing
 from gateway.request_ids import new_request_id, sane_request_id

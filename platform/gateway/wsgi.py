@@ -10,7 +10,7 @@ from django.db import close_old_connections
 from columns.raw_queries import close_lost_connection
 from eventloop.calls import current_call
 from gateway.answers import Answer
-from gateway.handing_on import HandedOn
+from gateway.forwarded_calls import HandedOn
 from gateway.middleware import HostMiddleware
 from gateway.routes import endpoint_at, is_page
 from gateway.views import EventStream

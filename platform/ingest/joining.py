@@ -10,9 +10,9 @@ from gaps.slot_gap import GapStatus
 from ingest.errors import AnotherBlock
 from ingest.slot_sender import Lost
 from upstream.geyser.events import SlotClosed, SlotIncomplete
+from upstream.geyser.merged_blocks import best_of_all
 from upstream.geyser.pending_slots import closed_slot
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
-from upstream.geyser.united import best_of_all
 
 # How long other streams are waited for: LAG where every provable write is present, SHORT where
 # something is missing, as long as for a replay.

@@ -14,11 +14,11 @@ from chain.units import UnixTimestamp
 from embedded.notify import progress
 from localnet.faults import Faults
 from localnet.feed import Feed
+from localnet.feed_recovery import recall_blocks
 from localnet.ledger import Ledger
 from localnet.methods.table import Node
 from localnet.opening import open_chain
 from localnet.options import Options
-from localnet.recalling import recall_blocks
 from localnet.servers import block_engine, geyser, pubsub, rpc, tpu
 from localnet.storage import Storage
 

@@ -13,7 +13,7 @@ from aioquic.tls import SessionTicket
 
 from upstream import tpu_errors, tpu_internals
 from upstream.tpu_errors import TpuError
-from upstream.tpu_hurry import Hurry
+from upstream.tpu_prompt_acks import PromptAcks
 from upstream.tpu_sending import Done, Opened, Sending, Sent
 from upstream.tpu_socket import Address, connected_socket
 
@@ -65,7 +65,7 @@ class TpuConnection:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._silence: asyncio.TimerHandle | None = None
-        self._hurry = Hurry(self._ping)
+        self._hurry = PromptAcks(self._ping)
         self._flushing: asyncio.Handle | None = None
         self._pinged_at = 0.0
         self._is_retiring = False

@@ -3,7 +3,7 @@
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 
-from webserver.holders import holder_of
+from webserver.address_groups import holder_of
 from webserver.limits import Limits
 
 if TYPE_CHECKING:

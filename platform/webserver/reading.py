@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import httptools
 
 from webserver.heads import body_head, judge
-from webserver.repeats import Repeats
+from webserver.repeated_heads import Repeats
 from webserver.requests import Request
 from webserver.responses import Refused
 

@@ -18,8 +18,8 @@ from priority.errors import (
 )
 from priority.proxy.forwarding import forward
 from priority.proxy.streaming import stream_result
-from upstream.async_passage import AsyncPassage, async_passage_to
-from upstream.passage import Passage, passage_to
+from upstream.async_connection_pool import AsyncConnectionPool, async_pool_for
+from upstream.connection_pool import ConnectionPool, pool_for
 
 # Errors in place of the node's own answer.
 NODE_ERRORS = (
@@ -64,14 +64,14 @@ block_engine_methods = MethodTable()
 block_engine_transactions = MethodTable()
 
 
-def upstream_node() -> Passage:
+def upstream_node() -> ConnectionPool:
     """The client of the upstream node; raises NoUpstreamNode."""
-    return passage_to(_node_url())
+    return pool_for(_node_url())
 
 
-def upstream_node_of_loop() -> AsyncPassage:
+def upstream_node_of_loop() -> AsyncConnectionPool:
     """Its client for the running event loop."""
-    return async_passage_to(_node_url(), most=settings.PROXY_CONNECTIONS)
+    return async_pool_for(_node_url(), most=settings.PROXY_CONNECTIONS)
 
 
 def _node_url() -> str:

@@ -15,8 +15,8 @@ from priority.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
-from upstream import passage
-from upstream.passage import Passage, PassageFailed
+from upstream import connection_pool
+from upstream.connection_pool import ConnectionPool, NodeCallFailed
 
 # A call for the node: the method, and its params as the bytes that came.
 NodeCall = tuple[str, bytes]
@@ -37,9 +37,9 @@ _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 def forward(
     calls: Sequence[NodeCall],
     *,
-    node: Passage,
+    node: ConnectionPool,
     seconds: int,
-    largest: int = passage.LARGEST_ANSWER,
+    largest: int = connection_pool.LARGEST_ANSWER,
 ) -> list[Answer]:
     """The node's answers in order, its results and errors byte for byte: one call travels alone,
     several as one batch. `largest` is the most bytes that they may have together. Raises
@@ -50,7 +50,7 @@ def forward(
     body = requests[0] if alone else b"[" + b",".join(requests) + b"]"
     try:
         status, content = node.call(body, seconds=seconds, largest=largest)
-    except passage.PassageFailed as error:
+    except connection_pool.NodeCallFailed as error:
         raise failure_of(error, seconds) from None
     if alone or content.lstrip(b" \t\r\n")[:1] == b"{":
         # A node that refuses a batch as a whole answers with one object.
@@ -63,14 +63,14 @@ def forward(
     return [_answer(by_number.get(number), unreadable) for number in range(len(calls))]
 
 
-def failure_of(error: PassageFailed, seconds: int) -> UpstreamFailed:
+def failure_of(error: NodeCallFailed, seconds: int) -> UpstreamFailed:
     """The caller's error for a failed call."""
     match error:
-        case passage.TimedOut():
+        case connection_pool.TimedOut():
             return UpstreamTimeout(seconds)
-        case passage.Busy():
+        case connection_pool.Busy():
             return UpstreamBusy()
-        case passage.AnswerTooLarge():
+        case connection_pool.AnswerTooLarge():
             return UpstreamAnswerTooLarge()
     return UpstreamUnreachable()
 

@@ -6,7 +6,7 @@ from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
 from priority.errors import NodeBehind, NodeError
 from priority.proxy.forwarding import forward
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 
 class _Health(msgspec.Struct, rename="camel"):
@@ -20,7 +20,7 @@ class _HealthError(msgspec.Struct):
 _read_health_error = msgspec.json.Decoder(_HealthError).decode
 
 
-def health(*, node: Passage, seconds: int) -> str:
+def health(*, node: ConnectionPool, seconds: int) -> str:
     """`ok`; raises NodeBehind if the node reports that it is not, and UpstreamFailed."""
     (answer,) = forward([("getHealth", b"[]")], node=node, seconds=seconds)
     if isinstance(answer, NodeError):

@@ -6,8 +6,8 @@ from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded
 from priority.errors import UpstreamAnswerTooLarge, UpstreamAnswerUnreadable
 from priority.proxy.forwarding import NodeCall, answer_in, failure_of, request_of
-from upstream.async_passage import HELD, Answer, AsyncPassage
-from upstream.passage import PassageFailed
+from upstream.async_connection_pool import HELD, Answer, AsyncConnectionPool
+from upstream.connection_pool import NodeCallFailed
 
 # A long answer that does not begin like a result (an error) is buffered up to this size.
 _LONGEST_HELD = 4_194_304
@@ -37,14 +37,14 @@ _LONGEST_END = 256
 
 
 async def stream_result(
-    call: NodeCall, *, node: AsyncPassage, seconds: int, holder: object
+    call: NodeCall, *, node: AsyncConnectionPool, seconds: int, holder: object
 ) -> "Encoded | LongResult":
     """The node's result unchanged. `seconds` is the timeout, `holder` the caller, for its limit.
     Raises the node's error, and UpstreamFailed.
     """
     try:
         answer = await node.post(request_of(0, *call), seconds=seconds, holder=holder)
-    except PassageFailed as error:
+    except NodeCallFailed as error:
         raise failure_of(error, seconds) from None
     is_long = False
     try:
@@ -61,7 +61,7 @@ async def stream_result(
             if not is_whole:
                 raise UpstreamAnswerTooLarge
         found = answer_in(content, answer.status)
-    except PassageFailed as error:
+    except NodeCallFailed as error:
         raise failure_of(error, seconds) from None
     finally:
         if not is_long:
@@ -102,7 +102,7 @@ class LongResult:
         while len(self._kept) <= _LONGEST_END:
             try:
                 piece = await self._answer.more()
-            except PassageFailed as error:
+            except NodeCallFailed as error:
                 raise failure_of(error, self._seconds) from None
             if not piece:
                 return self._last()

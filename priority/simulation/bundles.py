@@ -17,14 +17,14 @@ from rewind.errors import EngineFailed, SimulationTimedOut, StateNotRecorded
 from rewind.positions import Asked
 from rewind.results.completeness import Completeness
 from rewind.services.completeness import completeness
-from rewind.services.past import Past, past
-from rewind.services.reading_ahead import ReaderAhead
+from rewind.services.past_state import Past, past
+from rewind.services.prefetching import ReaderAhead
 from rewind.services.running import run_on
 from simulator import addresses
 from simulator.client import simulate
 from simulator.errors import AccountsMissing, EngineFault, EngineTimeout
 from simulator.outcome import Outcome, refused
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 Accounts = dict[Pubkey, Account | None]
 # Accounts that only a bundle's own writes reveal; each round is one more level.
@@ -72,7 +72,7 @@ class Tried:
 
 
 def try_now(
-    bundle: Bundle, *, node: Passage, commitment: Commitment, timeout_seconds: int
+    bundle: Bundle, *, node: ConnectionPool, commitment: Commitment, timeout_seconds: int
 ) -> Tried:
     """On the newest state of the node. Raises UpstreamFailed, HeadMoved, EngineFailed,
     SimulationTimedOut.

@@ -26,7 +26,7 @@ from simulator.machine import CACHED_SYSVARS
 from simulator.moment import Moment
 from simulator.required_accounts import native_keys, needed_keys
 from simulator.token_balances import held_mint
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 # Each reads once, and a slot is long against a read: more are for a node that lags or is far away.
 _ROUNDS = 12
@@ -72,7 +72,7 @@ def read_head(
     transactions: Sequence[VersionedTransaction],
     *,
     also: Collection[Pubkey],
-    node: Passage,
+    node: ConnectionPool,
     seconds: int,
     commitment: Commitment,
     any_blockhash: bool,

@@ -8,7 +8,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 # A slot's length: after it the node is likely to have gone on, and all is read at once.
 _FRESH_SECONDS = 0.4
@@ -29,10 +29,10 @@ class KnownSlot:
     size: int = 0
 
 
-_known: dict[tuple[Passage, Commitment], KnownSlot] = {}
+_known: dict[tuple[ConnectionPool, Commitment], KnownSlot] = {}
 
 
-def known_slot(node: Passage, commitment: Commitment) -> KnownSlot | None:
+def known_slot(node: ConnectionPool, commitment: Commitment) -> KnownSlot | None:
     """The slot that the node named a moment ago as its newest."""
     known = _known.get((node, commitment))
     if known is None or time.monotonic() > known.named_at + _FRESH_SECONDS:
@@ -41,7 +41,10 @@ def known_slot(node: Passage, commitment: Commitment) -> KnownSlot | None:
 
 
 def remember(
-    node: Passage, commitment: Commitment, slot: int, accounts: Mapping[Pubkey, Account | None]
+    node: ConnectionPool,
+    commitment: Commitment,
+    slot: int,
+    accounts: Mapping[Pubkey, Account | None],
 ) -> None:
     """The node has just named the slot, with these accounts. A lower slot than that of a moment
     ago, of another node behind the same address, is not kept.

@@ -15,7 +15,7 @@ from jsonrpc.wire import Encoded, encode
 from priority.errors import NodeError, UpstreamAnswerUnreadable
 from priority.proxy.forwarding import NodeCall, forward
 from priority.simulation import code_cache
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 # What a node gives in one call.
 _PAGE = 100
@@ -69,7 +69,7 @@ _read_error = msgspec.json.Decoder(_ErrorCode).decode
 def read_accounts(
     keys: Sequence[Pubkey],
     *,
-    node: Passage,
+    node: ConnectionPool,
     seconds: int,
     commitment: Commitment,
     at_least: int = 0,

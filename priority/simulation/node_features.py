@@ -12,7 +12,7 @@ from chain.commitment import Commitment
 from priority.simulation.node_accounts import read_accounts
 from simulator.addresses import FEATURE
 from simulator.features import feature_set_of, known_features, mainnet_features
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 # Features come with epochs; the node may be given another chain.
 _REMEMBERED_SECONDS = 300.0
@@ -24,11 +24,11 @@ class _Known(NamedTuple):
     features: FeatureSet | None
 
 
-_known: dict[Passage, _Known] = {}
+_known: dict[ConnectionPool, _Known] = {}
 
 
 def features_of(
-    node: Passage, *, epoch: int, seconds: int, commitment: Commitment
+    node: ConnectionPool, *, epoch: int, seconds: int, commitment: Commitment
 ) -> FeatureSet | None:
     """The features that are on in the epoch; None for mainnet's, which a node that reports
     none runs too. Raises what read_accounts raises.

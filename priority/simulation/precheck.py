@@ -13,7 +13,7 @@ from jsonrpc.errors import RpcError
 from priority.refusals import BlockhashNotFound, BundleSimulationFailed
 from priority.simulation.bundles import Bundle, try_now
 from priority.simulation.unknown_blockhash import is_of_no_block
-from upstream.passage import Passage
+from upstream.connection_pool import ConnectionPool
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 _BLOCKHASH_NOT_FOUND = "BlockhashNotFound"
 
 
-def require_success(wires: Sequence[bytes], *, node: Passage, timeout_seconds: int) -> None:
+def require_success(wires: Sequence[bytes], *, node: ConnectionPool, timeout_seconds: int) -> None:
     """Raises BundleSimulationFailed where a transaction fails on the node's newest state, and
     BlockhashNotFound where no block has its blockhash; without a clear result it returns.
     """

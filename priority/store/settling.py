@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import QuerySet
 
-from columns.questions import MOMENT, exists, microseconds
+from columns.exists_queries import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
 from priority.store.counts import STEP_OF

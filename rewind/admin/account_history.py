@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
 from gaps.admin import in_words
-from historical.services.recorded import recorded_at
+from historical.services.recorded_transactions import recorded_at
 from rewind.admin.divergences import differences_of
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Position

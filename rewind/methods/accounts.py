@@ -32,7 +32,7 @@ from rewind.results.accounts import (
     SeveralContext,
 )
 from rewind.services import accounts, diff
-from rewind.services.shapes import Shape, shape_of
+from rewind.services.account_formatting import Shape, shape_of
 
 
 class DataSlice(Config, frozen=True, kw_only=True):

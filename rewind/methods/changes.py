@@ -25,7 +25,7 @@ from rewind.methods.table import methods
 from rewind.results.accounts import Context
 from rewind.results.changes import AccountChanges
 from rewind.services import changes
-from rewind.services.shapes import Shape
+from rewind.services.account_formatting import Shape
 
 
 class ChangesConfig(Config, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from gateway.transactions import (
     UnsupportedVersion,
     read_transaction,
 )
-from historical.services.recorded import recorded
+from historical.services.recorded_transactions import recorded
 from jsonrpc.params import U64, Config, read_base58
 from rewind.calls import call_job
 from rewind.errors import (

@@ -8,7 +8,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.slot_ranges import SlotRange
-from historical.services import recorded
+from historical.services import recorded_transactions
 from rewind.models import AccountChange, Gap
 from rewind.positions import END_OF_SLOT, Position
 from rewind.store import absence, coverage
@@ -147,7 +147,9 @@ def _row_before(pubkey: Pubkey, writes: list[Write]) -> Write | None:
 
 def _entries(writes: list[Write], rest: Write | None, gaps: list[Gap]) -> Iterator[Entry]:
     places = [each.place for each in writes if is_of_a_transaction(each)]
-    signatures = recorded.signatures_at([(place.slot, place.order) for place in places])
+    signatures = recorded_transactions.signatures_at(
+        [(place.slot, place.order) for place in places]
+    )
     coarse = store.coarse_among(each.place.slot for each in writes)
     for write, older in zip(writes, [*writes[1:], rest], strict=False):
         slot = write.place.slot

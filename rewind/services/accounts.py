@@ -18,12 +18,12 @@ from rewind.results.accounts import AccountSnapshot
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
 from rewind.services import absence, position_lookup
+from rewind.services.account_formatting import Shape, account_of, snapshot
 from rewind.services.completeness import Findings
 from rewind.services.position_lookup import ResolvedPosition
-from rewind.services.shapes import Shape, account_of, snapshot
-from rewind.store import first_look
+from rewind.store import account_reads
 from rewind.store.absence import AbsenceFacts
-from rewind.store.first_look import Look
+from rewind.store.account_reads import Look
 from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import State, newest_state, newest_states
 from rewind.store.walking import written_later_in_slot
@@ -193,7 +193,7 @@ class _ReaderOfOne(position_lookup.Reader):
         self._look: Look | None = None
 
     def around(self, signature: Signature, *, after: bool) -> Position | None:
-        found = first_look.look_around(self._key, bytes(signature), after=after)
+        found = account_reads.look_around(self._key, bytes(signature), after=after)
         if found is None:
             return None
         self._at, self._look = found
@@ -201,7 +201,7 @@ class _ReaderOfOne(position_lookup.Reader):
 
     def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
         if self._look is None or position != self._at:
-            self._look = first_look.look(self._key, position, with_block=with_block)
+            self._look = account_reads.look(self._key, position, with_block=with_block)
         return self._look.lookup
 
     def transactions(self, slot: Slot) -> int | None:
@@ -232,7 +232,7 @@ class _ReaderOfSeveral(position_lookup.Reader):
         self.kept_from: int | None = None
 
     def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
-        found = first_look.look_at_several(self._keys, position)
+        found = account_reads.look_at_several(self._keys, position)
         self.states, self.facts, self.kept_from = found.states, found.facts, found.kept_from
         return found.lookup
 

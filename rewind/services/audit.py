@@ -12,8 +12,8 @@ from django.db import connection, transaction
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from historical.services import recorded as ledger
-from historical.services.recorded import RecordedTransaction
+from historical.services import recorded_transactions as ledger
+from historical.services.recorded_transactions import RecordedTransaction
 from historical.store.transactions import signatures_of
 from rewind.positions import Position
 from rewind.services.replay import Verdict, replay

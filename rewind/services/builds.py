@@ -21,8 +21,8 @@ from rewind.models import AccountChange, ProgramBuild
 from rewind.positions import END_OF_SLOT, Position
 from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import builds as store
-from rewind.store.ahead import builds_at
 from rewind.store.builds import Build
+from rewind.store.prefetching import builds_at
 from rewind.store.replaying import next_writes
 from rewind.store.states import State, newest_states
 from simulator import addresses

@@ -11,7 +11,7 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode, b64decode, b64encode
 from chain.units import Slot
-from historical.services import recorded
+from historical.services import recorded_transactions
 from jsonrpc.wire import Encoded, encode
 from rewind.errors import BadCursor, BadLimit, EmptyRange, TwoStarts
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Asked, Position
@@ -19,8 +19,8 @@ from rewind.results.changes import AccountChange, ChangesPage
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
 from rewind.services import absence, position_lookup
+from rewind.services.account_formatting import Shape, written_data
 from rewind.services.completeness import Findings
-from rewind.services.shapes import Shape, written_data
 from rewind.store.coverage import gaps_between
 from rewind.store.slots import is_coarse
 from rewind.store.states import State, newest_state
@@ -265,7 +265,7 @@ def _entry(written: _Waiting, before: bytes, shape: Shape | None) -> AccountChan
 def _signatures(rows: list[Row]) -> dict[tuple[int, int], Signature]:
     """Of the writes that transactions made; those that are not in the ledger are left out."""
     places = [(row.slot, row.position) for row in rows if _is_of_a_transaction(row)]
-    return recorded.signatures_at(places)
+    return recorded_transactions.signatures_at(places)
 
 
 def _is_of_a_transaction(row: Row) -> bool:

@@ -19,8 +19,8 @@ from rewind.store.checking import Archived, Written
 
 
 def check_slots(window: SlotRange, headers: Sequence[Header]) -> Iterator[Fault]:
-    """Archive and ledger have the same slots, except for open gaps and slots outside the window, and
-    the same block of each slot.
+    """Archive and ledger have the same slots, except for open gaps and outside the window, and the
+    same block of each slot.
     """
     bounds = archive.bounds()
     if bounds is None:

@@ -10,9 +10,9 @@ from rewind.positions import Asked
 from rewind.results.accounts import AccountPair, Diff
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
+from rewind.services.account_formatting import Shape
 from rewind.services.accounts import LoadedAccounts, load_accounts, shown
 from rewind.services.completeness import completeness
-from rewind.services.shapes import Shape
 from rewind.store.states import State
 
 _ORDER = [

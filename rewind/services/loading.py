@@ -7,10 +7,10 @@ from solders.pubkey import Pubkey
 
 from rewind.errors import FilteredAccountStale, StateNotRecorded, WritesIncomplete
 from rewind.positions import END_OF_SLOT
-from rewind.services import absence, origins, seeding, shapes
+from rewind.services import absence, account_formatting, origins, seeding
 from rewind.services.completeness import Findings
 from rewind.services.position_lookup import ResolvedPosition
-from rewind.store.ahead import newest
+from rewind.store.prefetching import newest
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.states import State, newest_states
 from rewind.store.walking import written_later_in_slot
@@ -94,9 +94,9 @@ def account_of(state: State | None) -> Account | None:
         return None
     kept = state.kept
     if kept is None:
-        return shapes.account_of(state)
+        return account_formatting.account_of(state)
     if kept.account is None:
-        kept.account = shapes.account_of(state)
+        kept.account = account_formatting.account_of(state)
     return kept.account
 
 

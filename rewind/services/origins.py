@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from solders.pubkey import Pubkey
 
-from historical.services import recorded
+from historical.services import recorded_transactions
 from rewind.positions import END_OF_SLOT, Position
 from rewind.services import absence, comparing
 from rewind.services.position_lookup import ResolvedPosition
@@ -50,7 +50,7 @@ def _made_later(keys: Sequence[bytes], resolved: ResolvedPosition) -> set[bytes]
 
 
 def _was_empty_before(key: bytes, place: Position) -> bool:
-    transaction = recorded.recorded_at(*place)
+    transaction = recorded_transactions.recorded_at(*place)
     if transaction is None or transaction.meta is None:
         return False
     empty = comparing.empty_before(transaction.transaction, transaction.meta)

@@ -10,7 +10,7 @@ from chain.units import U64_MAX
 from rewind.errors import OverrideWithoutEffect
 from rewind.positions import Asked
 from rewind.services.loading import accounts_at
-from rewind.services.past import Past
+from rewind.services.past_state import Past
 from rewind.services.position_lookup import resolve_position
 from simulator import addresses
 from simulator.defaults import rent_minimum

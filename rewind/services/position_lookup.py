@@ -6,7 +6,7 @@ from solders.signature import Signature
 
 from chain.units import Slot
 from gaps.slot_gap import GapStatus
-from historical.services import recorded
+from historical.services import recorded_transactions
 from rewind.errors import (
     IndexOutOfRange,
     SlotInArchiveGap,
@@ -19,7 +19,7 @@ from rewind.results.coverage import GapEntry
 from rewind.store import baselines
 from rewind.store import gaps as gap_store
 from rewind.store import slot_lookup as store
-from rewind.store.ahead import Ahead
+from rewind.store.prefetching import Ahead
 from rewind.store.slot_lookup import SlotLookup
 
 # What the wire may name and no table holds.
@@ -83,7 +83,7 @@ class Reader:
 
     def around(self, signature: Signature, *, after: bool) -> Position | None:
         """The position before or after the ledger's transaction; None where it does not have it."""
-        found = recorded.place_of(signature)
+        found = recorded_transactions.place_of(signature)
         return None if found is None else position_of(*found, after=after)
 
     def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
@@ -92,7 +92,7 @@ class Reader:
 
     def transactions(self, slot: Slot) -> int | None:
         """How many the slot's block has; None where the ledger does not have it."""
-        block = recorded.block_of(slot)
+        block = recorded_transactions.block_of(slot)
         return None if block is None else block.transactions
 
 

@@ -16,9 +16,9 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links
-from rewind.store import dropped, owners, partitions, segments, writing
+from rewind.store import dropped_writes, owners, partitions, segments, writing
 from rewind.store import slots as store
-from rewind.store.layouts import segment_of
+from rewind.store.partition_cache import segment_of
 
 # A range with an end one above it must still fit a bigint.
 _HIGHEST_SLOT = 2**62
@@ -145,7 +145,7 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
     segments.keep(batch.occurrences)
-    dropped.note(batch.dropped, batch.filters())
+    dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
     return changes

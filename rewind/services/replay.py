@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from chain.units import Slot
-from historical.services.recorded import RecordedTransaction
+from historical.services.recorded_transactions import RecordedTransaction
 from jsonrpc.errors import RpcError
 from rewind.errors import FilteredAccountStale, StateNotRecorded
 from rewind.positions import Asked, Position
@@ -13,11 +13,11 @@ from rewind.services import absence, builds, comparing, seeding
 from rewind.services.completeness import Findings
 from rewind.services.filters import MAINNET_GENESIS_HASH
 from rewind.services.loading import account_of
-from rewind.services.past import Past, past
-from rewind.services.reading_ahead import ReaderAhead
+from rewind.services.past_state import Past, past
+from rewind.services.prefetching import ReaderAhead
 from rewind.services.running import Accounts, run_on
 from rewind.store import replaying as store
-from rewind.store.ahead import newest
+from rewind.store.prefetching import newest
 from rewind.store.slot_lookup import look_up_slot
 from simulator.errors import EngineFault, EngineTimeout
 from simulator.outcome import Outcome

@@ -8,9 +8,17 @@ from chain.slot_ranges import SlotRange
 from gaps import life_cycle
 from rewind.models import Gap
 from rewind.positions import Position
-from rewind.store import absence, carrying, dropped, partitions, segments, slot_lookup, writing
+from rewind.store import (
+    absence,
+    carry_over,
+    dropped_writes,
+    partitions,
+    segments,
+    slot_lookup,
+    writing,
+)
 from rewind.store import slots as store
-from rewind.store.layouts import segment_of
+from rewind.store.partition_cache import segment_of
 
 
 def prune(before_slot: int) -> list[partitions.Partition]:
@@ -75,8 +83,8 @@ def _carry_over(edge: int) -> None:
         with transaction.atomic():
             writing.lift_timeouts()
             store.lock_for_writing([])
-            dropped.carry(number, edge)
-            carrying.carry(number, edge)
+            dropped_writes.carry(number, edge)
+            carry_over.carry(number, edge)
 
 
 def _forget_segments(below: int) -> None:

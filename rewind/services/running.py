@@ -7,8 +7,8 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from rewind.services.past import Past
-from rewind.services.reading_ahead import remember
+from rewind.services.past_state import Past
+from rewind.services.prefetching import remember
 from simulator.client import simulate
 from simulator.outcome import Outcome
 from simulator.required_accounts import mint_keys, native_keys, needed_keys

@@ -21,7 +21,16 @@ from chain.encodings import b64decode
 from rewind.models import AccountChange
 from rewind.positions import CARRIED
 from rewind.services.position_lookup import ResolvedPosition
-from rewind.store import absence, layouts, owners, partitions, segments, slot_lookup, slots, writing
+from rewind.store import (
+    absence,
+    owners,
+    partition_cache,
+    partitions,
+    segments,
+    slot_lookup,
+    slots,
+    writing,
+)
 from rewind.store import replaying as store
 from upstream.node import Node, NodeError
 
@@ -194,6 +203,6 @@ def _keep(found: Sequence[AccountWrite], from_slot: int, to_slot: int) -> bool:
             writing.NewChange(first, CARRIED, ids[write.owner], base, write) for write in kept
         )
         writing.insert_staged()
-        if first // layouts.SEGMENT_SLOTS < segments.kept():
+        if first // partition_cache.SEGMENT_SLOTS < segments.kept():
             segments.keep(occurrences)
     return True

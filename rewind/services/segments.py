@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from rewind.store import layouts, partitions, segments, writing
+from rewind.store import partition_cache, partitions, segments, writing
 from rewind.store import slots as store
 
 # An epoch of mainnet's is indexed for an hour or two. Other work must not wait for that long.
@@ -45,10 +45,10 @@ def _highest_sealed() -> int | None:
     bounds = store.bounds()
     if bounds is None:
         return None
-    highest = layouts.segment_of(bounds[1] + 1 - partitions.PARTITION_SLOTS) - 1
+    highest = partition_cache.segment_of(bounds[1] + 1 - partitions.PARTITION_SLOTS) - 1
     return highest if highest >= 0 else None
 
 
 def _lowest_with_slots(done: segments.Progress) -> int | None:
-    numbers = {layouts.segment_of(partition.first) for partition in partitions.existing()}
+    numbers = {partition_cache.segment_of(partition.first) for partition in partitions.existing()}
     return min((each for each in numbers if done.indexed <= each < done.kept), default=None)

@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b64encode
-from historical.services.recorded import RecordedTransaction, recorded
+from historical.services.recorded_transactions import RecordedTransaction, recorded
 from rewind.errors import (
     AccountsTooLarge,
     BadOverride,
@@ -26,8 +26,8 @@ from rewind.results.simulation import AccountAfter, OwnPlace, Place, SimulatedTr
 from rewind.services import comparing
 from rewind.services.completeness import Findings
 from rewind.services.overrides import Override, given_accounts, without_effect_on
-from rewind.services.past import Past, past
-from rewind.services.reading_ahead import ReaderAhead
+from rewind.services.past_state import Past, past
+from rewind.services.prefetching import ReaderAhead
 from rewind.services.replay import (
     BEHIND_A_GAP,
     OLDER_RULES,
@@ -120,7 +120,7 @@ def _members_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Simulated:
-    """Raises what a position can be refused for (rewind/services/past.py), BadOverride,
+    """Raises what a position can be refused for (rewind/services/past_state.py), BadOverride,
     OverrideWithoutEffect, EngineFailed and SimulationTimedOut.
     """
     same = _same_in_ledger(asking.transaction)

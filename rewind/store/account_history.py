@@ -12,7 +12,7 @@ from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from rewind.models import AccountChange, AccountSegment, ArchivedSlot
 from rewind.positions import Position
-from rewind.store import layouts, partitions, segments
+from rewind.store import partition_cache, partitions, segments
 
 # Stored data that one page reads, but for its first row.
 _MOST_BYTES = 32 << 20
@@ -72,18 +72,18 @@ def _parts_with(pubkey: Pubkey, window: SlotRange) -> Iterator[SlotRange]:
     names, and those that are not indexed yet.
     """
     indexed = segments.progress().indexed
-    stored = {layouts.segment_of(each.first) for each in partitions.existing()}
+    stored = {partition_cache.segment_of(each.first) for each in partitions.existing()}
     named = set(
         AccountSegment.objects.filter(
             pubkey=pubkey,
-            segment__gte=layouts.segment_of(window.first),
-            segment__lte=layouts.segment_of(window.last),
+            segment__gte=partition_cache.segment_of(window.first),
+            segment__lte=partition_cache.segment_of(window.last),
         ).values_list("segment", flat=True)
     )
     for number in sorted(stored, reverse=True):
-        first = number * layouts.SEGMENT_SLOTS
+        first = number * partition_cache.SEGMENT_SLOTS
         part = SlotRange(
-            max(first, window.first), min(first + layouts.SEGMENT_SLOTS - 1, window.last)
+            max(first, window.first), min(first + partition_cache.SEGMENT_SLOTS - 1, window.last)
         )
         if part.size > 0 and (number >= indexed or number in named):
             yield part

@@ -11,7 +11,7 @@ from django.db.models.functions import Greatest
 
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import ArchiveState
-from rewind.store import layouts, partitions
+from rewind.store import partition_cache, partitions
 
 # The first half of an advisory lock's name, so that no other lock has ours.
 _LOCK = 7_307
@@ -45,7 +45,7 @@ class Occurrences:
         self._added: dict[tuple[bytes, int], tuple[int, int, int]] = {}
 
     def add(self, pubkey: bytes, slot: int) -> None:
-        key = pubkey, layouts.segment_of(slot)
+        key = pubkey, partition_cache.segment_of(slot)
         first, last, changes = self._added.get(key, (slot, slot, 0))
         self._added[key] = min(first, slot), max(last, slot), changes + 1
 
@@ -113,7 +113,7 @@ def keep(occurrences: Occurrences) -> None:
 
 def kept_terms(slot: int) -> dict[str, int | bool]:
     """What KEEP_NEW asks for."""
-    segment = layouts.segment_of(slot)
+    segment = partition_cache.segment_of(slot)
     return {"slot": slot, "segment": segment, "is_kept": segment < kept()}
 
 
@@ -149,7 +149,7 @@ def claim_slice() -> bool:
 def index_slice(segment: int, number: int) -> None:
     """The slice's accounts that are in the segment have their rows."""
     low, high = slice_bounds(number)
-    first = segment * layouts.SEGMENT_SLOTS
+    first = segment * partition_cache.SEGMENT_SLOTS
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, min(slot), max(slot), count(*)"
@@ -160,7 +160,7 @@ def index_slice(segment: int, number: int) -> None:
             {
                 "segment": segment,
                 "first": first,
-                "end": first + layouts.SEGMENT_SLOTS,
+                "end": first + partition_cache.SEGMENT_SLOTS,
                 "low": low,
                 "high": high,
             },

@@ -13,11 +13,11 @@ from columns.packed_data import unpack
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.errors import SlotTooOld
 from rewind.positions import CARRIED, Position
-from rewind.store import layouts, segments
+from rewind.store import partition_cache, segments
 from rewind.store.large_data import packed_data
-from rewind.store.layouts import Layout, Segment
+from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
-from rewind.store.row_memory import Kept
+from rewind.store.row_cache import Kept
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def newest_state(pubkey: bytes, position: Position, layout: int) -> State | None
     """The account's newest row at or before the position; None where it has none. `layout` is the
     archive's (SlotLookup). Raises SlotTooOld when the position just left the window.
     """
-    return _lasting(lambda: _newest(pubkey, position, layouts.layout(layout)))
+    return _lasting(lambda: _newest(pubkey, position, partition_cache.layout(layout)))
 
 
 def newest_states(
@@ -111,7 +111,9 @@ def newest_states(
     out. Raises SlotTooOld when the position just left the window. `above` is the highest segment
     with what was found there.
     """
-    return _lasting(lambda: _newest_of_each(pubkeys, position, layouts.layout(layout), above))
+    return _lasting(
+        lambda: _newest_of_each(pubkeys, position, partition_cache.layout(layout), above)
+    )
 
 
 def _lasting(read: Callable[[], T]) -> T:
@@ -120,7 +122,7 @@ def _lasting(read: Callable[[], T]) -> T:
         try:
             return read()
         except UndefinedTable:
-            layouts.forget()
+            partition_cache.forget()
             if connection.in_atomic_block:  # which is lost with the error
                 raise
     return read()
@@ -189,12 +191,12 @@ def _newest_of_each(
 
 def _indexed_below(position: Position, layout: Layout) -> int:
     """Segments below it are asked for in the index; the position's own is read in any case."""
-    return min(layouts.segment_of(position.slot), layout.indexed)
+    return min(partition_cache.segment_of(position.slot), layout.indexed)
 
 
 def _down_to(bound: int, position: Position, layout: Layout) -> Iterator[Segment]:
     """Segments from the position's own down to the bound, newest first."""
-    highest = layouts.segment_of(position.slot)
+    highest = partition_cache.segment_of(position.slot)
     above = (segment for segment in layout.segments if segment.number <= highest)
     return takewhile(lambda segment: segment.number >= bound, above)
 

@@ -10,9 +10,9 @@ from columns.packed_data import unpack
 from columns.raw_queries import fetch_all
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, Position
-from rewind.store import layouts, partitions
+from rewind.store import partition_cache, partitions
 from rewind.store.large_data import packed_data
-from rewind.store.layouts import Layout, Segment
+from rewind.store.partition_cache import Layout, Segment
 from rewind.store.segments import newest_below
 
 _U64 = 2**64
@@ -54,14 +54,14 @@ def rows_below(
     """The account's rows of any kind strictly before a position, down to the first slot; each time
     at most `at_once`, and no more are read before they are asked for.
     """
-    for segment in _segments(pubkey, below.slot, first_slot, layouts.layout(layout)):
+    for segment in _segments(pubkey, below.slot, first_slot, partition_cache.layout(layout)):
         is_read = False
         while not is_read:
             try:
                 found = fetch_all(_rows(segment), pubkey, *below, first_slot, at_once)
             except UndefinedTable:
                 # A partition of the segment left the window; of the others nothing is lost.
-                layouts.forget()
+                partition_cache.forget()
                 yield from rows_below(pubkey, below, first_slot, layout, at_once=at_once)
                 return
             rows = [_row(each) for each in found]
@@ -75,7 +75,7 @@ def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iter
     """Where the account may have rows, newest first: the slot's own segment, those that are not in
     the index yet, and those that the index names.
     """
-    highest, lowest = layouts.segment_of(slot), layouts.segment_of(first_slot)
+    highest, lowest = partition_cache.segment_of(slot), partition_cache.segment_of(first_slot)
     bound = min(highest, layout.indexed)
     there = {each.number: each for each in layout.segments if lowest <= each.number <= highest}
     yield from (segment for number, segment in there.items() if number >= bound)
@@ -107,7 +107,7 @@ def data_of(pubkey: bytes, row: Row) -> bytes:
 def written_later_in_slot(pubkeys: Sequence[bytes], position: Position, layout: int) -> set[bytes]:
     """Those of the accounts that were written after the position and in its slot."""
     table = partitions.partition_of(position.slot).table
-    segment = next(layouts.segments(position.slot, layout), None)
+    segment = next(partition_cache.segments(position.slot, layout), None)
     if not pubkeys or segment is None or table not in segment.tables:
         return set()
     rows = fetch_all(

@@ -17,7 +17,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     from staff import audit
     from tests.browser import audit_samples, sample_data
     from tests.priority.landed_samples import fill_landing
-    from tests.priority.test_landing_tallies import mark_all
+    from tests.priority.test_landing_counts import mark_all
     from tests.scale import chain_rows
     from tests.tipping.tipped_samples import fill_tipping
     from tipping.store import tip_days

@@ -25,7 +25,7 @@ def fill() -> dict[str, str]:
     from access.store import customer_by_name
     from priority.reports import counting
     from tests.priority.landed_samples import fill_landing
-    from tests.priority.test_landing_tallies import mark_all
+    from tests.priority.test_landing_counts import mark_all
     from tests.tipping.tipped_samples import fill_tipping
     from tipping.store import tip_days
 

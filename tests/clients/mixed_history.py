@@ -6,7 +6,7 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from chain.derived_keys import derived_keypair
-from tests.clients.chain_doors import (
+from tests.clients.chain_endpoints import (
     decided,
     landed,
     localnet_of,

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from chain.encodings import b64decode
-from tests.clients.chain_doors import of_localnet, of_service, statuses
+from tests.clients.chain_endpoints import of_localnet, of_service, statuses
 from tests.clients.mixed_history import VERSION_0, History, signatures_of
 from tests.clients.stored_changes import Written, archived_slots, stored_changes, wanted_changes
 

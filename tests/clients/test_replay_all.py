@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tests.clients.chain_doors import of_service
+from tests.clients.chain_endpoints import of_service
 from tests.clients.mixed_history import History
 from tests.clients.planned import Planned
 from tests.localnet.wallets import encoded

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chain.encodings import b64decode
-from tests.clients.chain_doors import Question, of_localnet, of_service
+from tests.clients.chain_endpoints import Question, of_localnet, of_service
 from tests.clients.mixed_history import History, signatures_of
 from tests.clients.stored_changes import Written, wanted_changes
 

@@ -22,7 +22,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from reference.examples import EXAMPLES, RECORDED, filled
-from tests.clients.chain_doors import Question, of_service, until
+from tests.clients.chain_endpoints import Question, of_service, until
 from tests.clients.mixed_history import VERSION_0, History
 from tests.clients.service import Service
 from tests.patience import PATIENCE_SECONDS

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from embedded.addresses import embedded_addresses
-from tests.clients.chain_doors import of_service, until
+from tests.clients.chain_endpoints import of_service, until
 from tests.clients.mixed_history import History
 from tests.clients.service import Service
 from tests.localnet.wallets import encoded

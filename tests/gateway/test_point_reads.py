@@ -96,7 +96,7 @@ def test_a_blocks_signatures_are_answered_on_the_loop_once_they_are_known(call, 
     only = ("getBlock", sample.SLOT, {"transactionDetails": "signatures"})
     whole = ("getBlock", sample.SLOT, {"maxSupportedTransactionVersion": 0})
     call("getSlot")
-    from historical.services.recent_texts import recent_texts
+    from historical.services.text_caches import recent_texts
 
     recent_texts._texts.clear()
     begun.clear()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from historical.places import HIGHEST, LOWEST, Place, newest_first, oldest_first
+from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition, newest_first, oldest_first
 from historical.segments import (
     SEGMENT_SLOTS,
     pack_entries,
@@ -15,7 +15,7 @@ from historical.segments import (
 places = st.lists(
     st.tuples(st.integers(0, 5 * SEGMENT_SLOTS), st.integers(0, 2**24 - 1)), unique=True
 )
-place = st.builds(Place, st.integers(-1, 6 * SEGMENT_SLOTS), st.integers(0, 2**24 - 1))
+place = st.builds(LedgerPosition, st.integers(-1, 6 * SEGMENT_SLOTS), st.integers(0, 2**24 - 1))
 
 
 def rows_of(entries, splits):
@@ -53,7 +53,9 @@ def test_a_walk_gives_exactly_the_places_between_its_ends(entries, splits, low, 
         return found
 
     for under, over in ((high, low), (HIGHEST, LOWEST)):
-        wanted = sorted(Place(*entry) for entry in entries if over < Place(*entry) < under)
+        wanted = sorted(
+            LedgerPosition(*entry) for entry in entries if over < LedgerPosition(*entry) < under
+        )
         assert list(oldest_first(from_, above=over, below=under)) == wanted
         assert list(newest_first(below, below=under, above=over)) == wanted[::-1]
         assert list(newest_first(cut, below=under, above=over, enough=5)) == wanted[::-1]

@@ -176,7 +176,7 @@ def test_a_try_that_fails_waits_longer_each_time(localnet: Localnet, settings: A
         gap = LedgerGap.objects.get()
         assert gap.next_try_at is not None
         pauses.append((gap.next_try_at - before).total_seconds())
-        assert "cannot tell" in gap.history[-1]["result"]
+        assert "cannot list its blocks" in gap.history[-1]["result"]
     assert gap.tries == 3
     assert 5 <= pauses[0] < 8 and 10 <= pauses[1] < 13 and 20 <= pauses[2] < 23
 

@@ -16,9 +16,9 @@ from chain.units import LAMPORTS_PER_SOL, U64_MAX, Slot, UnixTimestamp
 from localnet.bank import BankState
 from localnet.faults import Faults
 from localnet.feed import Feed
+from localnet.feed_recovery import recall_blocks
 from localnet.genesis import genesis_accounts
 from localnet.opening import Opened, open_chain
-from localnet.recalling import recall_blocks
 from localnet.storage import Storage
 from rewind.positions import START_OF_SLOT, placed
 from simulator import defaults

@@ -12,7 +12,7 @@ from chain.commitment import Commitment
 from chain.units import Slot
 from localnet.feed import SlotStatus
 from tests.localnet.geyser_client import Block, Client, Service, call, client_of
-from tests.localnet.geyser_happenings import ALICE, BOB, a_slot, status, written
+from tests.localnet.geyser_events import ALICE, BOB, a_slot, status, written
 from tests.patience import PATIENCE_SECONDS
 from upstream.geyser.messages import account_write
 from upstream.protobuf import geyser_pb2 as schema

@@ -16,7 +16,7 @@ from localnet.feed import ChainEvent, SlotStatus
 from localnet.servers.geyser_filters import BadFilter, Filters
 from localnet.servers.geyser_messages import AccountMessage, TransactionMessage
 from tests.localnet.geyser_client import Service, client_of
-from tests.localnet.geyser_happenings import (
+from tests.localnet.geyser_events import (
     ALICE,
     BOB,
     CAROL,

@@ -18,7 +18,7 @@ from localnet.storage import Storage
 from rewind.positions import END_OF_SLOT, START_OF_SLOT, first_signatures, placed
 from simulator.engine import Engine
 from simulator.moment import Moment
-from tests.clients.chain_doors import (
+from tests.clients.chain_endpoints import (
     decided,
     landed,
     moment_of,

@@ -14,7 +14,7 @@ from priority.store import upstreams as upstream_store
 from priority.upstreams import actions
 from staff.models import AuditEntry
 from tests.priority.landed_samples import fill_landing
-from tests.priority.test_landing_tallies import mark_all
+from tests.priority.test_landing_counts import mark_all
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.tipped_samples import fill_tipping
 

@@ -15,7 +15,7 @@ from priority.reports import counting
 from priority.submissions import pending_key
 from shared_state.redis_client import client as redis_client
 from tests.priority.landed_samples import fill_landing
-from tests.priority.test_landing_tallies import mark_all
+from tests.priority.test_landing_counts import mark_all
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.tipped_samples import fill_tipping
 from tipping.models import TipSweep

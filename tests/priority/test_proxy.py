@@ -18,7 +18,7 @@ from priority.proxy import forwarding
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode
-from upstream.passage import passage_to
+from upstream.connection_pool import pool_for
 
 Issue = Callable[..., keys.IssuedKey]
 Post = Callable[..., Any]
@@ -189,7 +189,7 @@ def test_a_node_that_hangs_keeps_a_few_threads_and_no_more(
     found: list[Any] = []
 
     def ask() -> None:
-        found.extend(forwarding.forward([("getSlot", b"[]")], node=passage_to(odd.url), seconds=20))
+        found.extend(forwarding.forward([("getSlot", b"[]")], node=pool_for(odd.url), seconds=20))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     try:

@@ -44,9 +44,9 @@ def _empty() -> None:
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[None]:
     """What is written is committed, seen by other threads, and gone after the test."""
-    from rewind.store import dropped
+    from rewind.store import dropped_writes
 
-    dropped.forget()
+    dropped_writes.forget()
     _empty()  # of partitions, too, that a test of another folder left
     yield
     _empty()

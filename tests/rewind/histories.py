@@ -104,13 +104,13 @@ class History:
         from historical.services.recording import record_blocks
         from rewind.services.baseline import record_baseline
         from rewind.services.recording import record_slots
-        from rewind.store import layouts
+        from rewind.store import partition_cache
 
         record_slots([each.record() for each in self.slots], source="stream", now=NOW)
         record_baseline(self.base, self.base_slot, source="snapshot", now=NOW)
         record_blocks([each.record() for each in self.slots if each.in_ledger], now=NOW)
         # All partitions of one test are of one transaction, and have its number.
-        layouts.forget()
+        partition_cache.forget()
 
     def at(self, account: int, slot: int, position: int) -> Row | None:
         """The newest row at or before the position."""

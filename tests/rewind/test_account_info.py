@@ -30,12 +30,12 @@ UNSEEN = str(Signature(bytes(range(64))))
 def archive(record: Any, empty_ledger: None) -> Any:
     """`archive(block, …)`: the slots are in the archive and their blocks in the ledger."""
     from historical.services.recording import record_blocks
-    from rewind.store import layouts
+    from rewind.store import partition_cache
 
     def put(*records: Any) -> None:
         record(*records)
         record_blocks(records, now=NOW)
-        layouts.forget()
+        partition_cache.forget()
 
     return put
 

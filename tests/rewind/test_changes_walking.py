@@ -11,7 +11,7 @@ from rewind.positions import Position
 from rewind.services import changes, segments
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
-from rewind.store import layouts, partitions
+from rewind.store import partition_cache, partitions
 from rewind.store import segments as store
 from rewind.store.walking import rows_below
 from tests.rewind.conftest import NOW
@@ -22,11 +22,11 @@ from tests.rewind.samples import block, key, signature, write
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Partitions of 8 slots, segments of 3 partitions."""
     monkeypatch.setattr(partitions, "PARTITION_SLOTS", 8)
-    monkeypatch.setattr(layouts, "SEGMENT_SLOTS", 24)
+    monkeypatch.setattr(partition_cache, "SEGMENT_SLOTS", 24)
     monkeypatch.setattr(store, "SLICES", 4)
-    layouts.forget()
+    partition_cache.forget()
     yield
-    layouts.forget()
+    partition_cache.forget()
 
 
 def record(slots: range, *, every: int) -> None:
@@ -57,13 +57,13 @@ def test_with_an_index_or_without_it_the_same_rows_come(
     db: None, small: None, at_once: int
 ) -> None:
     record(range(24, 240), every=37)
-    before = layouts.segment_of(239)
+    before = partition_cache.segment_of(239)
     for indexed in (False, True):
         if indexed:
             while segments.index_next() is not None:
                 pass
             assert store.progress().indexed >= before - 1
-        layouts.forget()
+        partition_cache.forget()
         for account in (1, 2, 3):
             there = AccountChange.objects.filter(pubkey=key(account)).order_by("-slot", "-position")
             whole = list(there.values_list("slot", "position"))

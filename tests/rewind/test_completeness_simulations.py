@@ -17,7 +17,7 @@ from chain.encodings import b64encode
 from historical.services.recording import record_blocks
 from rewind.services import features
 from rewind.services.recording import record_slots
-from rewind.store import layouts
+from rewind.store import partition_cache
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.little_chain import SOL, LittleChain
@@ -85,7 +85,7 @@ def answers(rpc: Rpc, asked: list[tuple[str, str, dict[str, Any]]]) -> list[dict
 
 def archive(records: list[SlotRecord]) -> None:
     record_slots(records, source="stream", now=NOW)
-    layouts.forget()
+    partition_cache.forget()
     features.forget()
 
 

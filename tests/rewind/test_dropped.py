@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 from rewind.models import DroppedAccount
 from rewind.services import filters
 from rewind.services.recording import record_slots
-from rewind.store import dropped
+from rewind.store import dropped_writes
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import PROGRAM, block, key, signature, write
 
@@ -78,9 +78,9 @@ def test_under_other_filters_nothing_counts_as_noted(filtered):
 
 
 def test_a_process_remembers_no_more_than_it_may(filtered, monkeypatch):
-    monkeypatch.setattr(dropped, "_MOST", 3)
+    monkeypatch.setattr(dropped_writes, "_MOST", 3)
     record(100, 1, 2)
     record(101, 3, 4)
     assert statements(lambda: record(102, 1))
     assert noted().keys() == {key(1), key(2), key(3), key(4)}
-    assert len(dropped._known) <= 3
+    assert len(dropped_writes._known) <= 3

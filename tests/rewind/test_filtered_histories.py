@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 
 from rewind.services import filters
 from rewind.services.recording import record_slots
-from rewind.store import dropped
+from rewind.store import dropped_writes
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import Ask, asking, text
 from tests.rewind.samples import block, key, signature, write
@@ -49,7 +49,7 @@ def ask(client: Any, api_key: str, empty_ledger: None) -> Ask:
 
 def archive(steps: list[Any]) -> tuple[list[Written], int, bool]:
     """All that was written, the last slot, and whether there ever was a filter."""
-    dropped.forget()
+    dropped_writes.forget()
     written: list[Written] = []
     set_now: set[Any] = set()
     slot, has_filters = FIRST, False

@@ -12,7 +12,7 @@ from rewind import tasks
 from rewind.errors import EngineFailed
 from rewind.methods.jobs import simulate
 from rewind.models import SimulationJob, SimulationResult
-from rewind.services.jobs import care, running
+from rewind.services.jobs import running, upkeep
 from rewind.services.jobs.requests import Item, JobRequest
 from shared_state.redis_client import client as redis_client
 from tests.rewind.little_chain import LittleChain
@@ -55,7 +55,7 @@ def turn_of(
 def gone() -> list[tuple[Any, int]]:
     """What is called again once every worker has been silent for too long."""
     later = timezone.now() + timedelta(minutes=5)
-    return care.idle_jobs(now=later, gone_after=TERMS.gone_after)
+    return upkeep.idle_jobs(now=later, gone_after=TERMS.gone_after)
 
 
 @pytest.mark.django_db
@@ -67,12 +67,12 @@ def test_a_killed_workers_job_goes_on_where_it_stopped(archive: LittleChain, ask
     known = SimulationJob.objects.get()
     assert (known.done, known.turn, known.state) == (1, 3, "running")
     # Nobody takes it while its worker may live.
-    assert care.idle_jobs(now=timezone.now(), gone_after=TERMS.gone_after) == []
+    assert upkeep.idle_jobs(now=timezone.now(), gone_after=TERMS.gone_after) == []
     tasks.run_simulation_job(job["jobId"], 3)
     assert SimulationJob.objects.get().done == 1
     assert gone() == [(known.pk, 4)]
     # Called once, it is not called again at once.
-    assert care.idle_jobs(now=timezone.now(), gone_after=TERMS.gone_after) == []
+    assert upkeep.idle_jobs(now=timezone.now(), gone_after=TERMS.gone_after) == []
     work(job["jobId"])
     found = results(ask, job["jobId"])
     assert [each["number"] for each in found] == list(range(6))

@@ -17,9 +17,9 @@ from rewind.services import segments
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
-from rewind.store import first_look, layouts, slot_lookup, slots, states
+from rewind.store import account_reads, partition_cache, slot_lookup, slots, states
 from rewind.store import segments as store
-from rewind.store.layouts import SEGMENT_SLOTS
+from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 from rewind.store.states import newest_state, newest_states
 from tests.rewind.conftest import NOW
@@ -34,7 +34,7 @@ def lamports_at(account: int, slot: int) -> int | None:
     """By all reads, which agree."""
     position = Position.end_of(slot)
     # First, while what it knows of the partitions may be old.
-    lookup, looked_at, *_ = first_look.look(key(account), position)
+    lookup, looked_at, *_ = account_reads.look(key(account), position)
     assert lookup == slot_lookup.look_up_slot(slot)
     one = newest_state(key(account), position, layout())
     assert looked_at == one
@@ -63,8 +63,8 @@ def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_ro
         if is_analyzed:
             cursor.execute("ANALYZE rewind_accountchange")
         for sql, keys in (
-            (states.single(layouts.layout(layout()).segments[0].partitions), "bytea"),
-            (states.several(layouts.layout(layout()).segments[0].partitions), "bytea[]"),
+            (states.single(partition_cache.layout(layout()).segments[0].partitions), "bytea"),
+            (states.several(partition_cache.layout(layout()).segments[0].partitions), "bytea[]"),
         ):
             cursor.execute(f"PREPARE read ({keys}, bigint, bigint) AS {sql}")
             cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
@@ -158,7 +158,7 @@ def two_partitions(committed: None) -> None:
     record_slots([block(10, writes=[write(1, lamports=7)])], source="s", now=NOW)
     edge = PARTITION_SLOTS
     record_slots([block(edge + 5, parent=10, writes=[write(2)])], source="s", now=NOW)
-    layouts.forget()
+    partition_cache.forget()
 
 
 def test_a_partition_that_falls_between_two_reads_is_not_missed(two_partitions: None) -> None:
@@ -168,7 +168,7 @@ def test_a_partition_that_falls_between_two_reads_is_not_missed(two_partitions: 
         pool.submit(_elsewhere, lambda: prune(edge)).result()
     position = Position.end_of(edge + 5)
     assert newest_state(key(1), position, old).lamports == 7
-    layouts.layout(old)
+    partition_cache.layout(old)
     found = newest_states([key(1), key(2)], position, old)
     assert {pubkey: state.slot for pubkey, state in found.items()} == {
         key(1): edge,

@@ -13,7 +13,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
-from historical.services.recorded import recorded
+from historical.services.recorded_transactions import recorded
 from rewind.models import ProgramBuild
 from rewind.services import filters
 from rewind.services.replay import replay

@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from rewind.positions import END_OF_SLOT, Position
 from rewind.services import filters, segments
 from rewind.services.recording import record_slots
-from rewind.store import ahead, first_look, layouts, row_memory
+from rewind.store import account_reads, partition_cache, prefetching, row_cache
 from rewind.store import segments as segment_store
 from rewind.store.partitions import partition_of
 from tests.rewind.conftest import NOW
@@ -28,7 +28,7 @@ def test_a_read_sees_all_that_was_committed_before_it_began(
 ) -> None:
     """Account 1 is written in each slot, 2 in each tenth, and a filter of 3 comes and goes."""
     monkeypatch.setattr(segment_store, "SLICES", 4)
-    first_look.forget()
+    account_reads.forget()
     done: list[tuple[int, bool]] = []  # committed: the newest slot, and whether 3 is filtered
     faults: list[BaseException] = []
 
@@ -86,16 +86,16 @@ def test_a_read_sees_all_that_was_committed_before_it_began(
 
 def test_a_row_that_was_stored_anew_is_another_row(committed: None) -> None:
     """As after a restored backup: the same account, slot and position, and other data."""
-    row_memory.forget()
+    row_cache.forget()
     position, data = Position(10, END_OF_SLOT), [Random(n).randbytes(600) for n in range(3)]
     record_slots([block(9)], source="race", now=NOW)
     record_slots(
         [block(10, writes=[write(1, signature(10, 0), data=data[0])])], source="race", now=NOW
     )
-    layouts.layout(layouts.layout(-1).number)
+    partition_cache.layout(partition_cache.layout(-1).number)
 
     def read() -> Any:
-        _, found = ahead.read({position: [key(1)]}, 10)
+        _, found = prefetching.read({position: [key(1)]}, 10)
         assert found is not None
         return found.states[key(1), position]
 

@@ -8,9 +8,9 @@ import pytest
 
 from historical.services.recording import record_blocks
 from rewind.services import segments
-from rewind.store import first_look, layouts
+from rewind.store import account_reads, partition_cache
 from rewind.store import segments as segment_store
-from rewind.store.layouts import SEGMENT_SLOTS
+from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
@@ -24,7 +24,7 @@ def fill(record: Callable[..., Any], *, with_gaps: bool = False) -> None:
     """An indexed segment and the next one: account 1 is written in each slot, 2 in the first alone,
     3 was closed, 5 is written once in each segment.
     """
-    first_look.forget()
+    account_reads.forget()
     slots = [5, PARTITION_SLOTS + 5, SEGMENT_SLOTS - 5, SEGMENT_SLOTS + 5, TOP]
     for number, (below, slot) in enumerate(zip([4, *slots], slots, strict=False)):
         writes = [write(1, signature(slot, 0), lamports=10 + number)]
@@ -42,7 +42,7 @@ def fill(record: Callable[..., Any], *, with_gaps: bool = False) -> None:
             record_blocks([made], now=NOW)
     while segments.index_next() is None:
         pass
-    layouts.forget()
+    partition_cache.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_read_that_comes_again_is_one_round_trip(
     first = ask()
     with counted(tmp_path) as trips:
         again = ask()
-    first_look.forget()
+    account_reads.forget()
     assert again == first == ask()
     assert trips == [1], (account, slot)
 

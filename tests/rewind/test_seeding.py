@@ -14,7 +14,7 @@ from django.db import connection
 from solders.pubkey import Pubkey
 
 from chain.encodings import b64encode
-from historical.services.recorded import recorded
+from historical.services.recorded_transactions import recorded
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, Asked
 from rewind.services import filters, seeding

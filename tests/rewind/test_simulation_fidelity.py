@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.blocks import SlotRecord
-from historical.services.recorded import recorded
+from historical.services.recorded_transactions import recorded
 from rewind.models import AccountChange
 from rewind.services import comparing, filters
 from rewind.services.replay import forget_verdicts, replay

@@ -24,7 +24,7 @@ from chain.units import U64_MAX
 from rewind.models import AccountChange
 from rewind.positions import Asked
 from rewind.services import features, filters
-from rewind.services.past import past
+from rewind.services.past_state import past
 from simulator import addresses
 from simulator.client import engine_processes
 from simulator.defaults import rent_minimum

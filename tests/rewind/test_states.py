@@ -14,7 +14,7 @@ from rewind.services import segments
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
 from rewind.services.retention import prune
-from rewind.store import first_look, layouts, partitions
+from rewind.store import account_reads, partition_cache, partitions
 from rewind.store import segments as store
 from rewind.store.states import newest_state, newest_states
 from tests.rewind.conftest import NOW
@@ -28,11 +28,11 @@ SLOTS = 130
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Partitions of 8 slots, segments of 3 partitions."""
     monkeypatch.setattr(partitions, "PARTITION_SLOTS", 8)
-    monkeypatch.setattr(layouts, "SEGMENT_SLOTS", 24)
+    monkeypatch.setattr(partition_cache, "SEGMENT_SLOTS", 24)
     monkeypatch.setattr(store, "SLICES", 4)
-    layouts.forget()
+    partition_cache.forget()
     yield
-    layouts.forget()
+    partition_cache.forget()
 
 
 class Model:
@@ -65,7 +65,7 @@ def check(model: Model) -> None:
             several = newest_states([key(n) for n in ACCOUNTS], position, layout)
             for n in ACCOUNTS:
                 one = newest_state(key(n), position, layout)
-                assert first_look.look(key(n), position)[1] == one
+                assert account_reads.look(key(n), position)[1] == one
                 assert one == several.get(key(n)), (n, position)
                 assert (one.lamports or None if one else None) == expected[n], (n, position)
 
@@ -111,7 +111,7 @@ def test_a_state_is_the_newest_row_whatever_came_in_which_order(db, small, histo
             elif name == "slice":
                 segments.index_next(slices=1)  # stopped behind the first of its transactions
             else:
-                while store.progress().indexed < layouts.segment_of(SLOTS + 1 - 8):
+                while store.progress().indexed < partition_cache.segment_of(SLOTS + 1 - 8):
                     if segments.index_next() is None:
                         break
         check(model)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tests.clients.chain_doors import until
+from tests.clients.chain_endpoints import until
 from tests.clients.mixed_history import SETTINGS, History, made
 from tests.clients.service import Service, running_service
 from tests.clients.test_simulation_jobs import ask, finished, results, state_of

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Count, Max, Q, QuerySet
 
-from columns.questions import exists
+from columns.exists_queries import exists
 from columns.raw_queries import fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 

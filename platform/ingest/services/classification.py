@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import Slot
-from columns.questions import exists
+from columns.exists_queries import exists
 from gaps import life_cycle
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus, SlotGap
 from historical.models import Gap as LedgerGap

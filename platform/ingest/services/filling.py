@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
-from columns.questions import MOMENT, exists, microseconds
+from columns.exists_queries import MOMENT, exists, microseconds
 from gaps import life_cycle
 from gaps.slot_gap import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
@@ -150,8 +150,8 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
 
 
 def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
-    """Stores missing blocks of the window from the node, newest first. Returns a summary as text, and
-    the lowest slot whose block the node still has; 0 if that is unknown.
+    """Stores missing blocks of the window from the node, newest first. Returns a summary, and the
+    lowest slot whose block the node still has; 0 if that is unknown.
     """
     try:
         chain_identity.require_same(node)

@@ -17,7 +17,7 @@ from localnet.bank import Bank, Ran
 from localnet.block_json import block_json
 from localnet.errors import BadParams, NodeError
 from localnet.methods.accounts import Filter, filter_test
-from localnet.notices import Listener, Subscription, subscriptions
+from localnet.notifications import Listener, Subscription, subscriptions
 
 _LEVELS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
 _GONE = Account(0, b"", Pubkey.default(), False, U64_MAX)

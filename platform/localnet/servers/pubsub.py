@@ -12,7 +12,7 @@ import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
 from jsonrpc import dispatch
 from jsonrpc.errors import RpcError
 from localnet.methods.table import Node
-from localnet.notices import Listener, Notices, subscriptions
+from localnet.notifications import Listener, Notices, subscriptions
 
 # A client further behind is disconnected: it would hold the chain's memory.
 _LONGEST_BACKLOG = 100_000

@@ -8,7 +8,7 @@ import msgspec
 import redis
 from django.conf import settings
 
-from columns.questions import exists
+from columns.exists_queries import exists
 from embedded.run_state import ProgramState, RunState, read_run_state
 from shared_state import heartbeats
 

@@ -1,4 +1,4 @@
-"""The way to a node: kept open, bounded in time and size, and never in doubt about an answer."""
+"""The connection pool of a node: connections are reused, responses bounded in time and size."""
 
 import contextlib
 import socket
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.priority.odd_nodes import odd_node
-from upstream.passage import AnswerTooLarge, Passage, TimedOut, Unreachable
+from upstream.connection_pool import AnswerTooLarge, ConnectionPool, TimedOut, Unreachable
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
 
@@ -43,7 +43,7 @@ def test_an_answer_comes_whole_however_it_is_cut() -> None:
             connection.sendall(content[at : at + 300_001])
 
     with raw_node(slices) as url:
-        assert Passage(url).call(b"{}", seconds=20) == (200, content)
+        assert ConnectionPool(url).call(b"{}", seconds=20) == (200, content)
 
     def chunks(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -52,7 +52,7 @@ def test_an_answer_comes_whole_however_it_is_cut() -> None:
         connection.sendall(b"0\r\n\r\n")
 
     with raw_node(chunks) as url:
-        assert Passage(url).call(b"{}", seconds=20) == (503, b"a" * 10 + b"b" * 70_000)
+        assert ConnectionPool(url).call(b"{}", seconds=20) == (503, b"a" * 10 + b"b" * 70_000)
 
 
 def test_a_node_that_trickles_is_given_up_in_time() -> None:
@@ -66,7 +66,7 @@ def test_a_node_that_trickles_is_given_up_in_time() -> None:
     with raw_node(trickle) as url:
         # A deadline for each read alone would let it go on until the answer is whole.
         with pytest.raises(TimedOut):
-            Passage(url).call(b"{}", seconds=1)
+            ConnectionPool(url).call(b"{}", seconds=1)
         done.set()
 
 
@@ -76,13 +76,13 @@ def test_a_connection_that_ends_early_is_no_answer() -> None:
             raw_node(lambda connection, sent=sent: connection.sendall(sent)) as url,
             pytest.raises(Unreachable),
         ):
-            Passage(url).call(b"{}", seconds=20)
+            ConnectionPool(url).call(b"{}", seconds=20)
 
 
 def test_an_answer_above_the_bound_is_not_taken_and_the_next_call_goes_well() -> None:
     sizes = iter([1_001, 1_000])
     with odd_node(lambda body: (200, b"x" * next(sizes))) as node:
-        passage = Passage(node.url, largest_answer=1_000)
+        pool = ConnectionPool(node.url, largest_answer=1_000)
         with pytest.raises(AnswerTooLarge):
-            passage.call(b"{}", seconds=20)
-        assert passage.call(b"{}", seconds=20) == (200, b"x" * 1_000)
+            pool.call(b"{}", seconds=20)
+        assert pool.call(b"{}", seconds=20) == (200, b"x" * 1_000)

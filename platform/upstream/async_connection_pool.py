@@ -1,4 +1,4 @@
-"""JSON-RPC bodies to a node from an event loop, and its answers as they come."""
+"""AsyncConnectionPool: connections of an event loop to a node; responses can be streamed."""
 
 import asyncio
 import zlib
@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 import httptools
 
-from upstream.exchange import Address, NotAnAnswer, read_url, request_head, shared_tls_context
-from upstream.passage import (
+from upstream.connection_pool import (
     HEADERS,
     LARGEST_ANSWER,
     AnswerTooLarge,
@@ -18,7 +17,8 @@ from upstream.passage import (
     TimedOut,
     Unreachable,
 )
-from upstream.turns import NoTurn, Turns
+from upstream.exchange import Address, NotAnAnswer, read_url, request_head, shared_tls_context
+from upstream.fair_limit import FairLimit, LimitReached
 
 # An answer up to this size is waited for whole; of a longer one so much is read ahead.
 HELD = 65_536
@@ -34,7 +34,7 @@ class _Closed(Exception):
     """The connection ended before anything of an answer came."""
 
 
-class AsyncPassage:
+class AsyncConnectionPool:
     """The connections to one node, kept alive, for one event loop. At most `most` exchanges are
     under way at a time, shared fairly by holder.
     """
@@ -45,16 +45,16 @@ class AsyncPassage:
         self._headers = {"Host": urlsplit(url).netloc.rpartition("@")[2] or url, **HEADERS}
         self._head = b""
         self._idle: list[_Connection] = []
-        self._turns = Turns(most)
+        self._turns = FairLimit(most)
 
     async def post(self, body: bytes, *, seconds: float, holder: Hashable = None) -> "Answer":
         """The node's answer: whole, or with its first HELD bytes; `close` it. The seconds are those
-        in which the node is waited for. Raises PassageFailed.
+        in which the node is waited for. Raises NodeCallFailed.
         """
         if not self._turns.take_now(holder):
             try:
                 await self._turns.take(holder)
-            except NoTurn:
+            except LimitReached:
                 raise Busy from None
         try:
             connection, left = await self._exchange(body, seconds)
@@ -130,14 +130,14 @@ class Answer:
     """A node's answer, for who posted: `take_whole`, else `more` until its end; then `close`."""
 
     __slots__ = (
-        *("_connection", "_holder", "_inflated_bytes", "_is_closed", "_left", "_passage", "_unzip"),
+        *("_connection", "_holder", "_inflated_bytes", "_is_closed", "_left", "_pool", "_unzip"),
         "status",
     )
 
     def __init__(
-        self, passage: AsyncPassage, connection: "_Connection", holder: Hashable, left: float
+        self, pool: AsyncConnectionPool, connection: "_Connection", holder: Hashable, left: float
     ) -> None:
-        self._passage = passage
+        self._pool = pool
         self._connection = connection
         self._holder = holder
         self._left = left
@@ -152,7 +152,7 @@ class Answer:
         return connection.take() if connection.is_whole and self._unzip is None else None
 
     async def more(self) -> bytes:
-        """The next bytes, b"" behind the last. Raises PassageFailed."""
+        """The next bytes, b"" behind the last. Raises NodeCallFailed."""
         while True:
             piece = await self._next()
             if self._unzip is None or not piece:
@@ -185,7 +185,7 @@ class Answer:
         except zlib.error:
             raise Unreachable from None
         self._inflated_bytes += len(found)
-        if self._inflated_bytes > self._passage.largest_answer:
+        if self._inflated_bytes > self._pool.largest_answer:
             raise AnswerTooLarge
         if self._unzip.unused_data:
             raise Unreachable
@@ -195,14 +195,14 @@ class Answer:
         """Gives the connection back; ends it where the answer was not read to its end."""
         if not self._is_closed:
             self._is_closed = True
-            self._passage.give_back(self._connection, self._holder)
+            self._pool.give_back(self._connection, self._holder)
 
 
 class _Connection(asyncio.Protocol):
     """One connection to the node, and the one answer that is read from it."""
 
-    def __init__(self, passage: AsyncPassage) -> None:
-        self._passage = passage
+    def __init__(self, pool: AsyncConnectionPool) -> None:
+        self._pool = pool
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -230,7 +230,7 @@ class _Connection(asyncio.Protocol):
         self._transport.write(request)
 
     async def wait(self, wanted: int, seconds: float) -> None:
-        """Until so many bytes are held or the answer is whole. Raises PassageFailed, _Closed."""
+        """Until so many bytes are held or the answer is whole. Raises NodeCallFailed, _Closed."""
         if self._failure is None and not self.is_whole and self.held < wanted:
             loop = asyncio.get_running_loop()
             self._wanted = wanted
@@ -292,7 +292,7 @@ class _Connection(asyncio.Protocol):
         name = name.lower()
         if name == b"content-length":
             self._has_length = True
-            if value.isdigit() and int(value[:20]) > self._passage.largest_answer:
+            if value.isdigit() and int(value[:20]) > self._pool.largest_answer:
                 self._fail(AnswerTooLarge())
         elif name == b"transfer-encoding":
             self._has_length = True
@@ -322,7 +322,7 @@ class _Connection(asyncio.Protocol):
         self._pieces.append(piece)
         self.held += len(piece)
         self._total += len(piece)
-        if self._total > self._passage.largest_answer:
+        if self._total > self._pool.largest_answer:
             self._fail(AnswerTooLarge())
         elif self.held > _AHEAD and not self._is_paused and self._transport is not None:
             self._is_paused = True
@@ -338,7 +338,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
-        self._passage.lost(self)
+        self._pool.lost(self)
         if self.is_whole or self._parser is None:
             return
         if self._has_head and not self._has_length and error is None and self._failure is None:
@@ -359,15 +359,15 @@ class _Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
-_passages: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncPassage]]" = (
+_pools: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncConnectionPool]]" = (
     WeakKeyDictionary()
 )
 
 
-def async_passage_to(url: str, *, most: int) -> AsyncPassage:
+def async_pool_for(url: str, *, most: int) -> AsyncConnectionPool:
     """The running loop's way to the node."""
-    of_loop = _passages.setdefault(asyncio.get_running_loop(), {})
-    passage = of_loop.get(url)
-    if passage is None:
-        passage = of_loop[url] = AsyncPassage(url, most=most)
-    return passage
+    of_loop = _pools.setdefault(asyncio.get_running_loop(), {})
+    pool = of_loop.get(url)
+    if pool is None:
+        pool = of_loop[url] = AsyncConnectionPool(url, most=most)
+    return pool

@@ -1,4 +1,4 @@
-"""JSON-RPC bodies to a node and its answers back, as they are."""
+"""ConnectionPool: connections of threads to a node; JSON-RPC bodies pass unchanged."""
 
 import http.client
 from functools import cache
@@ -13,28 +13,28 @@ LARGEST_ANSWER = 256 * 1024 * 1024
 HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 
 
-class PassageFailed(Exception):
+class NodeCallFailed(Exception):
     """No answer came back; the subclass says why."""
 
 
-class Unreachable(PassageFailed):
+class Unreachable(NodeCallFailed):
     """The node does not listen, dropped the connection, or sent what is no HTTP response."""
 
 
-class TimedOut(PassageFailed):
+class TimedOut(NodeCallFailed):
     """The node took too long."""
 
 
-class Busy(PassageFailed):
+class Busy(NodeCallFailed):
     """As many calls as may wait for the node do so already."""
 
 
-class AnswerTooLarge(PassageFailed):
+class AnswerTooLarge(NodeCallFailed):
     """The answer is above what is taken into memory."""
 
 
-class Passage:
-    """The way to one node: a few connections, kept alive. For any number of threads."""
+class ConnectionPool:
+    """A few connections to one node, kept alive. For any number of threads."""
 
     def __init__(self, url: str, *, largest_answer: int = LARGEST_ANSWER) -> None:
         self._largest_answer = largest_answer
@@ -42,7 +42,7 @@ class Passage:
 
     def call(self, body: bytes, *, seconds: float, largest: int | None = None) -> tuple[int, bytes]:
         """HTTP status and body of the node's answer, within the seconds in all and of at most so
-        many bytes; raises PassageFailed.
+        many bytes; raises NodeCallFailed.
         """
         most = self._largest_answer if largest is None else min(largest, self._largest_answer)
         try:
@@ -59,6 +59,6 @@ class Passage:
 
 
 @cache
-def passage_to(url: str) -> Passage:
+def pool_for(url: str) -> ConnectionPool:
     """This process's way to the node."""
-    return Passage(url)
+    return ConnectionPool(url)

@@ -9,10 +9,10 @@ from psycopg.errors import UndefinedTable
 
 from columns.raw_queries import fetch_together
 from rewind.positions import Position
-from rewind.store import builds, layouts, row_memory, slot_lookup
+from rewind.store import builds, partition_cache, row_cache, slot_lookup
 from rewind.store.builds import Build
 from rewind.store.partitions import Partition
-from rewind.store.row_memory import NO_VERSION, Kept, Version
+from rewind.store.row_cache import NO_VERSION, Kept, Version
 from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import (
     OWNER,
@@ -43,13 +43,13 @@ def read(
     """The lookup of the slot, and the accounts at these positions in it, as far as they are found
     in the slot's segment; nothing of them while the partitions are not known.
     """
-    layout = layouts.known()
-    segment = None if layout is None else layouts.highest(slot, layout)
+    layout = partition_cache.known()
+    segment = None if layout is None else partition_cache.highest(slot, layout)
     places = [(key, position) for position, keys in wanted.items() for key in keys]
     if layout is None or segment is None or not places:
         return slot_lookup.look_up_slot(slot), None
     asked = list(dict.fromkeys(key for key, _ in places))
-    kept = {key: row_memory.known(key) for key in asked}
+    kept = {key: row_cache.known(key) for key in asked}
     known = [NO_VERSION if (row := kept[key]) is None else row.version for key, _ in places]
     try:
         (found,), rows, shelf = fetch_together(
@@ -68,7 +68,7 @@ def read(
             ]
         )
     except UndefinedTable:
-        layouts.forget()
+        partition_cache.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return slot_lookup.look_up_slot(slot), None
@@ -105,11 +105,11 @@ def _remembered(state: State, xid: int, kept: Kept | None) -> State:
     """With the data that it came without, for they are known; or they are known from now on."""
     version = Version(state.slot, state.position, xid)
     if kept is not None and kept.version == version:
-        row_memory.used(state.pubkey)
+        row_cache.used(state.pubkey)
         return state._replace(packed=kept.packed, kept=kept)
     if state.packed is None:
         return state
-    kept = row_memory.keep(state.pubkey, version, state.packed)
+    kept = row_cache.keep(state.pubkey, version, state.packed)
     return state if kept is None else state._replace(kept=kept)
 
 

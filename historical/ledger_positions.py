@@ -15,15 +15,15 @@ from historical.segments import (
 )
 
 
-class Place(NamedTuple):
+class LedgerPosition(NamedTuple):
     """(slot, position): the order of transactions in the ledger."""
 
     slot: int
     position: int
 
 
-LOWEST = Place(-1, 0)
-HIGHEST = Place(I64_MAX - 1, MAX_POSITION)
+LOWEST = LedgerPosition(-1, 0)
+HIGHEST = LedgerPosition(I64_MAX - 1, MAX_POSITION)
 
 Row = tuple[int, bytes]
 # Reads rows of the index from a slot on: (bound, number of rows) → [(first_slot, packed)].
@@ -34,8 +34,8 @@ _LONGEST_READ = 512
 
 
 def newest_first(
-    read_below: ReadRows, *, below: Place, above: Place, enough: int | None = None
-) -> Iterator[Place]:
+    read_below: ReadRows, *, below: LedgerPosition, above: LedgerPosition, enough: int | None = None
+) -> Iterator[LedgerPosition]:
     """Places strictly between the two, descending. read_below gives rows that begin below a slot;
     where `enough` is named it may stop with the segment in which so many entries are reached.
     """
@@ -47,10 +47,12 @@ def newest_first(
             if place <= above:
                 return
             if place < below:
-                yield Place(*place)
+                yield LedgerPosition(*place)
 
 
-def oldest_first(read_from: ReadRows, *, above: Place, below: Place) -> Iterator[Place]:
+def oldest_first(
+    read_from: ReadRows, *, above: LedgerPosition, below: LedgerPosition
+) -> Iterator[LedgerPosition]:
     """Places strictly between the two, ascending; read_from gives rows that begin at a slot or
     above it.
     """
@@ -99,6 +101,6 @@ def _descending(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
         yield from unpack_backwards(*row)
 
 
-def _places(rows: Sequence[Row]) -> Iterator[Place]:
+def _places(rows: Sequence[Row]) -> Iterator[LedgerPosition]:
     for first_slot, packed in rows:
-        yield from (Place(*entry) for entry in unpack_entries(first_slot, packed))
+        yield from (LedgerPosition(*entry) for entry in unpack_entries(first_slot, packed))

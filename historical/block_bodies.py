@@ -25,7 +25,7 @@ SIGNATURES = b'"signatures":['
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextLocation:
     """Where one transaction's text stands: frame number, offset and length in the frame's text."""
 
     frame: int
@@ -39,7 +39,7 @@ class Body:
 
     data: bytes
     frames: list[int]
-    places: list[Place]
+    places: list[TextLocation]
 
 
 def pack(texts: Iterable[bytes]) -> Body:
@@ -47,7 +47,7 @@ def pack(texts: Iterable[bytes]) -> Body:
     compressor = zstandard.ZstdCompressor(level=LEVEL)
     pieces: list[bytes] = []
     frames: list[int] = []
-    places: list[Place] = []
+    places: list[TextLocation] = []
     pending: list[bytes] = []
     start = end = 0
 
@@ -60,7 +60,7 @@ def pack(texts: Iterable[bytes]) -> Body:
         start = 0
 
     for text in texts:
-        places.append(Place(len(frames), start, len(text)))
+        places.append(TextLocation(len(frames), start, len(text)))
         pending.append(text)
         start += len(text) + 1
         if start >= FRAME_TEXT:

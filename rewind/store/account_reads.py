@@ -12,12 +12,12 @@ from django.db import connection
 from psycopg.errors import UndefinedTable
 
 from columns.raw_queries import fetch_one, fetch_together
-from historical.store import joined
+from historical.store import query_parts
 from rewind.models import AccountChange
 from rewind.positions import Position
-from rewind.store import absence, layouts, slot_lookup, states
+from rewind.store import absence, partition_cache, slot_lookup, states
 from rewind.store.absence import AbsenceFacts
-from rewind.store.layouts import Layout, Segment
+from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
 from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import State, newest_state, newest_states
@@ -79,7 +79,7 @@ _last: Partition | None = None
 
 def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look:
     """The newest row of the account at or before the position."""
-    layout = layouts.known()
+    layout = partition_cache.known()
     lookup: SlotLookup | None = None
     transactions: int | None = None
     plan = None if layout is None else _first_plan(pubkey, position.slot, layout)
@@ -99,7 +99,7 @@ def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look
     if lookup is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         if with_block:
-            counted = fetch_one(f"SELECT {joined.transaction_count('$1')}", position.slot)
+            counted = fetch_one(f"SELECT {query_parts.transaction_count('$1')}", position.slot)
             transactions = None if counted is None else counted[0]
     state = newest_state(pubkey, position, lookup.layout)
     _remember(pubkey, position, state)
@@ -110,13 +110,13 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
     """The position right before or after the ledger's transaction of that signature, and what is
     there; None where the ledger does not have it.
     """
-    layout, near = layouts.known(), _near
+    layout, near = partition_cache.known(), _near
     step = 0 if after else 1
     plan = None
     if layout is not None and near is not None:
         plan = _first_plan(pubkey, near.first, layout)
     if plan is None or layout is None:
-        place = fetch_one(joined.place("$1"), signature)
+        place = fetch_one(query_parts.place("$1"), signature)
         if place is None:
             return None
         position = Position(place[0], place[1] - step)
@@ -142,8 +142,8 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     are found in the position's segment, or there is none below.
     """
     keys = list(pubkeys)
-    layout = layouts.known()
-    segment = None if layout is None else layouts.highest(position.slot, layout)
+    layout = partition_cache.known()
+    segment = None if layout is None else partition_cache.highest(position.slot, layout)
     if layout is None or segment is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
@@ -158,7 +158,7 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
             ]
         )
     except UndefinedTable:
-        layouts.forget()
+        partition_cache.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return look_at_several(keys, position)
@@ -189,7 +189,7 @@ def forget() -> None:
 
 def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> _Plan | None:
     """How the account is likely to be found; None where the segment or the partition is missing."""
-    own, number = partition_of(slot), layouts.segment_of(slot)
+    own, number = partition_of(slot), partition_cache.segment_of(slot)
     segment = layout.by_number.get(number)
     if segment is None or own not in segment.partitions:
         return None
@@ -198,14 +198,14 @@ def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> _Plan | None:
         return _Plan((own,), own.first, is_short=True)
     if number < layout.indexed and hint.first < own.first and hint in segment.partitions:
         # The index has the segment's highest slot, which may lie above the position.
-        return _Plan(segment.partitions, number * layouts.SEGMENT_SLOTS, bound=number)
+        return _Plan(segment.partitions, number * partition_cache.SEGMENT_SLOTS, bound=number)
     return _whole_plan(own, segment, layout)
 
 
 def _hint_below(pubkey: bytes, plan: _Plan, layout: Layout) -> Partition | None:
     """A partition below those of the plan, in which the account was found before."""
     hint = _hints.get(pubkey)
-    is_below = hint is not None and hint.first < plan.down_to and layouts.has(layout, hint)
+    is_below = hint is not None and hint.first < plan.down_to and partition_cache.has(layout, hint)
     return hint if is_below and plan.bound is not None else None
 
 
@@ -215,12 +215,14 @@ def _next_plan(
     """After a row that does not answer."""
     if plan.is_short:
         own = plan.partitions[0]
-        return _whole_plan(own, layout.by_number[layouts.segment_of(own.first)], layout), None
+        return _whole_plan(
+            own, layout.by_number[partition_cache.segment_of(own.first)], layout
+        ), None
     last_slot = row[_LAST_SLOT]
     if plan.bound is None or last_slot is None or last_slot > position.slot:
         return None, None
     named = partition_of(last_slot)
-    is_new = named != below and layouts.has(layout, named)
+    is_new = named != below and partition_cache.has(layout, named)
     return (plan, named) if is_new else (None, None)
 
 
@@ -229,7 +231,7 @@ def _whole_plan(own: Partition, segment: Segment, layout: Layout) -> _Plan:
     if number < layout.indexed:
         # Whatever the segment has is in the index.
         return _Plan((own,), own.first, bound=number + 1)
-    down_to = number * layouts.SEGMENT_SLOTS
+    down_to = number * partition_cache.SEGMENT_SLOTS
     between = range(layout.indexed, number)
     if any(each in layout.by_number for each in between):
         return _Plan(segment.partitions, down_to, bound=None)
@@ -246,7 +248,7 @@ def _rows(
             return fetch_one(*query), None
         rows, found = fetch_together([query, (states.single((below,)), pubkey, *position)])
     except UndefinedTable:
-        layouts.forget()
+        partition_cache.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return None, None
@@ -310,9 +312,9 @@ def _text(plan: _Plan) -> str:
     slot, order, at, place = "$2", "$3", "", ""
     if plan.by_signature:
         slot, order, place = "at.slot", "at.position", ", at.slot, at.position"
-        at = f"(SELECT slot, position - $3 AS position FROM ({joined.place('$2')}) AS t) AS at, "
+        at = f"(SELECT slot, position - $3 AS position FROM ({query_parts.place('$2')}) AS t) AS at, "
     lookup = slot_lookup.query_at(slot)
-    count = joined.transaction_count(slot) if plan.with_block else "NULL::integer"
+    count = query_parts.transaction_count(slot) if plan.with_block else "NULL::integer"
     newest = states.newest_of(plan.partitions, "$1", slot, order)
     index = facts = ""
     if not plan.is_short:

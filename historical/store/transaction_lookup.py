@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_one
-from historical.remembering import REMOVALS
+from historical.ledger_generations import REMOVALS
 from historical.store import frames
 from historical.store.transactions import TransactionRow
 

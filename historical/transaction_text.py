@@ -8,7 +8,7 @@ from chain.blocks import Form, TransactionRecord
 from chain.encodings import b58encode
 from chain.message_json import message_json
 from chain.transactions import Wire
-from historical.bodies import SIGNATURES
+from historical.block_bodies import SIGNATURES
 
 _MEMO_PROGRAMS = {
     "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",

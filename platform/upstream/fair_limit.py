@@ -1,4 +1,4 @@
-"""Turns: how many exchanges with one server are under way at a time, shared fairly by holder."""
+"""FairLimit: how many exchanges with one server are under way at a time, shared fairly by holder."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -10,11 +10,11 @@ _MOST_WAITING = 1_024
 _MOST_WAITING_OF_HOLDER = 128
 
 
-class NoTurn(Exception):
-    """As many exchanges as may are under way, and none of them ends."""
+class LimitReached(Exception):
+    """The limit of concurrent exchanges is reached, and none of them ends."""
 
 
-class Turns:
+class FairLimit:
     """At most `most` at a time, of one holder at most three in four. For one event loop."""
 
     def __init__(self, most: int) -> None:
@@ -35,10 +35,10 @@ class Turns:
         return True
 
     async def take(self, holder: Hashable) -> None:
-        """Waits for a turn; raises NoTurn."""
+        """Waits for a turn; raises LimitReached."""
         queue = self._queues.get(holder, ())
         if self._all_waiting >= _MOST_WAITING or len(queue) >= _MOST_WAITING_OF_HOLDER:
-            raise NoTurn
+            raise LimitReached
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._queues.setdefault(holder, deque()).append(turn)
@@ -82,7 +82,7 @@ class Turns:
         if left > 0:
             loop.call_later(left, self._look, turn, since)
         else:
-            turn.set_exception(NoTurn())
+            turn.set_exception(LimitReached())
 
     def _forget(self, holder: Hashable, turn: "asyncio.Future[None]") -> None:
         queue = self._queues.get(holder)

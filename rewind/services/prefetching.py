@@ -9,11 +9,11 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chain.units import Slot
-from historical.services.recorded import RecordedTransaction
+from historical.services.recorded_transactions import RecordedTransaction
 from rewind.positions import Position
 from rewind.services import comparing
 from rewind.services.position_lookup import Reader, position_of
-from rewind.store import ahead
+from rewind.store import prefetching
 from rewind.store.slot_lookup import SlotLookup
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
@@ -81,7 +81,7 @@ class ReaderAhead(Reader):
         if same is not None and position == Position.before(same.slot, same.index):
             self._is_own_place = True
             wanted[Position(same.slot, same.index)] = _written(same)
-        lookup, self.ahead = ahead.read(wanted, position.slot)
+        lookup, self.ahead = prefetching.read(wanted, position.slot)
         return lookup
 
     def transactions(self, slot: Slot) -> int | None:

@@ -1,4 +1,4 @@
-"""Happenings of small made-up slots."""
+"""Chain events of small made-up slots."""
 
 from typing import Any
 

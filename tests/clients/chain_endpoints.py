@@ -1,4 +1,4 @@
-"""The doors of a running service, and of the localnet behind it: questions, and transactions."""
+"""Endpoints of a running service and of the localnet behind it: reads and transactions."""
 
 import asyncio
 import json

@@ -15,7 +15,7 @@ from alerts.models import Event
 from alerts.tasks import deliver_events
 from config.celery_app import app
 from config.clock import Clock
-from config.questions import QUESTIONS, Questioner
+from config.due_checks import QUESTIONS, Questioner
 from shared_state.redis_client import client
 from tests.databases import end_session
 from tests.patience import PATIENCE_SECONDS

@@ -13,7 +13,7 @@ from columns import generation_cache
 from historical.models import Block
 from historical.services import transactions
 from historical.services.removal import remove_blocks
-from historical.store import located
+from historical.store import transaction_lookup
 from tests.conftest import Rpc
 from tests.rewind.round_trips import counted
 
@@ -89,7 +89,7 @@ def test_the_third_of_a_block_takes_no_statement_and_its_place_is_right(
 def test_a_small_body_comes_with_the_places(
     block: dict[str, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(located, "_LARGEST_BODY", 1 << 30)
+    monkeypatch.setattr(transaction_lookup, "_LARGEST_BODY", 1 << 30)
     first, second, *others = block
     assert (ask(first)[1], ask(second)[1]) == (1, 2)
     for each in others:
@@ -100,7 +100,7 @@ def test_a_small_body_comes_with_the_places(
 def test_of_a_block_with_too_many_each_takes_one(
     block: dict[str, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(located, "_MOST_TRANSACTIONS", len(block) - 1)
+    monkeypatch.setattr(transaction_lookup, "_MOST_TRANSACTIONS", len(block) - 1)
     for number, each in enumerate(list(block)[:8]):
         answer, trips = ask(each)
         assert trips == 1 + number % 2  # every second look finds that it is too large

@@ -1,6 +1,6 @@
 """Whether anything waits: several EXISTS in one prepared statement, for what is asked every second.
 
-The ORM takes a millisecond to build each, and they are asked for ever (config/questions.py).
+The ORM takes a millisecond to build each, and they are asked for ever (config/due_checks.py).
 """
 
 from datetime import datetime

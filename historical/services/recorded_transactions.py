@@ -13,7 +13,7 @@ from chain.encodings import b64decode
 from chain.units import Slot
 from historical.services.transactions import entry
 from historical.store import blocks as block_store
-from historical.store import located
+from historical.store import transaction_lookup
 from historical.store import transactions as store
 
 _ANY_VERSION = 255
@@ -58,7 +58,7 @@ def place_of(signature: Signature) -> tuple[Slot, int] | None:
 
 def recorded(signature: Signature) -> RecordedTransaction | None:
     """The transaction of that first signature; None where the ledger does not have it."""
-    found = located.transaction(bytes(signature))
+    found = transaction_lookup.transaction(bytes(signature))
     return None if found is None else _recorded(found.row)
 
 

@@ -10,14 +10,14 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chain.units import SLOTS_PER_EPOCH, Slot
-from historical.services import recorded
+from historical.services import recorded_transactions
 from rewind.errors import FilteredAccountStale, PreStateTooNew, StateNotRecorded
 from rewind.positions import Asked, Position
 from rewind.services import builds
+from rewind.services.builtins_and_sysvars import recorded_natives
 from rewind.services.completeness import Findings
 from rewind.services.features import features_at
 from rewind.services.loading import accounts_at, recorded_accounts
-from rewind.services.natives import recorded_natives
 from rewind.services.position_lookup import Reader, ResolvedPosition, resolve_position
 from rewind.store import replaying as store
 from simulator import addresses
@@ -209,7 +209,7 @@ class _NotInLedger(Exception):
 # the archive: another one may have another block in the slot.
 @lru_cache(maxsize=1_024)
 def _of_ledger(slot: Slot, layout: int) -> Hash:
-    block = recorded.block_of(slot)
+    block = recorded_transactions.block_of(slot)
     if block is None:
         raise _NotInLedger
     return block.previous_blockhash
