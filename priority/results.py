@@ -29,7 +29,7 @@ class PaidTip(Result, frozen=True, kw_only=True):
     instruction_index: int | None
 
 
-class Try(Result, frozen=True, kw_only=True):
+class FateAttempt(Result, frozen=True, kw_only=True):
     """One attempt to send a submission.
 
     upstream: the upstream's name
@@ -105,7 +105,7 @@ class Fate(Result, frozen=True, kw_only=True):
     only_upstreams: list[str] = []
     max_retries: int | None = None
     tries: int = 0
-    attempts: list[Try] | msgspec.UnsetType = msgspec.UNSET
+    attempts: list[FateAttempt] | msgspec.UnsetType = msgspec.UNSET
 
 
 class BundleFate(Result, frozen=True, kw_only=True):

@@ -50,7 +50,7 @@ MOST = {
     "chain": 0,
     "columns": 0,
     "config": 0,
-    "docs": 1,
+    "docs": 0,
     "embedded": 0,
     "eventloop": 0,
     "gaps": 0,

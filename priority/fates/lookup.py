@@ -14,7 +14,7 @@ from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, 
 from priority.fates import backlog
 from priority.fates.announcing import FateChange
 from priority.models import Bundle, Submission
-from priority.results import BundleFate, Fate, FateEvent, PaidTip, Try
+from priority.results import BundleFate, Fate, FateAttempt, FateEvent, PaidTip
 from priority.store import cosubmitters
 from priority.store import fates as store
 from priority.submissions import State, pending_key, queue_milliseconds
@@ -179,7 +179,7 @@ def remembered(name: bytes) -> float | None:
 
 
 def as_fate(
-    row: Submission, *, bundle_id: str | None = None, attempts: list[Try] | None = None
+    row: Submission, *, bundle_id: str | None = None, attempts: list[FateAttempt] | None = None
 ) -> Fate:
     """A row as its owner reads it; the short form without attempts."""
     if bundle_id is None and row.bundle is not None:
@@ -223,10 +223,10 @@ def as_fate(
     )
 
 
-def attempts_of(row: Submission) -> list[Try]:
+def attempts_of(row: Submission) -> list[FateAttempt]:
     """The attempts, in the order in which they were stored."""
     return [
-        Try(
+        FateAttempt(
             upstream=each.upstream,
             target=each.target,
             number=each.number,
@@ -328,7 +328,7 @@ def _waiting_bundle(
 
 
 def _shared(
-    signatures: Sequence[bytes], key_id: int | None, *, attempts: list[Try] | None = None
+    signatures: Sequence[bytes], key_id: int | None, *, attempts: list[FateAttempt] | None = None
 ) -> dict[bytes, Fate]:
     """Those that the key's customer submitted after another one: only public chain data, nothing
     about how the other customer had it sent.
@@ -376,7 +376,7 @@ def _shared_bundle(asked: NamedBundle, key_id: int | None) -> BundleFate | None:
     )
 
 
-def _received(raw: bytes, waiting: Pending, *, attempts: list[Try] | None = None) -> Fate:
+def _received(raw: bytes, waiting: Pending, *, attempts: list[FateAttempt] | None = None) -> Fate:
     return Fate(
         signature=str(Signature.from_bytes(raw)),
         state=State.RECEIVED,

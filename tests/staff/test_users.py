@@ -254,19 +254,19 @@ def test_the_server_lets_somebody_in_who_has_no_way_left(
     browser = Client()
     browser.force_login(user)
     out = io.StringIO()
-    call_command("let_in", user.username, reset_second_factor=True, stdout=out)
+    call_command("recover_staff_access", user.username, reset_second_factor=True, stdout=out)
     assert not second_factor.has_device(user)
     assert browser.get("/admin/").status_code == 302
     link = out.getvalue().splitlines()[-1].partition("//")[2].partition("/")[2]
     assert "You will sign in as" in browser.get(f"/{link}", follow=True).content.decode()
     assert AuditEntry.objects.filter(who="command line", subject_id=str(user.pk)).count() == 2
     with pytest.raises(CommandError, match="No user is called 'night'"):
-        call_command("let_in", "night")
-    call_command("let_in", "night", administrator=True, stdout=out)
+        call_command("recover_staff_access", "night")
+    call_command("recover_staff_access", "night", administrator=True, stdout=out)
     assert role_of(User.objects.get(username="night")) is Role.ADMINISTRATOR
     User.objects.create_user("ada@example.org")
     with pytest.raises(CommandError, match="portal user"):
-        call_command("let_in", "ada@example.org", administrator=True)
+        call_command("recover_staff_access", "ada@example.org", administrator=True)
     assert not User.objects.get(username="ada@example.org").is_staff
 
 

@@ -23,7 +23,7 @@ from priority.errors import (
     SignatureUnknown,
 )
 from priority.models import Attempt
-from priority.results import Fate, Try
+from priority.results import Fate, FateAttempt
 from priority.submissions import State
 from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc
 from staff.parsing import id_in
@@ -171,7 +171,7 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
     ]
 
 
-def _attempt(each: Try, accepted_at: float) -> dict[str, Any]:
+def _attempt(each: FateAttempt, accepted_at: float) -> dict[str, Any]:
     return {
         "row": each,
         "outcome": badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)]),
