@@ -1,4 +1,4 @@
-"""Texts that were asked for lately: of whole blocks, and frames of them. A recorded block never
+"""A cache of recently requested texts, of whole blocks and of frames. A recorded block never
 changes, so a text is right for as long as that recording is stored, which its key names: the
 blockhash would not do, since a block that is recorded again, from another source, may have another.
 """

@@ -1,4 +1,4 @@
-"""What the ledger can refuse: the standard node's codes and texts, each with a reason."""
+"""Errors of the ledger: the standard node's codes and texts, each with a reason."""
 
 from chain.units import Slot
 from gateway.health import NotReady

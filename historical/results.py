@@ -1,4 +1,4 @@
-"""The ledger's answers, field for field as the standard node has them."""
+"""Results of the ledger's methods, with the standard node's fields."""
 
 from typing import Annotated, Any, Literal
 

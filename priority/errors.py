@@ -1,4 +1,4 @@
-"""What the area can refuse, each with a code and a reason."""
+"""Errors of landing, each with a code and a reason."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Why a transaction or a bundle is not accepted. Nothing of what is refused goes anywhere."""
+"""Reasons for refusing a transaction or a bundle. A refused one is never sent."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

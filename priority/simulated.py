@@ -1,4 +1,4 @@
-"""What simulateBundle answers, field for field what the interface lists."""
+"""Results of simulateBundle."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 

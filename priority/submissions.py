@@ -1,4 +1,4 @@
-"""What was accepted, as it waits in Redis for a lander, and the states that it goes through."""
+"""Accepted submissions as they wait in Redis for a lander, and their states."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The archive's tables: every account write, and which slots are wholly there."""
+"""The archive's tables: every account write, and which slots are complete."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

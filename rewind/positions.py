@@ -1,4 +1,4 @@
-"""Where a write stands in its slot: the same on every validator, whatever order it came in."""
+"""The position of a write in its slot: the same on every validator, in any order of arrival."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the ledger reaches, and what is said of a slot without a block."""
+"""The ledger's oldest and newest slots, and the error for a slot without a block."""
 
 from chain.units import Slot
 from historical.errors import (

@@ -1,4 +1,4 @@
-"""The record of files brought in.
+"""Records of imported files.
 
 A running import holds a lock of its row's number on its connection, which falls with the process:
 a row that says running without one was left by a process that was killed.

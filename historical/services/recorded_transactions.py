@@ -1,4 +1,4 @@
-"""Transactions as the ledger holds them, for who runs them again."""
+"""Transactions as stored in the ledger, for replays."""
 
 from dataclasses import dataclass
 from typing import Any

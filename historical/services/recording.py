@@ -1,4 +1,4 @@
-"""Blocks into the ledger: each wholly or not at all, and the same block twice changes nothing."""
+"""Records blocks: each completely or not at all; recording one twice changes nothing."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Blocks out of the ledger: what was imported by mistake, or is no longer kept."""
+"""Removes blocks from the ledger: wrong imports, and blocks below the retention window."""
 
 from collections import defaultdict
 

@@ -1,4 +1,4 @@
-"""This process's caches of texts that were asked for lately."""
+"""This process's caches of recently requested texts."""
 
 from django.conf import settings
 

@@ -1,4 +1,4 @@
-"""What a verification reads of the ledger."""
+"""Queries of a verification on the ledger."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Queries on the ledger as a whole, cheap however large it is."""
+"""Summaries of the whole ledger; their cost does not grow with its size."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Deleting blocks and what leads to them."""
+"""Deletes blocks and their index entries."""
 
 from columns.raw_queries import raw_connection
 

@@ -1,4 +1,4 @@
-"""Whether anything waits: several EXISTS in one prepared statement, for what is asked every second.
+"""EXISTS queries: several in one prepared statement, for checks that run every second.
 
 The ORM takes a millisecond to build each, and they are asked for ever (config/due_checks.py).
 """

@@ -1,4 +1,4 @@
-"""Whether the embedded servers answer: each is asked every two seconds, in a thread of its own."""
+"""Health probes of the embedded servers: every two seconds, each in its own thread."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""What others see of this process: its command line and environment in ps and /proc (Linux)."""
+"""What other accounts see of a process: its command line and environment in /proc (Linux)."""
 
 import ctypes
 import os

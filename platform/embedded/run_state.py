@@ -1,4 +1,4 @@
-"""How the programs of a run fare, as the supervisor writes it: known while Redis is away, too."""
+"""The state of a run's programs, written by the supervisor: readable without Redis."""
 
 import contextlib
 import json

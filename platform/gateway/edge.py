@@ -53,8 +53,8 @@ from webserver.responses import Headers, Refused, Response
 _ALIVE = b'{"status": "ok"}'
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
 _ADDRESS = ("127.0.0.1", 0)
-# The node gets at most eight requests at a time (upstream.connection_pool); further threads answer that it
-# is busy.
+# The node gets at most eight requests at a time (upstream.connection_pool); further threads
+# answer that it is busy.
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
 # Bytes of a body that is read on the loop.

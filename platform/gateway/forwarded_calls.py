@@ -1,4 +1,4 @@
-"""Calls that are forwarded to another service, on the web server's event loop without a thread."""
+"""Calls that are forwarded to another service on the web server's event loop without a thread."""
 
 import asyncio
 import time

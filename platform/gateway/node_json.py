@@ -1,4 +1,4 @@
-"""Parts of answers that have the standard node's form, for the reference: nothing is made of these.
+"""Parts of results in the standard node's form, for the reference: they are never instantiated.
 
 What they say of their fields is compared with real answers by the tests.
 """

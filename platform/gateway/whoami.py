@@ -1,4 +1,4 @@
-"""whoami: what the service knows of its caller, and what is left of the caller's limits."""
+"""whoami: the caller's key and tier, and its remaining quota."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Orders over ranges of slots, their findings, and the stored chain."""
+"""Orders over ranges of slots, their findings, and the identity of the stored chain."""
 
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import BigIntegerRangeField, RangeOperators

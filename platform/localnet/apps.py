@@ -1,4 +1,4 @@
-"""localnet as a Django app: it brings the command `manage.py localnet` alone."""
+"""localnet as a Django app: it only adds the command `manage.py localnet`."""
 
 from django.apps import AppConfig
 

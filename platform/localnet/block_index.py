@@ -1,4 +1,4 @@
-"""What a transaction of a block is found by: its signature and the addresses that it loads."""
+"""The index of a block's transactions: by signature, and by the addresses that they load."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What localnet's JSON-RPC refuses: the standard node's codes, texts and data."""
+"""Errors of localnet's JSON-RPC: the standard node's codes, texts and data."""
 
 from typing import Any
 

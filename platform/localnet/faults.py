@@ -1,4 +1,4 @@
-"""What localnet does wrong on demand, so that its users can be tried against it."""
+"""Faults that localnet injects on demand, to test its clients."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Recalling the newest blocks into the feed, so that a stream can begin before a restart."""
+"""Restores the newest blocks to the feed, so that a stream can begin before a restart."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence

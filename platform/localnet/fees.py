@@ -1,4 +1,4 @@
-"""Fees: what a transaction pays to whom."""
+"""Fees of a transaction, and who receives them."""
 
 from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey

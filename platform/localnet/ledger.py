@@ -1,4 +1,4 @@
-"""Ledger: the chain of slots on a clock, and what has become of every transaction."""
+"""Ledger: the chain of slots on a clock, and the status of every transaction."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Storage: what a localnet keeps in its folder, so that a restart goes on where it stopped."""
+"""Storage: the chain in localnet's folder, from which a restart continues."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""A block engine's JSON-RPC: bundles, what became of them, and where its tips go."""
+"""Client of a block engine's JSON-RPC: bundles, their statuses, and its tip accounts."""
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""FairLimit: how many exchanges with one server are under way at a time, shared fairly by holder."""
+"""FairLimit: limits concurrent exchanges with one server, shared fairly by holder."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque

@@ -1,4 +1,4 @@
-"""Texts that a neighbour sent: made fit for logs, pages and the database."""
+"""Sanitizes texts from other servers for logs, pages and the database."""
 
 
 def fit(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Who leads which slot, and where: a cluster's leader schedule and its TPU ports, from a node."""
+"""A cluster's leader schedule and its leaders' TPU ports, from a node."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""A node's JSON-RPC: blocks and what else ingest and the proxy ask of it."""
+"""Client of a node's JSON-RPC: blocks, and other calls of ingest and the proxy."""
 
 import http.client
 from collections.abc import Sequence

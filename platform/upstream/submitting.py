@@ -1,4 +1,4 @@
-"""Transactions to a node's JSON-RPC: sendTransaction without any of the node's own tries."""
+"""Transactions to a node's JSON-RPC: sendTransaction without retries by the node."""
 
 import re
 from base64 import b64encode

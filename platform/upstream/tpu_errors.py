@@ -1,4 +1,4 @@
-"""Why a transaction did not get to a leader's TPU port, in an operator's words."""
+"""Why a transaction did not reach a leader's TPU port, as texts for operators."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""What aioquic knows of a connection and has no public name for."""
+"""State of a QUIC connection for which aioquic has no public API."""
 
 from aioquic.quic.connection import QuicConnection
 from aioquic.tls import Epoch

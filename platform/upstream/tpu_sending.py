@@ -1,4 +1,4 @@
-"""A transaction on its way to a leader, and what is known of it in the end."""
+"""A transaction that is being sent to a leader, and its outcome."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Whom an address stands for, where connections or calls are counted."""
+"""Groups client addresses for limits on connections and calls."""
 
 from functools import lru_cache
 from ipaddress import ip_address, ip_network

@@ -1,4 +1,4 @@
-"""Which connections a process holds, and which of them go when there are too many."""
+"""Admits connections, and selects which to close when there are too many."""
 
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What a worker asks of the application that it serves, each a function."""
+"""The interface between a worker and the application that it serves, as functions."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

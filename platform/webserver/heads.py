@@ -1,4 +1,4 @@
-"""What is decided by a request's head alone: its framing, its Host, its target."""
+"""Checks of a request's head: framing, Host and target."""
 
 from webserver.requests import Request, path_of
 from webserver.responses import Refused

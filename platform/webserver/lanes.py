@@ -1,4 +1,4 @@
-"""A lane: threads for one kind of request, shared fairly among those who ask."""
+"""A lane: threads for one kind of request, shared fairly among callers."""
 
 from collections import Counter, OrderedDict, deque
 

@@ -1,4 +1,4 @@
-"""Bodies above the maximum: who may send them, and how many bytes of them a process holds."""
+"""Bodies above the maximum: which callers may send them, and a process's limit of bytes."""
 
 import asyncio
 import contextlib

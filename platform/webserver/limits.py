@@ -1,4 +1,4 @@
-"""Limits: what one web process grants to its clients."""
+"""Limits of one web process on its clients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

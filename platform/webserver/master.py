@@ -1,4 +1,4 @@
-"""The web server's first process: it holds the listening socket and keeps the workers going."""
+"""The web server's first process: it holds the listening socket and restarts workers."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""A long response from a thread that makes it piece by piece, as fast as its client takes it."""
+"""A long response that a thread produces piece by piece, as fast as its client reads it."""
 
 import asyncio
 import contextlib

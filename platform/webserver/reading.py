@@ -1,4 +1,4 @@
-"""The reading half of a connection: bytes in, whole requests or the reason of a refusal out."""
+"""Reads a connection's bytes into whole requests, or the reason for a refusal."""
 
 import asyncio
 import logging

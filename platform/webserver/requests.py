@@ -1,4 +1,4 @@
-"""A request as it came, whole, and the WSGI environment made of it."""
+"""A complete request, and its WSGI environment."""
 
 import io
 import sys

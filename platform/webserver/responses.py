@@ -1,4 +1,4 @@
-"""A response's head as bytes, and what a request is refused with before any application sees it."""
+"""A response's head as bytes, and refusals of requests that never reach the application."""
 
 import asyncio
 import enum

@@ -1,4 +1,4 @@
-"""A response that goes on: what a coroutine writes to one client as it comes."""
+"""Streaming responses: a coroutine writes to one client as events arrive."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What was answered and has not been taken by its clients yet, over all connections."""
+"""Bytes of responses that clients have not read yet, over all connections."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

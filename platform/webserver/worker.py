@@ -1,4 +1,4 @@
-"""One web process: an event loop that takes requests whole, and threads that answer them."""
+"""One web process: an event loop that reads complete requests, and threads that run them."""
 
 import asyncio
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""Final fates: submissions found in finalized blocks, and those that can never be."""
+"""Final fates: submissions found in finalized blocks, and those that can never land."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A submission as rows of the database: new ones, and what changes of those that are there."""
+"""A submission as rows of the database: new rows, and updates of existing ones."""
 
 from typing import Any
 

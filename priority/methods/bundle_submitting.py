@@ -1,4 +1,4 @@
-"""sendBundle, in the forms that callers know of it."""
+"""sendBundle, in all forms that block engines' clients use."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""The tables of methods: of `/`, with what the upstream node answers, `/priority` and `/bundle`."""
+"""The tables of methods: of `/`, with those of the upstream node, `/priority` and `/bundle`."""
 
 from collections.abc import Sequence
 from typing import Any

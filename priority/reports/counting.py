@@ -1,4 +1,4 @@
-"""Counting what landed: steps of time that changed are counted again, then their hours and days."""
+"""Counts landings: changed time steps are recounted, then their hours and days."""
 
 import time
 from collections.abc import Iterable

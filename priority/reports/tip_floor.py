@@ -1,4 +1,4 @@
-"""What landed tips were lately, as percentiles."""
+"""Recent landed tips, as percentiles."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""The newest state of the chain, for bundles to run on: what they need of it, all of one slot."""
+"""The newest state of the chain for simulating bundles: all accounts are of one slot."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""Whether a blockhash that the node does not know may yet be of a block.
+"""Whether a blockhash unknown to the node may belong to a newer block.
 
 A sender may use a node that is ahead of ours, so an unknown blockhash proves nothing at once. It
 does after some more blocks of the followed chain, without a gap since the node's newest, if none

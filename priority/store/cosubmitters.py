@@ -1,4 +1,4 @@
-"""Who else submitted a transaction or a bundle, beside the customer whose row it is."""
+"""Other submitters of a transaction or bundle, besides the customer of its row."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime

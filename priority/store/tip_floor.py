@@ -1,4 +1,4 @@
-"""Queries on what landed tips."""
+"""Queries on landed tips."""
 
 from datetime import datetime
 

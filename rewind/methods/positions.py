@@ -1,4 +1,4 @@
-"""How a caller names a position: the members of a config, and what they come to."""
+"""The config members that name a position, and how they are resolved."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The answers of reads at a position, field for field as the interface lists them."""
+"""Results of reads at a position."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""The answers of getAccountChanges, field for field as the interface lists them."""
+"""Results of getAccountChanges."""
 
 from typing import Annotated
 

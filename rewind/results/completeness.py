@@ -1,4 +1,4 @@
-"""What an answer rests on: `context.completeness`, the same for all methods of the archive."""
+"""`context.completeness`: how far a response is proved, the same for all archive methods."""
 
 from typing import Annotated, Literal
 

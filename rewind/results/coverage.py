@@ -1,4 +1,4 @@
-"""The archive's answers, field for field as the interface lists them."""
+"""Results of getRewindCoverage."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What the methods of simulation jobs answer."""
+"""Results of the methods of simulation jobs."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias

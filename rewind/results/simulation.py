@@ -1,4 +1,4 @@
-"""The answer of a simulation on past state, field for field as the interface lists it."""
+"""Results of simulations on past state."""
 
 from typing import Annotated, Any, Literal
 

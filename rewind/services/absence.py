@@ -1,4 +1,4 @@
-"""Why an account reads as nothing, and which of the states that are there are old."""
+"""Why an account has no state, and which of the stored states may be outdated."""
 
 import enum
 from collections.abc import Collection, Mapping

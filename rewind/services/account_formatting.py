@@ -1,4 +1,4 @@
-"""How an account is written out: the encoding of its data, and the part of it that is wanted."""
+"""Formats accounts for results: the encoding of the data, and the requested slice of it."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The replay audit: some of what is ingested is run again, to see that the archive is right."""
+"""The replay audit: replays a sample of ingested transactions to verify the archive."""
 
 import hashlib
 import logging

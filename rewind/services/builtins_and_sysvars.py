@@ -1,4 +1,4 @@
-"""Builtins and sysvars at a position, which gaps hide only where an epoch begins in one."""
+"""Builtins and sysvars at a position: a gap affects them only if an epoch begins in it."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a filter would save, or what would come without it, judged by samples."""
+"""Estimates from samples: what a filter saves, or what its removal adds."""
 
 from dataclasses import dataclass
 

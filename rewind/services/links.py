@@ -1,4 +1,4 @@
-"""What new slots' parent links say of the slots around them: gaps that close or open."""
+"""Opens and closes gaps of the archive by the parent links of new slots."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Accounts as a caller wants them to have been, instead of what they were."""
+"""Account overrides: states that a caller sets in place of the archived ones."""
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass

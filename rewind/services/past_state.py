@@ -1,4 +1,4 @@
-"""The chain as it was at a position: its accounts, and the moment that a transaction runs in."""
+"""The chain at a position: its accounts, and the moment in which a transaction runs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What transactions are going to read at a position, read together with the position itself."""
+"""Prefetches the accounts of transactions in the query that resolves their position."""
 
 from collections.abc import Collection, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Slots into the archive: each wholly or not at all, and the same slot twice changes nothing."""
+"""Records slots: each completely or not at all; recording one twice changes nothing."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence

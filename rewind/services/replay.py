@@ -1,4 +1,4 @@
-"""A recorded transaction, run again where it stood: does it end as the chain says?"""
+"""Replays a recorded transaction at its position, and compares the outcome with the chain's."""
 
 import json
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What leaves the window: whole partitions, once what is still true of them has been carried on."""
+"""Drops partitions below the retention window, after carrying over their current states."""
 
 from itertools import takewhile
 

@@ -1,4 +1,4 @@
-"""Sealed segments get their index: which accounts occur in them."""
+"""Builds the index of sealed segments: which accounts occur in them."""
 
 from django.db import transaction
 

@@ -1,4 +1,4 @@
-"""simulateHistoricalTransaction: what a transaction would have done, and how far that is proved."""
+"""simulateHistoricalTransaction: the outcome at a past position, and how far it is proved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What the archive knows of accounts that have no row."""
+"""Queries on accounts that have no row."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""An account's state with all that an answer says of it: one statement, one round trip.
+"""An account's state with its completeness: one statement, one round trip.
 
 Each answer shows whether it is complete. What is remembered of accounts and positions only chooses
 the query that is likely to find the row.
@@ -312,7 +312,8 @@ def _text(plan: _Plan) -> str:
     slot, order, at, place = "$2", "$3", "", ""
     if plan.by_signature:
         slot, order, place = "at.slot", "at.position", ", at.slot, at.position"
-        at = f"(SELECT slot, position - $3 AS position FROM ({query_parts.place('$2')}) AS t) AS at, "
+        found = query_parts.place("$2")
+        at = f"(SELECT slot, position - $3 AS position FROM ({found}) AS t) AS at, "
     lookup = slot_lookup.query_at(slot)
     count = query_parts.transaction_count(slot) if plan.with_block else "NULL::integer"
     newest = states.newest_of(plan.partitions, "$1", slot, order)

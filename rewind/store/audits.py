@@ -1,4 +1,4 @@
-"""Queries of the replay audit: where it stands, what is next, and what it counted."""
+"""Queries of the replay audit: its progress, its next slots, and its counts."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Carrying accounts' states over from partitions that are about to fall."""
+"""Carries accounts' states over from partitions that are about to be dropped."""
 
 from django.db import connection
 

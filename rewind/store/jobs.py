@@ -1,4 +1,4 @@
-"""Queries of simulation jobs: claims, results as they come, and what is over."""
+"""Queries of simulation jobs: claims, results, and expired jobs."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Large data of a row, fetched when it is wanted: many rows at once could fill the memory."""
+"""Fetches a row's large data on demand: many rows at once could fill the memory."""
 
 from psycopg.errors import UndefinedTable
 

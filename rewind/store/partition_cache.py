@@ -1,4 +1,4 @@
-"""Which partitions there are, known by heart: asking PostgreSQL would cost more than the read."""
+"""A cache of the existing partitions: querying them would cost more than a read."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What runs of transactions read of one slot, in one round trip before they begin."""
+"""Prefetches what runs of transactions read of one slot, in one round trip."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

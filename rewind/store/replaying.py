@@ -1,4 +1,4 @@
-"""What the archive holds around a position, for who runs transactions there."""
+"""Queries on the archive around a position, for simulations and replays."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Rows with much data, remembered: most simulations load the same programs and sysvars.
+"""A cache of large rows: most simulations load the same programs and sysvars.
 
 A row is known by its account, its place and the transaction that stored it. PostgreSQL compares all
 of them when it reads, and sends the data only of a row that is another.

@@ -1,4 +1,4 @@
-"""What there is to know of a slot before its state is read: one statement."""
+"""Everything that a read needs to know of its slot: one statement."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Accounts as they were: each account's newest row at or before a position."""
+"""Past states: each account's newest row at or before a position."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Writing account changes: COPY into a temporary table, and from there what is not there yet."""
+"""Writes account changes: COPY into a temporary table, then inserts the new rows."""
 
 import struct
 from collections.abc import Iterable, Iterator

@@ -39,7 +39,7 @@ def localnet_of(service: Service) -> Localnet:
 
 
 def until(condition: Callable[[], T], what: str) -> T:
-    """What the condition gives, as soon as that is true; a door that is shut yet is waited for."""
+    """The condition's result as soon as it is true; waits for an endpoint that is not open yet."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

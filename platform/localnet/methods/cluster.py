@@ -1,4 +1,4 @@
-"""Methods about the cluster: where it stands, who is in it, what its money does."""
+"""Methods about the cluster: slots and epochs, nodes, supply and inflation."""
 
 from typing import Any
 

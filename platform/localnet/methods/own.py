@@ -1,4 +1,4 @@
-"""Methods that only localnet has: its faults, and what a block wrote."""
+"""Methods that only localnet has: its faults, and a block's account writes."""
 
 from dataclasses import fields
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Methods about transactions that stand in blocks."""
+"""Methods about transactions in blocks."""
 
 from typing import Annotated, Any
 

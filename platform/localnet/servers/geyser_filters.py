@@ -1,4 +1,4 @@
-"""Which updates a subscriber asked for: a SubscribeRequest, checked and ready to be matched."""
+"""Filters of a SubscribeRequest: validated, and compiled for matching."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What the stream sends: one object a message, encoded at most once for all who get it."""
+"""Messages of the stream: each is encoded at most once for all subscribers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

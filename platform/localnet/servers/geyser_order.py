@@ -1,4 +1,4 @@
-"""When a subscriber of each commitment gets what: as it happens, or slot by slot later."""
+"""When updates are delivered, by commitment: as they happen, or slot by slot later."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

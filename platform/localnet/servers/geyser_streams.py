@@ -1,4 +1,4 @@
-"""Open streams: what waits for each subscriber, and who gets what next."""
+"""Open streams: the queue of each subscriber, and the order of sending."""
 
 import asyncio
 import logging

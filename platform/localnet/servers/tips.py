@@ -1,4 +1,4 @@
-"""What a bundle offers for its place: the transfers to a tip account in its transactions."""
+"""A bundle's tip: the transfers to a tip account in its transactions."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A file of blocks, whatever its format and compression, read block by block."""
+"""Reads a file of blocks, of any known format and compression, block by block."""
 
 from collections.abc import Iterator
 from pathlib import Path

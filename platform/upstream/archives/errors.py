@@ -1,4 +1,4 @@
-"""What a reader of block files refuses, with the place and the reason."""
+"""Errors of readers of block files, with position and reason."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One Geyser stream: everything that a validator does, as it does it."""
+"""Client of one Geyser stream."""
 
 import re
 from collections.abc import Callable, Iterator

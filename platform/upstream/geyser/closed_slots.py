@@ -1,4 +1,4 @@
-"""A closed slot: what the stream gave of it, packed as it came, and the SlotRecord in it."""
+"""A closed slot: its messages as received, and the SlotRecord decoded from them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One block as several validators sent it: together they may have what none has alone."""
+"""Merges one block from several validators: together they may be complete."""
 
 from collections.abc import Callable, Sequence
 

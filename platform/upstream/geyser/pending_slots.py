@@ -1,4 +1,4 @@
-"""What was received of a slot that is not closed, over several connections."""
+"""Messages received of a slot that is not closed, over several connections."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

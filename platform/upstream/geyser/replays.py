@@ -1,4 +1,4 @@
-"""A second, short stream: what a server still has of slots that were finalized."""
+"""Replays: a second, short stream of finalized slots that a server still has."""
 
 import threading
 from collections.abc import Callable, Iterator

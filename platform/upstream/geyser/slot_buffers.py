@@ -1,4 +1,4 @@
-"""What was received of one slot, and the proof of how much of the slot it is."""
+"""Messages received of one slot, and the proof of how complete they are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the stream says, as plain values: enough to assemble slots from, the rest still packed."""
+"""Updates of the stream as values: decoded as far as assembling slots needs."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias

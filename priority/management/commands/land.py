@@ -1,4 +1,4 @@
-"""manage.py land: what was accepted, out to leaders, nodes and block engines."""
+"""manage.py land: sends accepted submissions to leaders, nodes and block engines."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""manage.py treasury: what it holds, and moving lamports out of it."""
+"""manage.py treasury: shows the treasury's balance, and pays lamports from it."""
 
 import time
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""What a job asks for, as it is kept: JSON, and the simulations that it comes to."""
+"""A job's stored request (JSON), and its simulations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
