@@ -15,7 +15,7 @@ from solders.signature import Signature
 
 from tests.patience import PATIENCE_SECONDS
 
-from .chain_doors import localnet_of, of_service, until
+from .chain_endpoints import localnet_of, of_service, until
 from .conftest import Node
 from .service import ROOT, Service
 from .sources import MADE, made_block

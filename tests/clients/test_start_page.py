@@ -14,7 +14,7 @@ from solders.keypair import Keypair
 
 from tests.patience import PATIENCE_SECONDS
 
-from .chain_doors import localnet_of, until
+from .chain_endpoints import localnet_of, until
 from .conftest import Node
 from .service import Service
 from .test_readme import _is_stored, run, snippet
