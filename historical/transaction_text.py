@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from chain.block_json import json_text
 from chain.blocks import Form, TransactionRecord
 from chain.encodings import b58encode
-from chain.message_json import message_json
 from chain.transactions import Wire
 from historical.block_bodies import SIGNATURES
 
@@ -35,17 +35,8 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
     """The stored form of one transaction."""
     wire = record.decoded
     keys = [b58encode(key) for key in wire.account_keys]
-    message = message_json(wire, keys, form)
-    text = _encode(
-        {
-            "meta": record.meta,
-            "transaction": {
-                "message": message,
-                "signatures": [b58encode(each) for each in wire.signatures[1:]],
-            },
-            "version": wire.version,
-        }
-    )
+    other_signatures = [b58encode(each) for each in wire.signatures[1:]]
+    text = json_text(wire, keys, other_signatures, record.meta, form)
     if text.count(SIGNATURES) != 1:
         raise ValueError("meta: a list named `signatures` is not a member of a status meta")
     meta = record.meta or {}
@@ -53,7 +44,7 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
     return TransactionText(
         text=text,
         signature=wire.signatures[0],
-        version=-1 if wire.version == "legacy" else wire.version,
+        version=wire.version_number,
         err=None if err is None else _encode(err).decode(),
         memo=_memo(wire, keys),
         addresses=record.account_keys,

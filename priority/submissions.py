@@ -62,8 +62,27 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Accepted).decode
 
 
+_TIP = Accepted.__struct_fields__.index("tip")
+# How msgpack begins an array of so many.
+_ARRAY = bytes((0x90 + len(Accepted.__struct_fields__),))
+assert len(Accepted.__struct_fields__) < 16
+
+
 def pack(accepted: Accepted) -> bytes:
-    return _encode(accepted)
+    head, tail = pack_around_tip(accepted)
+    return head + pack_tip(accepted.tip) + tail
+
+
+def pack_around_tip(accepted: Accepted) -> tuple[bytes, bytes]:
+    """What stands before and behind the packed tip, which is chosen where the addresses are looked
+    up.
+    """
+    packed = [_encode(getattr(accepted, name)) for name in Accepted.__struct_fields__]
+    return _ARRAY + b"".join(packed[:_TIP]), b"".join(packed[_TIP + 1 :])
+
+
+def pack_tip(tip: Tip | None) -> bytes:
+    return _encode(tip)
 
 
 def unpack(packed: bytes) -> Accepted:

@@ -31,7 +31,7 @@ STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical
 NOUNS = {
     *{"positions", "class_choice"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
-    *{"texts", "rendering", "remembering"},
+    *{"texts", "remembering"},
     *{"submissions", "chain_events", "addresses", "sweep_transactions"},
 }
 

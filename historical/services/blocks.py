@@ -1,16 +1,15 @@
 """Whole blocks, and which slots hold one."""
 
-from typing import Any
-
 import msgspec
 from solders.hash import Hash
 
-from chain.blocks import CURRENT_FORM, Form
+from chain import block_json
+from chain.blocks import Form
 from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from eventloop.calls import require_thread
-from historical import block_bodies, rendering
+from historical import block_bodies
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services.bounds import why_no_block
 from historical.services.text_caches import recent_texts
@@ -20,8 +19,6 @@ from historical.store.blocks import BlockRow
 from jsonrpc.wire import Encoded
 
 MAX_SLOTS = 500_000
-
-_encode = msgspec.json.Encoder().encode
 
 
 def block(
@@ -60,12 +57,13 @@ def _block(
     # A text is that of this recording and of no other that the slot had or will have.
     key = (row.slot, row.recording, details)
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
-        require_version(row.newest_version, max_version)
+        if not block_json.is_supported(row.newest_version, max_version):
+            raise UnsupportedTransactionVersion(_first_unsupported(row, max_version))
         text = recent_texts.get(
             (*key, encoding, rewards, max_version is None, wanted),
             lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
         )
-        return Encoded(_header(row, rewards) + b',"transactions":[', text, b"]}")
+        return Encoded(*block_json.with_transactions(_header(row, rewards), text))
     if details is TransactionDetails.SIGNATURES:
         return Encoded(recent_texts.get((*key, rewards), lambda: _signature_list(row, rewards)))
     return Encoded(_header(row, rewards) + b"}")
@@ -103,12 +101,6 @@ def slots_from(first: int, limit: int) -> list[int]:
     return store.slots_between(min(first, I64_MAX), I64_MAX, limit)
 
 
-def require_version(found: int, maximum: int | None) -> None:
-    """Raises UnsupportedTransactionVersion when the caller cannot read the version."""
-    if found > (-1 if maximum is None else maximum):
-        raise UnsupportedTransactionVersion(found)
-
-
 def _transactions(
     row: BlockRow,
     encoding: TransactionEncoding,
@@ -117,31 +109,38 @@ def _transactions(
     versions: bool,
     wanted: BlockForm = BlockForm.CURRENT,
 ) -> bytes:
+    return block_json.transactions_text(
+        _texts(row),
+        Form(row.form),
+        encoding=encoding,
+        details=details,
+        rewards=rewards,
+        versions=versions,
+        wanted=wanted,
+    )
+
+
+def _texts(row: BlockRow) -> bytes:
     stored = store.body_of_recording(row.slot, row.recording)
     if stored is None:
         raise RecordingGone
-    texts = block_bodies.unpack(*stored, _signatures(row))
-    form = Form(row.form)
-    if wanted is BlockForm.CURRENT:
-        texts, form = rendering.current(texts, form), CURRENT_FORM
-    if details is TransactionDetails.ACCOUNTS:
-        single = rendering.split(texts)
-        texts = b",".join(rendering.render_accounts(text, form, rewards=rewards) for text in single)
-    else:
-        if not rewards:
-            texts = rendering.without_rewards(texts)
-        if encoding is not TransactionEncoding.JSON:
-            single = rendering.split(texts)
-            texts = b",".join(rendering.render(text, encoding, form) for text in single)
-    texts = rendering.without_version_where_no_meta(texts)
-    return texts if versions else rendering.without_version(texts)
+    return block_bodies.unpack(*stored, _signatures(row))
+
+
+def _first_unsupported(row: BlockRow, max_version: int | None) -> int:
+    """The version of the block's first transaction that the caller cannot read."""
+    lowest = 0 if max_version is None else max_version + 1
+    if row.newest_version == lowest:
+        return lowest
+    require_thread()
+    versions = map(block_json.version_of, block_json.split(_texts(row)))
+    return next(each for each in versions if not block_json.is_supported(each, max_version))
 
 
 def _signature_list(row: BlockRow, rewards: bool) -> bytes:
     """The whole result."""
     require_thread()  # some milliseconds for thousands of them
-    texts = _encode([b58encode(raw) for raw in _signatures(row)])
-    return b"".join((_header(row, rewards), b',"signatures":', texts, b"}"))
+    return block_json.signatures_text(_header(row, rewards), _signatures(row))
 
 
 def _signatures(row: BlockRow) -> list[bytes]:
@@ -152,15 +151,13 @@ def _signatures(row: BlockRow) -> list[bytes]:
 
 
 def _header(row: BlockRow, rewards: bool) -> bytes:
-    members: dict[str, Any] = {
-        "blockHeight": row.block_height,
-        "blockTime": row.block_time,
-        "blockhash": str(Hash.from_bytes(row.blockhash)),
-        "parentSlot": row.parent_slot,
-        "previousBlockhash": str(Hash.from_bytes(row.previous_blockhash)),
-    }
-    if rewards and row.rewards is not None:
-        members["rewards"] = msgspec.Raw(row.rewards)
-        if row.reward_partitions is not None:
-            members["numRewardPartitions"] = row.reward_partitions
-    return _encode(members)[:-1]
+    shown = row.rewards if rewards else None
+    return block_json.header_text(
+        block_height=row.block_height,
+        block_time=row.block_time,
+        blockhash=str(Hash.from_bytes(row.blockhash)),
+        parent_slot=row.parent_slot,
+        previous_blockhash=str(Hash.from_bytes(row.previous_blockhash)),
+        rewards=None if shown is None else msgspec.Raw(shown),
+        reward_partitions=row.reward_partitions,
+    )

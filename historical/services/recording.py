@@ -10,6 +10,7 @@ from django.db import transaction
 from solders.hash import Hash
 
 from chain.blocks import SlotRecord
+from chain.transactions import LEGACY
 from chain.units import I64_MAX, Slot
 from historical import block_bodies, segments
 from historical.errors import BadBlock, BlockConflict
@@ -156,7 +157,7 @@ def _block_row(record: SlotRecord, texts: list[TransactionText], now: datetime) 
         block_height=record.block_height,
         transaction_count=len(texts),
         failed_count=sum(text.err is not None for text in texts),
-        newest_version=max((text.version for text in texts), default=-1),
+        newest_version=max((text.version for text in texts), default=LEGACY),
         form=int(record.form),
         reward_partitions=record.reward_partitions,
         rewards=None if record.rewards is None else msgspec.json.encode(record.rewards),

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import zstandard
 
+from chain.block_json import split
 from chain.blocks import Form, SlotRecord
 from chain.encodings import b58decode, b58encode
-from historical import block_bodies, rendering
+from historical import block_bodies
 from historical.errors import BadBlock
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
@@ -40,7 +41,7 @@ def transactions_of(slot: int) -> list[dict[str, Any]]:
         return []
     try:
         texts = block_bodies.unpack(*stored, transaction_store.signatures_of(slot))
-        return [_decode(text) for text in rendering.split(texts)]
+        return [_decode(text) for text in split(texts)]
     except (zstandard.ZstdError, msgspec.DecodeError, ValueError, StopIteration) as error:
         # StopIteration: the index has fewer signatures than the body has texts.
         raise Unreadable(f"{type(error).__name__}: {error}"[:300]) from None
@@ -110,7 +111,7 @@ def _read(record: SlotRecord, form: Form) -> list[dict[str, Any]]:
         raise BadBlock(f"slot {record.slot}: {error}") from error
     body = block_bodies.pack(text.text for text in texts)
     whole = block_bodies.unpack(body.data, body.frames, [text.signature for text in texts])
-    return [_decode(text) for text in rendering.split(whole)]
+    return [_decode(text) for text in split(whole)]
 
 
 def _without_empty(value: Any) -> Any:

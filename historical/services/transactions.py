@@ -3,12 +3,13 @@
 import msgspec
 from solders.signature import Signature
 
-from chain.blocks import CURRENT_FORM, Form
+from chain.block_json import is_supported, transaction_text, version_of, with_place
+from chain.blocks import Form
 from chain.commitment import BlockForm, TransactionEncoding
-from historical import block_bodies, rendering
-from historical.errors import TooManySignatures
+from historical import block_bodies
+from historical.errors import TooManySignatures, UnsupportedTransactionVersion
 from historical.results import SignatureStatus
-from historical.services.blocks import RecordingGone, require_version
+from historical.services.blocks import RecordingGone
 from historical.services.bounds import why_no_block
 from historical.services.text_caches import recent_answers, recent_opened
 from historical.store import frames
@@ -19,8 +20,6 @@ from historical.store.transactions import TransactionRow
 from jsonrpc.wire import Encoded
 
 MAX_SIGNATURES = 256
-
-_LEGACY = b'"legacy"'
 
 
 def transaction(
@@ -84,17 +83,17 @@ def _entry(
     wanted: BlockForm,
 ) -> Encoded:
     text = block_bodies.text_in(stored, row.start, row.length, row.signature)
-    version = text[text.rindex(b":") + 1 : -1]
-    require_version(-1 if version == _LEGACY else int(version), max_version)
-    form = Form(row.form)
-    if wanted is BlockForm.CURRENT:
-        text, form = rendering.current(text, form), CURRENT_FORM
-    text = rendering.without_version_where_no_meta(rendering.render(text, encoding, form))
-    if max_version is None:
-        text = rendering.without_version(text)
-    time = b"null" if row.block_time is None else b"%d" % row.block_time
-    place = b'{"blockTime":%b,"slot":%d,"transactionIndex":%d,' % (time, row.slot, row.position)
-    return Encoded(place, text[1:])
+    version = version_of(text)
+    if not is_supported(version, max_version):
+        raise UnsupportedTransactionVersion(version)
+    text = transaction_text(
+        text,
+        Form(row.form),
+        encoding=encoding,
+        versions=max_version is not None,
+        wanted=wanted,
+    )
+    return Encoded(*with_place(text, slot=row.slot, index=row.position, block_time=row.block_time))
 
 
 def _stored(row: TransactionRow) -> bytes:

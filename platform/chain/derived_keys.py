@@ -5,8 +5,6 @@ from hashlib import sha512
 
 from solders.keypair import Keypair
 
-SEED_BYTES = 32
-
 
 def derived_keypair(seed: bytes, *path: str | int) -> Keypair:
     """The keypair at the path, always the same. It cannot be derived from other keypairs of the

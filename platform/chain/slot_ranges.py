@@ -1,6 +1,6 @@
 """Ranges of slots: arithmetic, and classification of slots between blocks by parent links."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -62,11 +62,6 @@ def clip(ranges: Iterable[SlotRange], first: int, last: int) -> list[SlotRange]:
     return [each for each in cut if each.first <= each.last]
 
 
-def count(ranges: Iterable[SlotRange]) -> int:
-    """The number of slots in the ranges."""
-    return sum(each.size for each in union(ranges))
-
-
 def runs(slots: Iterable[int]) -> list[SlotRange]:
     """Single slots as ranges."""
     return union(SlotRange(slot, slot) for slot in slots)
@@ -80,26 +75,3 @@ def between(below: int, slot: int, parent: int) -> Fates:
     missing = clip([SlotRange(parent, parent)], below + 1, slot - 1)
     unknown = clip([SlotRange(below + 1, parent - 1)], below + 1, slot - 1)
     return Fates(skipped, missing, unknown)
-
-
-def classify(first: int, last: int, blocks: Sequence[tuple[int, int]]) -> Fates:
-    """Classifies the window's slots without a block, as far as parent links prove it.
-
-    `blocks` are (slot, parent) of finalized blocks, ascending by slot; one above the window counts
-    by its parent link.
-    """
-    skipped: list[SlotRange] = []
-    missing: list[SlotRange] = []
-    unknown: list[SlotRange] = []
-    below = first - 1
-    for slot, parent in blocks:
-        if slot > below:
-            fates = between(below, slot, parent)
-            skipped += fates.skipped
-            missing += fates.missing
-            unknown += fates.unknown
-        below = max(below, slot)
-    if below < last:
-        unknown.append(SlotRange(below + 1, last))
-    lists = (union(clip(ranges, first, last)) for ranges in (skipped, missing, unknown))
-    return Fates(*lists)

@@ -1,4 +1,4 @@
-"""The standard node's JSON of a transaction (encoding `json`), turned into its wire parts."""
+"""A transaction in the standard node's JSON (encoding `json`), from and to its wire parts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chain.encodings import b58decode
+from chain.blocks import Form
+from chain.encodings import b58decode, b58encode
 from chain.transactions import (
     BadTransaction,
     Config,
@@ -63,6 +64,46 @@ def wire_from_json(transaction: Any, version: Version | None) -> Wire:
         ],
         config=_config(message.get("transactionConfig")) if version == 1 else None,
     )
+
+
+def message_json(wire: Wire, keys: list[str], form: Form) -> dict[str, Any]:
+    """The message in the standard node's `json` encoding; keys are its account keys as base58."""
+    required, readonly_signed, readonly_unsigned = wire.header
+    message: dict[str, Any] = {
+        "accountKeys": keys,
+        "header": {
+            "numReadonlySignedAccounts": readonly_signed,
+            "numReadonlyUnsignedAccounts": readonly_unsigned,
+            "numRequiredSignatures": required,
+        },
+        "instructions": [
+            {"accounts": list(accounts), "data": b58encode(data), "programIdIndex": program}
+            for program, accounts, data in wire.instructions
+        ],
+        "recentBlockhash": b58encode(wire.recent_blockhash),
+    }
+    if Form.STACK_HEIGHT in form:
+        height = 1 if Form.TOP_STACK_HEIGHT in form else None
+        for instruction in message["instructions"]:
+            instruction["stackHeight"] = height
+    if wire.version == 0:
+        message["addressTableLookups"] = [
+            {
+                "accountKey": b58encode(table),
+                "readonlyIndexes": list(readonly),
+                "writableIndexes": list(writable),
+            }
+            for table, writable, readonly in wire.lookups
+        ]
+    if wire.config is not None:
+        fee, units, loaded_size, heap = wire.config
+        message["transactionConfig"] = {
+            "priorityFee": fee,
+            "computeUnitLimit": units,
+            "loadedAccountsDataSizeLimit": loaded_size,
+            "heapSize": heap,
+        }
+    return message
 
 
 def _refuse_parsed(message: dict[str, Any]) -> None:

@@ -5,6 +5,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Version: TypeAlias = Literal["legacy", 0, 1]
 
+# The number of the version `legacy` where versions are compared.
+LEGACY = -1
 _VERSIONED = 0x80
 _V1_FIRST_BYTE = 0x81
 # With more, the first byte of a legacy transaction would read as a version.
@@ -73,6 +75,11 @@ class Wire:
     instructions: list[Instruction]
     lookups: list[Lookup]
     config: Config | None = None
+
+    @property
+    def version_number(self) -> int:
+        """LEGACY, 0 or 1."""
+        return LEGACY if self.version == "legacy" else self.version
 
     @property
     def key_count(self) -> int:

@@ -77,7 +77,3 @@ class AreaGaps(Generic[G]):
     def open_gaps(self, from_slot: int | None = None, to_slot: int | None = None) -> list[G]:
         """Open gaps that overlap the range (without one: all), lowest first, not clipped to it."""
         return life_cycle.open_gaps(self.model, life_cycle.range_of(from_slot, to_slot))
-
-    def due_gaps(self, *, now: datetime, limit: int) -> list[G]:
-        """Open gaps whose next attempt is due, newest slots first."""
-        return life_cycle.due_gaps(self.model, now=now, limit=limit)

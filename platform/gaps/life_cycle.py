@@ -186,16 +186,6 @@ def has_open_gap(model: type[SlotGap], slots: SlotRange) -> bool:
     return bool(found[0])
 
 
-def due_gaps(model: type[G], *, now: datetime, limit: int) -> list[G]:
-    """Open gaps whose next attempt is due, newest slots first."""
-    due = model._default_manager.filter(
-        Q(next_try_at__isnull=True) | Q(next_try_at__lte=now),
-        closed_at__isnull=True,
-        cannot_be_had_at__isnull=True,
-    )
-    return list(due.order_by("-from_slot")[:limit])
-
-
 def _overlapping(model: type[G], slots: SlotRange) -> Any:
     return model._default_manager.filter(
         closed_at__isnull=True, from_slot__lte=slots.last, to_slot__gte=slots.first

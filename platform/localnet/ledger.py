@@ -1,7 +1,6 @@
 """Ledger: the chain of slots on a clock, and the status of every transaction."""
 
 import asyncio
-import logging
 import random
 import time
 from collections import deque
@@ -26,8 +25,6 @@ from localnet.submissions import Bundle, BundleState, Submitted, read_transactio
 from simulator.engine import Engine
 from simulator.moment import Moment
 from simulator.outcome import Outcome
-
-log = logging.getLogger(__name__)
 
 # A block's compute units, as on mainnet.
 _BLOCK_UNITS = 60_000_000

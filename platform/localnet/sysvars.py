@@ -10,7 +10,6 @@ from chain.rent import LAMPORTS_PER_BYTE, rent_exempt
 from chain.units import U64_MAX, Epoch, Slot, UnixTimestamp
 
 CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
-EPOCH_REWARDS = Pubkey.from_string("SysvarEpochRewards1111111111111111111111111")
 EPOCH_SCHEDULE = Pubkey.from_string("SysvarEpochSchedu1e111111111111111111111111")
 LAST_RESTART_SLOT = Pubkey.from_string("SysvarLastRestartS1ot1111111111111111111111")
 RECENT_BLOCKHASHES = Pubkey.from_string("SysvarRecentB1ockHashes11111111111111111111")

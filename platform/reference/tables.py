@@ -8,7 +8,6 @@ from jsonrpc.params import U64_MAX
 from jsonrpc.schemas import Schema, Schemas
 
 _DEEPEST = 2
-_PLURALS = {"any value": "any values", "object": "objects", "boolean": "booleans"}
 
 
 @dataclass(frozen=True, slots=True)

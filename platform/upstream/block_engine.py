@@ -11,7 +11,6 @@ from upstream.http_posts import Poster
 from upstream.submitting import NoAnswer, SubmitError, call, start_call
 
 MOST_TRANSACTIONS = 5
-MOST_IDS = 5
 _PATH = "/api/v1/bundles"
 
 
@@ -64,7 +63,7 @@ class BlockEngine:
 
     async def inflight(self, bundle_ids: Sequence[str]) -> dict[str, str]:
         """How far each bundle has come, in the engine's words: Pending, Failed, Landed, Invalid.
-        At most MOST_IDS. Raises SubmitError.
+        At most 5. Raises SubmitError.
         """
         found = await self._call(b"getInflightBundleStatuses", msgspec.json.encode(bundle_ids))
         try:

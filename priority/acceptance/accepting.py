@@ -10,7 +10,6 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
-import msgspec
 import redis
 from django.conf import settings
 from solders.signature import Signature
@@ -30,19 +29,13 @@ from priority.refusals import (
 from priority.store import cosubmitters
 from priority.store.accepting import Offered, PackedTip, Verdict, is_known, offer
 from priority.store.queueing import Limits
-from priority.submissions import Accepted, Tip, pending_key
+from priority.submissions import Accepted, Tip, pack_around_tip, pack_tip, pending_key
 from shared_state import script_socket
 from shared_state.outages import AWAY
 from tipping.addresses import live_key
 
 # Longer than a blockhash lives, with what it takes to settle.
 _PENDING_SECONDS = 300
-_pack = msgspec.msgpack.Encoder().encode
-_FIELDS = Accepted.__struct_fields__
-_TIP = _FIELDS.index("tip")
-# How msgpack begins an array of so many.
-_ARRAY = bytes((0x90 + len(_FIELDS),))
-assert len(_FIELDS) < 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +142,7 @@ def submit_own(wire: bytes, *, kind: str, now: datetime) -> None:
     read = decode_wire(wire)
     origin = Origin(now.timestamp(), None, "", settings.EDGE_NAME, "")
     queued = _offered([Signed(wire, read)], origin, Wishes(), kind, "", _PENDING_SECONDS)
-    queued = queued._replace(sure_tip=PackedTip(_pack(None), 0))
+    queued = queued._replace(sure_tip=PackedTip(pack_tip(None), 0))
     # Never refused: it waits in the queue.
     _offer(queued, now=int(origin.received_at), most=2**53, limits=Limits(slots=0))
 
@@ -239,16 +232,15 @@ def _offered(
         bundle_id=bundle_id,
     )
     names = _names(bundle_id, signatures)
-    # What stands before and behind the tip, which is chosen where the addresses are looked up.
-    packed = [_pack(getattr(accepted, name)) for name in _FIELDS]
+    head, tail = pack_around_tip(accepted)
     return Offered(
         tier=origin.tier,
         known=[pending_key(name) for name in names],
         known_value=f"{origin.received_at}|{'' if origin.key_id is None else origin.key_id}",
         known_seconds=seconds,
         blockhashes=[],
-        head=_ARRAY + b"".join(packed[:_TIP]),
-        tail=b"".join(packed[_TIP + 1 :]),
+        head=head,
+        tail=tail,
         live_keys=[],
         tips=[],
         sure_tip=None,
@@ -264,4 +256,4 @@ def _with_tips(offered: Offered, found: Candidates) -> Offered:
 
 
 def _packed(tip: Tip) -> PackedTip:
-    return PackedTip(_pack(tip), tip.lamports)
+    return PackedTip(pack_tip(tip), tip.lamports)

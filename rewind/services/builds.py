@@ -31,7 +31,6 @@ from simulator.defaults import rent_minimum
 
 _ELF = b"\x7fELF"
 _LOADERS = {1: addresses.LOADER_1, 2: addresses.LOADER_2, 3: addresses.LOADER_3}
-_LOADER_KEYS = frozenset(_LOADERS.values())
 _PROGRAM = (2).to_bytes(4, "little")
 _PROGRAMDATA = (3).to_bytes(4, "little")
 # Of the account with an upgradeable program's code: a tag, the slot, and room for an authority.

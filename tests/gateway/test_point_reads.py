@@ -42,6 +42,20 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
+def python_calls() -> Iterator[list[str]]:
+    """The Python functions that threads begun from here on call, the web server's among them."""
+    found: list[str] = []
+
+    def note(frame: Any, event: str, _arg: object) -> None:
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    threading.setprofile(note)
+    yield found
+    threading.setprofile(None)  # type: ignore[arg-type]
+
+
+@pytest.fixture
 def port(tmp_path: Any) -> Iterator[int]:
     path = tmp_path / f"block-{sample.SLOT}.json"
     path.write_bytes(sample.json_file())
@@ -214,3 +228,20 @@ def test_requests_sent_at_once_are_answered_in_their_order(port, api_key):
             client.send(post("/historical", body, _JSON, f"Authorization: {api_key}"))
         for number in range(1, 60):
             assert json.loads(client.reply().body)["id"] == number
+
+
+def test_a_remembered_transaction_takes_at_most_100_python_calls(python_calls, port, api_key):
+    """From the request's bytes to the response's; docs/benchmarks.md has the figures."""
+    signature = sample.block_json("json")["transactions"][0]["transaction"]["signatures"][0]
+    body = {"jsonrpc": "2.0", "id": 7, "method": "getTransaction"}
+    body["params"] = [signature, {"maxSupportedTransactionVersion": 0}]
+    request = post("/historical", json.dumps(body).encode(), _JSON, f"Authorization: {api_key}")
+    counts = []
+    with Client(port) as client:
+        for _ in range(40):
+            python_calls.clear()
+            reply = client.send(request).reply()
+            counts.append(len(python_calls))
+            assert json.loads(reply.body)["result"]["slot"] == sample.SLOT
+    # Timers of the server run now and then; the first calls fill what the rest finds in memory.
+    assert 40 < min(counts) <= 100

@@ -1,6 +1,7 @@
 """The form of what is served: a node of today's, or the source's; and transactions without meta."""
 
 import copy
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from chain.encodings import b58encode
+from chain.transactions import Config
 from historical.services.removal import remove_blocks
 from tests.upstream import sample_blocks as sample
 from upstream.protobuf import confirmed_block_pb2 as schema
@@ -160,3 +162,35 @@ def test_mainnets_first_transactions_have_no_version(rpc, real_ledger):
     assert "version" not in rpc(HISTORICAL, "getTransaction", signature, V0)["result"]
     later = rpc(HISTORICAL, "getBlock", 55065000, V0)["result"]["transactions"]
     assert {entry["version"] for entry in later} == {"legacy"}
+
+
+@pytest.mark.parametrize("details", ["full", "accounts"])
+def test_the_version_refused_is_that_of_the_first_transaction_refused(rpc, tmp_path, details):
+    """As the standard node, which renders one after the other; not the newest of the block."""
+    block = {**sample.block_json("json"), "blockhash": new_blockhash()}
+    newest = dataclasses.replace(
+        sample.WIRES[0],
+        version=1,
+        config=Config(),
+        signatures=[bytes([1]) * 64],
+    )
+    block["transactions"].append(
+        {
+            **copy.deepcopy(block["transactions"][0]),
+            "transaction": {
+                "signatures": [b58encode(newest.signatures[0])],
+                "message": sample.message_json(newest),
+            },
+            "version": 1,
+        }
+    )
+    for order, refused_first in ((1, 0), (-1, 1)):
+        one = {**block, "transactions": block["transactions"][::order]}
+        imported(tmp_path, json.dumps({**one, "blockhash": new_blockhash()}).encode())
+        for maximum, found in ((None, refused_first), (0, 1)):
+            config = {"transactionDetails": details}
+            if maximum is not None:
+                config["maxSupportedTransactionVersion"] = maximum
+            error = rpc(HISTORICAL, "getBlock", sample.SLOT, config)["error"]
+            assert (error["code"], error["data"]["found"]) == (-32015, found)
+        remove_blocks(sample.SLOT, sample.SLOT)

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+import zstandard
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.rpc.responses import GetBlockResp, GetTransactionResp
@@ -39,6 +40,7 @@ def test_a_transaction_is_given_in_each_encoding(
         found = localnet.call("getTransaction", signature, {"encoding": encoding, **V0})
         assert found["slot"] == slot
         assert found["version"] == 0
+        assert found["transactionIndex"] == 0
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": found})
         assert GetTransactionResp.from_json(body).value is not None
         return found["transaction"]
@@ -51,6 +53,10 @@ def test_a_transaction_is_given_in_each_encoding(
     parsed = ask("jsonParsed")["message"]["instructions"][0]
     assert parsed["parsed"]["type"] == "transfer"
     assert parsed["parsed"]["info"]["lamports"] == SOL
+    # Standard clients do not know this one.
+    found = localnet.call("getTransaction", signature, {"encoding": "base64+zstd", **V0})
+    text, name = found["transaction"]
+    assert (zstandard.decompress(base64.b64decode(text)), name) == (wire, "base64+zstd")
 
 
 @pytest.mark.parametrize("encoding", ["json", "jsonParsed", "base58", "base64"])
@@ -72,6 +78,7 @@ def test_a_block_is_given_in_each_form(
         (entry,) = block["transactions"]
         assert entry["transaction"]["signatures"] == [signature]
         assert entry["transaction"]["accountKeys"][0]["signer"] is True
+        assert entry["meta"]["rewards"] == []
     assert ("transactions" in block) == (details in ("full", "accounts"))
     assert "rewards" not in localnet.call("getBlock", slot, {**config, "rewards": False})
 

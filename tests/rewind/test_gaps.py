@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 
 from chain.slot_ranges import SlotRange
 from gaps import life_cycle
+from gaps.due import GRACE, due_gaps, has_due_gap
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from rewind.errors import SlotConflict
@@ -20,6 +21,8 @@ from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
 
 MISSING, UNKNOWN = GapStatus.MISSING, GapStatus.UNKNOWN
+# When a gap that was opened NOW is attempted for the first time.
+DUE = NOW + GRACE
 
 
 def told():
@@ -123,15 +126,39 @@ def test_closing_a_part_leaves_the_rest_open(db):
     assert told() == []
 
 
+def test_a_gap_is_due_a_moment_after_it_was_opened_or_when_its_next_attempt_is(db):
+    second = timedelta(seconds=1)
+    assert not has_due_gap([Gap, LedgerGap], now=DUE + second)
+    opened(1, 5)
+    (gap,) = gaps.open_gaps()
+
+    def is_due(now):
+        found = list(due_gaps(Gap, now=now))
+        assert found in ([], [gap])
+        assert has_due_gap([Gap, LedgerGap], now=now) == bool(found)
+        assert not has_due_gap([LedgerGap], now=now)
+        return bool(found)
+
+    assert [is_due(DUE + each * second) for each in (-1, 1)] == [False, True]
+    gaps.record_attempt(gap.pk, source="a", result="", now=NOW, next_try_at=DUE + 60 * second)
+    assert [is_due(DUE + each * second) for each in (1, 59, 61)] == [False, False, True]
+    gaps.give_up([gap.pk], by="staff", now=NOW)
+    assert not is_due(DUE + 61 * second)
+    gaps.retry_now([gap.pk], now=NOW)
+    assert is_due(NOW + second)
+    gaps.close_range(1, 5, closed_by="node", now=NOW)
+    assert not is_due(DUE + 61 * second)
+
+
 def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
     opened(1, 5)
     opened(50, 55)
     old, new = gaps.open_gaps()
     later = NOW + timedelta(minutes=1)
-    assert gaps.due_gaps(now=NOW, limit=9) == [new, old]
+    assert list(due_gaps(Gap, now=DUE)) == [new, old]
     gaps.record_attempt(new.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
-    assert gaps.due_gaps(now=NOW, limit=9) == [old]
-    assert gaps.due_gaps(now=later, limit=1) == [new]
+    assert list(due_gaps(Gap, now=DUE)) == [old]
+    assert due_gaps(Gap, now=later)[0] == new
     new.refresh_from_db()
     assert new.tries == 1
     assert new.history[-1] == {
@@ -141,7 +168,7 @@ def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
         "result": "HTTP 503",
     }
     assert gaps.retry_now([new.pk], now=NOW) == 1
-    assert gaps.due_gaps(now=NOW, limit=1) == [new]
+    assert due_gaps(Gap, now=DUE)[0] == new
     gaps.close_range(50, 55, closed_by="node", now=NOW)
     gaps.record_attempt(new.pk, source="node", result="too late", now=NOW, next_try_at=later)
     new.refresh_from_db()
@@ -211,7 +238,7 @@ def test_what_cannot_be_had_is_carved_out_and_is_no_longer_waited_for(record, rp
     event = gaps.open_gaps()[0].history[-1]
     assert (event["event"], event["result"]) == ("cannot be had", "begins at 25")
     assert resume_slot() == 24
-    assert [gap.from_slot for gap in gaps.due_gaps(now=NOW, limit=9)] == [29, 25]
+    assert [gap.from_slot for gap in due_gaps(Gap, now=DUE)] == [29, 25]
     result = rpc("/rewind", "getRewindCoverage", {"fromSlot": 20})["result"]
     assert (result["missingSlotCount"], result["cannotBeHadSlotCount"]) == (10, 5)
     assert result["gaps"] == [

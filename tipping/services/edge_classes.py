@@ -1,6 +1,5 @@
 """The TTL classes as this edge can issue from them, read at most twice a second."""
 
-import logging
 import threading
 import time
 from datetime import datetime
@@ -10,8 +9,6 @@ from tipping.errors import TipAddressesUnavailable
 from tipping.services import batches
 from tipping.store import addresses
 from tipping.store.addresses import EdgeClass
-
-log = logging.getLogger(__name__)
 
 # How long a changed class, or a rotation by another process, may go unnoticed. The statement that
 # issues addresses checks again.

@@ -26,16 +26,6 @@ class OwnAddresses:
     treasury: bytes
 
 
-class Totals(NamedTuple):
-    """Lamports: tips by kind of address, swept out of tip addresses, into the treasury, other."""
-
-    static_tips: int
-    dynamic_tips: int
-    swept_out: int
-    swept_in: int
-    other: int
-
-
 class _Change(NamedTuple):
     slot: int
     signature: bytes
@@ -91,21 +81,6 @@ def balance_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
     """
     found = store.sums(pubkeys) if pubkeys else {}
     return {bytes(key): int(found.get(Pubkey.from_bytes(bytes(key)), 0)) for key in pubkeys}
-
-
-def totals(*, earliest: datetime | None = None, key_id: int | None = None) -> Totals:
-    """Sums of the entries: all, those recorded since `earliest`, or those of one key."""
-    static = dynamic = out = into = other = 0
-    for kind, is_static, came, lamports in store.sums_by_kind(earliest=earliest, key_id=key_id):
-        if kind == Kind.OTHER:
-            other += lamports
-        elif kind == Kind.SWEEP:
-            out, into = (out, into + lamports) if came else (out - lamports, into)
-        elif is_static:
-            static += lamports
-        else:
-            dynamic += lamports
-    return Totals(static, dynamic, out, into, other)
 
 
 def _kind(

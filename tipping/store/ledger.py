@@ -1,9 +1,8 @@
 """Queries on the tip ledger."""
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 
-from django.db.models import Q, Sum
+from django.db.models import Sum
 from solders.pubkey import Pubkey
 
 from columns.raw_queries import fetch_all
@@ -42,20 +41,3 @@ def sums(pubkeys: Collection[bytes]) -> dict[Pubkey, int]:
     """The sum of each address's entries; addresses without entries are left out."""
     rows = TipEntry.objects.filter(pubkey__in=list(pubkeys)).order_by()
     return dict(rows.values_list("pubkey").annotate(Sum("lamports")))
-
-
-def sums_by_kind(
-    *, earliest: datetime | None, key_id: int | None
-) -> list[tuple[str, bool, bool, int]]:
-    """(kind, whether the address is static, whether it received lamports, lamports)."""
-    chosen = Q() if earliest is None else Q(recorded_at__gte=earliest)
-    if key_id is not None:
-        chosen &= Q(key=key_id)
-    rows = TipEntry.objects.filter(chosen).order_by()
-    received = rows.filter(lamports__gt=0).values_list("kind", "is_static")
-    paid = rows.filter(lamports__lt=0).values_list("kind", "is_static")
-    return [
-        (kind, is_static, came, int(lamports))
-        for came, found in ((True, received), (False, paid))
-        for kind, is_static, lamports in found.annotate(Sum("lamports"))
-    ]

@@ -1,6 +1,5 @@
 """Fills gaps: the newest first, from one source after the other."""
 
-import logging
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -8,12 +7,11 @@ from itertools import islice
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
-from columns.exists_queries import MOMENT, exists, microseconds
 from gaps import life_cycle
+from gaps.due import due_gaps, has_due_gap
 from gaps.slot_gap import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
@@ -28,8 +26,6 @@ from rewind.errors import BadSlot
 from rewind.models import Gap as ArchiveGap
 from upstream.node import Node, NodeError, NodeUnreachable, SlotNotAvailable
 
-log = logging.getLogger(__name__)
-
 G = TypeVar("G", bound=SlotGap)
 Clock = Callable[[], datetime]
 
@@ -37,8 +33,6 @@ _FIRST_PAUSE = timedelta(seconds=5)
 _LONGEST_PAUSE = timedelta(hours=1)
 # No other worker takes the gap during an attempt; that of a killed worker is repeated after this.
 _CLAIM = timedelta(seconds=150)
-# Slots that are only late arrive without an attempt.
-_GRACE = timedelta(seconds=3)
 _MOST_GAPS = 10
 # Each area's share of a run, without its last attempt: both end before the task's time limit.
 _SECONDS = 45.0
@@ -74,29 +68,13 @@ def fill_due_gaps(*, now: Clock) -> None:
 
 def is_due(*, now: datetime) -> bool:
     """Whether a gap of either area is due."""
-    return exists(
-        *(
-            f"SELECT FROM {model._meta.db_table} WHERE closed_at IS NULL"
-            f" AND cannot_be_had_at IS NULL AND (next_try_at <= {MOMENT.format('$1')}"
-            f" OR next_try_at IS NULL AND opened_at <= {MOMENT.format('$2')})"
-            for model in (ArchiveGap, LedgerGap)
-        ),
-        parameters=(microseconds(now), microseconds(now - _GRACE)),
-    )
-
-
-def _due(model: type[G], now: datetime) -> QuerySet[G]:
-    return model._default_manager.filter(
-        Q(next_try_at__lte=now) | Q(next_try_at__isnull=True, opened_at__lte=now - _GRACE),
-        closed_at__isnull=True,
-        cannot_be_had_at__isnull=True,
-    )
+    return has_due_gap((ArchiveGap, LedgerGap), now=now)
 
 
 @transaction.atomic
 def _claim(model: type[G], now: datetime) -> G | None:
-    """A due gap that no other worker has claimed."""
-    gap = _due(model, now).order_by("-from_slot").select_for_update(skip_locked=True).first()
+    """A due gap that nobody else is at."""
+    gap = due_gaps(model, now=now).select_for_update(skip_locked=True).first()
     if gap is not None:
         gap.next_try_at = now + _CLAIM
         gap.save(update_fields=["next_try_at"])

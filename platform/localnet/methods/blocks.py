@@ -1,6 +1,6 @@
 """Methods about blocks."""
 
-from typing import Any
+import msgspec
 
 from chain.blocks import SlotRecord
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
@@ -29,7 +29,7 @@ class BlockConfig(ContextConfig, frozen=True, kw_only=True):
 @methods.add("getBlock")
 def get_block(
     call: Node, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
-) -> dict[str, Any]:
+) -> msgspec.Raw:
     if isinstance(config, TransactionEncoding):
         config = BlockConfig(encoding=config)
     return block_json(

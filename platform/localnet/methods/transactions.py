@@ -42,19 +42,21 @@ def get_transaction(
     call: Node,
     signature: Signature,
     config: TransactionConfig | TransactionEncoding = TransactionConfig(),
-) -> dict[str, Any] | None:
+) -> msgspec.Raw | None:
     if isinstance(config, TransactionEncoding):
         config = TransactionConfig(encoding=config)
     found = _found(call, bytes(signature), at_least_confirmed(config))
     if found is None:
         return None
-    slot, block_time, record = found
-    shown = transaction_json(
+    slot, index, block_time, record = found
+    return transaction_json(
         record,
-        config.encoding or TransactionEncoding.JSON,
+        slot=slot,
+        index=index,
+        block_time=block_time,
+        encoding=config.encoding or TransactionEncoding.JSON,
         max_version=config.max_supported_transaction_version,
     )
-    return {"blockTime": block_time, "slot": slot, **shown}
 
 
 @methods.add("getSignatureStatuses")
@@ -110,18 +112,18 @@ def get_recent_prioritization_fees(
 
 def _found(
     call: Node, signature: bytes, commitment: Commitment
-) -> tuple[Slot, int | None, TransactionRecord] | None:
-    """A transaction's slot, block time and record."""
+) -> tuple[Slot, int, int | None, TransactionRecord] | None:
+    """A transaction's slot, index in the block, block time and record."""
     ledger = call.ledger
     for bank in ledger.latest(commitment).line():
         status = bank.statuses.get(signature)
         if status is not None and bank.slot > ledger.root.slot:
-            return bank.slot, bank.block_time, bank.ran[status.index].record
+            return bank.slot, status.index, bank.block_time, bank.ran[status.index].record
     place = ledger.storage.place_of(signature)
     block = place and ledger.storage.block(place[0])
     if not place or not block:
         return None
-    return block.slot, block.block_time, block.transactions[place[1]]
+    return block.slot, place[1], block.block_time, block.transactions[place[1]]
 
 
 def _status(call: Node, signature: bytes, search: bool) -> dict[str, Any] | None:

@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import msgspec
 from aiohttp import WSMsgType, web
 
 import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
@@ -18,8 +17,6 @@ from localnet.notifications import Listener, Notices, subscriptions
 _LONGEST_BACKLOG = 100_000
 _MAX_BATCH = 100
 _PING_SECONDS = 20.0
-
-_encode = msgspec.json.Encoder().encode
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """The TPU port: transactions over QUIC, one on each stream, as a leader takes them."""
 
 import asyncio
-import logging
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -30,8 +29,6 @@ from localnet.faults import Faults
 from localnet.ledger import QueueFull
 from localnet.submissions import MAX_WIRE_BYTES, SignatureFailure
 from upstream.tpu_certificate import pubkey_of, tls_identity
-
-log = logging.getLogger(__name__)
 
 ALPN = "solana-tpu"
 # The leader's close codes.

@@ -81,13 +81,6 @@ class Snapshot:
         return None if named is None else Slot(int(named[1]))
 
     @property
-    def is_incremental(self) -> bool:
-        """By the name, or because storages of its manifest are not in it; known when all has been
-        read.
-        """
-        return self.declared_base is not None or bool(self._lengths)
-
-    @property
     def is_whole(self) -> bool:
         """All has been read, and every storage that the manifest names was there: no incremental
         archive. False where the manifest cannot be followed.
