@@ -1,8 +1,7 @@
-"""`manage.py` commands as forked processes: one process of each worker has loaded Django and localnet,
-which takes a second of CPU. `make run` starts its programs the same way.
+"""`manage.py` commands as forked processes, as `make run` starts its programs.
 
-Only commands that read the settings as they run (localnet) may be forked: each fork reads the
-settings anew from its own environment, but what a module has kept of them stays.
+One process of each worker has loaded what they need, which takes two seconds of CPU. Each fork
+reads the settings anew, from its own environment.
 """
 
 import atexit
@@ -16,15 +15,22 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _LARGEST_MESSAGE = 131_072
+_LOADED = (
+    "config.web",
+    "ingest.management.commands.follow",
+    "localnet.management.commands.localnet",
+    "priority.management.commands.land",
+)
 
 
 @dataclass(slots=True)
@@ -32,6 +38,7 @@ class ForkedProcess:
     """A running command, used as subprocess.Popen is."""
 
     pid: int
+    stdout: IO[str] | None
     _status: socket.socket
     returncode: int | None = None
 
@@ -46,12 +53,26 @@ class ForkedProcess:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
         return found
 
+    def finish(self, timeout: float) -> str:
+        """All of its output, once it has ended; it is killed after so many seconds."""
+        assert self.stdout is not None
+        timer = threading.Timer(timeout, self.kill)
+        timer.start()
+        with self.stdout:
+            text = self.stdout.read()
+        timer.cancel()
+        self.wait(timeout)
+        return text
+
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
 
     def _look(self, seconds: float | None) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
@@ -61,15 +82,23 @@ class ForkedProcess:
 
 
 def start(
-    arguments: Sequence[str], *, environment: Mapping[str, str], output: int
+    arguments: Sequence[str], *, environment: Mapping[str, str], output: int | None = None
 ) -> ForkedProcess:
-    """Starts `manage.py` with these arguments; its output goes to the file descriptor."""
+    """Starts `manage.py` with these arguments, in a session of its own. Its output goes to the file
+    descriptor, or can be read from its `stdout`.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     message = json.dumps({"arguments": list(arguments), "environment": dict(environment)}).encode()
     control = _server()
+    stdout, piped = None, None
+    if output is None:
+        reads, piped = os.pipe()
+        stdout = os.fdopen(reads, encoding="utf-8")
     with theirs:
-        socket.send_fds(control, [message], [output, theirs.fileno()])
-    return ForkedProcess(int(ours.recv(64)), ours)
+        socket.send_fds(control, [message], [output if piped is None else piped, theirs.fileno()])
+    if piped is not None:
+        os.close(piped)
+    return ForkedProcess(int(ours.recv(64)), stdout, ours)
 
 
 @functools.cache
@@ -118,21 +147,17 @@ def _serve(control: socket.socket) -> None:
 
 def _become(command: dict[str, Any], output: int, closed: set[int]) -> None:
     """The command, in the new process; never returns."""
-    from django.conf import settings
-    from django.utils.functional import empty
-
     status = 1
     try:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         for number in (1, 2):
             os.dup2(output, number)
         for number in {output, *closed}:
             os.close(number)
         os.environ.clear()
         os.environ.update(command["environment"])
-        # Read anew at the first use.
-        del sys.modules["config.settings"]
-        settings.__dict__.clear()
-        settings._wrapped = empty
+        _forget_settings()
         sys.argv = ["manage.py", *command["arguments"]]
         runpy.run_path("manage.py", run_name="__main__")
         status = 0
@@ -151,16 +176,31 @@ def _become(command: dict[str, Any], output: int, closed: set[int]) -> None:
         os._exit(status)
 
 
+def _forget_settings() -> None:
+    """They are read again at their next use, and connections made by them."""
+    from django.conf import settings
+    from django.db import connections
+    from django.utils.functional import empty
+
+    del sys.modules["config.settings"]
+    settings.__dict__.clear()
+    settings._wrapped = empty
+    vars(connections).clear()
+    connections.__init__()  # type: ignore[misc]
+
+
 def _main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the worker
     control = socket.socket(fileno=int(sys.argv[1]))
     sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
     import gc
+    import importlib
 
     import django
 
-    import localnet.management.commands.localnet  # noqa: F401
-
     django.setup()
+    for name in _LOADED:
+        importlib.import_module(name)
     gc.freeze()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies no other thread"
     _serve(control)
