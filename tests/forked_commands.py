@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -22,10 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tests.patience import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parent.parent
 
 _LARGEST_MESSAGE = 131_072
+# The modules that read the environment as they are imported.
+OF_THE_ENVIRONMENT = ("config.settings", "config.web_limits")
 _LOADED = (
+    "config.management.commands.backup",
+    "config.management.commands.restore",
     "config.web",
     "ingest.management.commands.follow",
     "localnet.management.commands.localnet",
@@ -87,17 +94,41 @@ def start(
     """Starts `manage.py` with these arguments, in a session of its own. Its output goes to the file
     descriptor, or can be read from its `stdout`.
     """
+    if output is not None:
+        return _start(arguments, environment, output, output, None)
+    reads, writes = os.pipe()
+    try:
+        return _start(arguments, environment, writes, writes, os.fdopen(reads, encoding="utf-8"))
+    finally:
+        os.close(writes)
+
+
+def run(
+    arguments: Sequence[str], *, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """What `manage.py` with these arguments has printed, once it has ended."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = _start(arguments, environment, output.fileno(), errors.fileno(), None)
+        try:
+            status = process.wait(PATIENCE_SECONDS)
+        finally:
+            process.kill()
+        for each in (output, errors):
+            each.seek(0)
+        return subprocess.CompletedProcess(arguments, status, output.read(), errors.read())
+
+
+def _start(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    output: int,
+    errors: int,
+    stdout: IO[str] | None,
+) -> ForkedProcess:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     message = json.dumps({"arguments": list(arguments), "environment": dict(environment)}).encode()
-    control = _server()
-    stdout, piped = None, None
-    if output is None:
-        reads, piped = os.pipe()
-        stdout = os.fdopen(reads, encoding="utf-8")
     with theirs:
-        socket.send_fds(control, [message], [output if piped is None else piped, theirs.fileno()])
-    if piped is not None:
-        os.close(piped)
+        socket.send_fds(_server(), [message], [output, errors, theirs.fileno()])
     return ForkedProcess(int(ours.recv(64)), stdout, ours)
 
 
@@ -108,7 +139,7 @@ def _server() -> socket.socket:
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _LARGEST_MESSAGE)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, __file__, str(theirs.fileno())],
+            [sys.executable, "-m", "tests.forked_commands", str(theirs.fileno())],
             cwd=ROOT,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -130,30 +161,31 @@ def _serve(control: socket.socket) -> None:
                 with status, contextlib.suppress(OSError):  # no test waits for it
                     status.send(str(code).encode())
                 continue
-            message, files, _flags, _address = socket.recv_fds(control, _LARGEST_MESSAGE, 2)
+            message, files, _flags, _address = socket.recv_fds(control, _LARGEST_MESSAGE, 3)
             if not message:
                 for pid, _ in running.values():
                     os.kill(pid, signal.SIGKILL)
                 return
-            output, connection = files
+            *streams, connection = files
             pid = os.fork()
             if pid == 0:
-                _become(json.loads(message), output, {control.fileno(), connection, *running})
-            os.close(output)
+                _become(json.loads(message), streams, {control.fileno(), connection, *running})
+            for each in streams:
+                os.close(each)
             status = socket.socket(fileno=connection)
             status.send(str(pid).encode())
             running[os.pidfd_open(pid)] = pid, status
 
 
-def _become(command: dict[str, Any], output: int, closed: set[int]) -> None:
+def _become(command: dict[str, Any], streams: list[int], closed: set[int]) -> None:
     """The command, in the new process; never returns."""
     status = 1
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for number in (1, 2):
-            os.dup2(output, number)
-        for number in {output, *closed}:
+        for number, stream in enumerate(streams, start=1):
+            os.dup2(stream, number)
+        for number in {*streams, *closed}:
             os.close(number)
         os.environ.clear()
         os.environ.update(command["environment"])
@@ -182,7 +214,8 @@ def _forget_settings() -> None:
     from django.db import connections
     from django.utils.functional import empty
 
-    del sys.modules["config.settings"]
+    for name in OF_THE_ENVIRONMENT:
+        del sys.modules[name]
     settings.__dict__.clear()
     settings._wrapped = empty
     vars(connections).clear()
@@ -192,7 +225,7 @@ def _forget_settings() -> None:
 def _main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the worker
     control = socket.socket(fileno=int(sys.argv[1]))
-    sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
+    sys.path.insert(1, str(ROOT / "platform"))
     import gc
     import importlib
 
