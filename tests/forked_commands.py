@@ -35,6 +35,7 @@ _LOADED = (
     "config.management.commands.restore",
     "config.web",
     "ingest.management.commands.follow",
+    "ingest.management.commands.import_blocks",
     "localnet.management.commands.localnet",
     "priority.management.commands.land",
 )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from tests import forked_commands
 from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 
@@ -52,20 +53,10 @@ class Service:
         return self.keys["epic"]
 
     def import_blocks(self, *files: Path) -> None:
-        subprocess.run(
-            [
-                sys.executable,
-                "manage.py",
-                "import_blocks",
-                "--genesis",
-                "mainnet",
-                *map(str, files),
-            ],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            capture_output=True,
-        )
+        forked_commands.run(
+            ["import_blocks", "--genesis", "mainnet", *map(str, files)],
+            environment=self.environment,
+        ).check_returncode()
 
 
 @contextlib.contextmanager
