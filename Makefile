@@ -33,9 +33,9 @@ test: environment
 quick: environment
 	@.venv/bin/pytest -q -n 2 -m "not soak" $(QUICK) $(ARGS)
 
-# Long runs and walks in a browser, left out of `make test`.
+# Long runs and walks in a browser, left out of `make test`, and each property with all its examples.
 soak: environment
-	@.venv/bin/pytest -q -m soak --hypothesis-profile=random $(ARGS)
+	@.venv/bin/pytest -q -m "soak or hypothesis" --hypothesis-profile=random $(ARGS)
 
 bench: environment
 	@.venv/bin/python -m benchmarks $(ARGS)

@@ -62,7 +62,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     print_blob=True,
 )
-settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True, max_examples=50)
 settings.load_profile("same")
 
 # Whatever the caller's shell says: tests start hundreds of processes, and each would compile all of
