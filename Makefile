@@ -5,9 +5,16 @@
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
 
-# Folders without a database; of those with one, how a request is let in and answered.
+# The folders without a database, without their properties and processes; of each other package a
+# file or two in which its endpoint answers.
 QUICK = $(addprefix tests/,chain jsonrpc simulator test_layout.py test_language.py) \
-	$(addprefix tests/gateway/,test_endpoint.py test_whoami.py)
+	$(addprefix tests/gateway/test_,endpoint.py whoami.py reading.py point_reads.py plain_endpoint.py) \
+	tests/access/test_keys.py tests/alerts/test_keys.py tests/historical/test_parsed_references.py \
+	tests/ingest/test_import_blocks.py tests/operations/test_readiness.py tests/portal/test_pages.py \
+	tests/priority/test_send_refusals.py tests/rewind/test_account_info.py tests/rewind/test_diff.py \
+	tests/tipping/test_tip_info.py tests/upstream/test_http_answers.py \
+	--ignore-glob=*_any*.py --ignore=tests/simulator/test_random_bundles.py \
+	--ignore=tests/simulator/test_workers.py --ignore=tests/simulator/test_pooled.py
 
 # make test DATABASE_URL=postgresql://…: on that server, in databases that the tests make (and drop);
 # what the environment says is left alone.
@@ -22,13 +29,13 @@ run: environment
 test: environment
 	@.venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
 
-# In a minute; docs/testing.md says what it leaves out.
+# In a minute, in two processes: these tests hardly wait. docs/testing.md says what it leaves out.
 quick: environment
-	@.venv/bin/pytest -q -n auto -m "not soak" $(QUICK) $(ARGS)
+	@.venv/bin/pytest -q -n 2 -m "not soak" $(QUICK) $(ARGS)
 
-# Long runs and walks in a browser, left out of `make test`.
+# Long runs and walks in a browser, left out of `make test`, and each property with all its examples.
 soak: environment
-	@.venv/bin/pytest -q -m soak --hypothesis-profile=random $(ARGS)
+	@.venv/bin/pytest -q -m "soak or hypothesis" --hypothesis-profile=random $(ARGS)
 
 bench: environment
 	@.venv/bin/python -m benchmarks $(ARGS)

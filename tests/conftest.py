@@ -62,7 +62,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     print_blob=True,
 )
-settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True, max_examples=50)
 settings.load_profile("same")
 
 # Whatever the caller's shell says: tests start hundreds of processes, and each would compile all of
@@ -73,6 +73,7 @@ sys.dont_write_bytecode = False
 # Most objects of a test process live until its end: the collector looks at them seldom.
 gc.set_threshold(50_000)
 
+SOAK = Path(__file__).parent / "soak"
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 
@@ -107,6 +108,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.InOrder:
     return spreading.InOrder(config, log)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # All of its tests are marked (tests/test_spreading.py): importing them takes 2 s a worker.
+    left_out = config.option.markexpr == "not soak" and collection_path == SOAK
+    return True if left_out else None
 
 
 @pytest.hookimpl(trylast=True)

@@ -15,6 +15,7 @@ from access import buckets, local_buckets
 from access.callers import Caller, Quota
 from shared_state import script_socket
 from shared_state.redis_client import client
+from tests.examples import examples
 
 _numbers = iter(range(1, 1_000_000))
 
@@ -218,7 +219,7 @@ def test_a_silent_redis_costs_one_short_wait(settings) -> None:
 
 
 @given(st.floats(0.01, 1e6), st.integers(1, 10**6), st.lists(st.integers(1, 100), max_size=20))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_redis_and_the_local_guard_decide_alike(rate: float, burst: int, costs: list[int]) -> None:
     shared = plan(rate, burst)
     local = [("x", rate, burst)]

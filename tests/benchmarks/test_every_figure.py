@@ -1,5 +1,6 @@
 """docs/benchmarks.md and make bench name the same: what a page claims, a command takes."""
 
+import functools
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ _PROCESSES = {"stream_source"}
 _PAGE = ROOT / "docs" / "benchmarks.md"
 
 
+@functools.cache
 def parts() -> set[str]:
     """What make bench runs."""
     code = "from benchmarks.__main__ import PARTS; print(*PARTS)"

@@ -14,6 +14,7 @@ from chain.parsed.amounts import ui_amount
 from chain.parsed_accounts.accounts import parse_account
 from chain.parsed_accounts.mint_amounts import amounts_of_mint
 from chain.parsed_accounts.raw import Shown
+from tests.examples import examples
 
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 LOOKUP_TABLES = "AddressLookupTab1e1111111111111111111111111"
@@ -79,7 +80,7 @@ def six(mint: str) -> Shown:
 
 
 @pytest.mark.parametrize("owner", [*OWNERS, str(Pubkey(b"\x01" * 32))])
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(data=datas, pubkey=st.sampled_from(PUBKEYS), front=st.sampled_from([b"", MINT, HOLDER]))
 def test_any_bytes_are_parsed_or_not_but_never_break(
     owner: str, data: bytes, pubkey: str | None, front: bytes
@@ -100,7 +101,7 @@ def test_any_sysvar_is_parsed_or_not_but_never_breaks(pubkey: str, data: bytes) 
         assert json.dumps(found, allow_nan=False)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     data=datas,
     decimals=st.integers(0, 255),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
 from chain.parsed.instructions import parse_instruction
+from tests.examples import examples
 
 NATIVE = [
     "11111111111111111111111111111111",
@@ -75,7 +76,7 @@ instructions = st.one_of(
 )
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=examples(2_000))
 @given(instructions)
 def test_no_bytes_and_no_accounts_make_parsing_fail(
     instruction: tuple[str, list[str], bytes],

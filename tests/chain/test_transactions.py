@@ -25,6 +25,7 @@ from chain.transactions import (
     encode_wire,
     sanitize,
 )
+from tests.examples import examples
 
 PAYER = Keypair.from_seed(bytes(32))
 PROGRAM = Pubkey(bytes([7]) * 32)
@@ -121,7 +122,7 @@ def test_bytes_that_are_no_transaction_are_refused_with_the_reason(
         decode_wire(data)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(start=st.sampled_from([legacy(), v0(), v1(Settings())]), data=st.data())
 def test_what_decodes_encodes_to_the_same_bytes_and_solders_agrees(
     start: bytes, data: st.DataObject
@@ -150,7 +151,7 @@ def test_any_bytes_are_decoded_or_refused(data: bytes) -> None:
 compact_lengths = st.sampled_from([0, 1, 127, 128, 255, 16383, 16384, 65535])
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(compact_lengths, compact_lengths)
 def test_lengths_of_one_to_three_bytes_come_back(accounts: int, data: int) -> None:
     facts = decode_wire(legacy())

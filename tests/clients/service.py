@@ -1,6 +1,7 @@
 """A whole running service: `manage.py run` on a free port, in a run directory of its own."""
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -16,6 +17,8 @@ from pathlib import Path
 
 import psutil
 
+from embedded.servers import hold_run_dir, start_servers, stop_servers
+from tests import forked_commands
 from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 
@@ -52,20 +55,10 @@ class Service:
         return self.keys["epic"]
 
     def import_blocks(self, *files: Path) -> None:
-        subprocess.run(
-            [
-                sys.executable,
-                "manage.py",
-                "import_blocks",
-                "--genesis",
-                "mainnet",
-                *map(str, files),
-            ],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            capture_output=True,
-        )
+        forked_commands.run(
+            ["import_blocks", "--genesis", "mainnet", *map(str, files)],
+            environment=self.environment,
+        ).check_returncode()
 
 
 @contextlib.contextmanager
@@ -76,6 +69,8 @@ def running_service(**settings: str) -> Iterator[Service]:
     folder = Path(tempfile.mkdtemp(prefix="tidemark-clients-"))
     run_dir = folder / "run"
     environment = {**_environment(run_dir), **settings}
+    if "DATABASE_URL" not in settings:
+        _copy_of_migrated(run_dir)
     port = int(environment["PORT"])
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
@@ -93,6 +88,27 @@ def running_service(**settings: str) -> Iterator[Service]:
     finally:
         _stop(process)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy_of_migrated(run_dir: Path) -> None:
+    """A run directory with a migrated database, made once for all workers: half of a first start's
+    CPU. tests/embedded/test_run.py starts in empty ones.
+    """
+    shared = Path(os.environ["TIDEMARK_RUN_DIR"]) / "migrated"
+    with shared.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            making = shared.with_suffix(".new")
+            with hold_run_dir(making):
+                servers = start_servers(making, valkey=False, durable=False)
+                try:
+                    environment = _environment(making)
+                    forked_commands.run(["migrate"], environment=environment).check_returncode()
+                finally:
+                    stop_servers(servers)
+            making.rename(shared)
+    # Its files belong to the account of the server.
+    subprocess.run(["cp", "-a", shared, run_dir], check=True)
 
 
 def _environment(run_dir: Path) -> dict[str, str]:

@@ -14,6 +14,7 @@ from solders.signature import Signature
 from chain.units import I64_MAX
 from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn
+from tests.examples import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def table(model: Any, db: None) -> Iterator[Any]:
 
 
 @given(key=st.binary(min_size=32, max_size=32), signature=st.binary(min_size=64, max_size=64))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_keys_round_trip_and_are_found_by_value(table: Any, key: bytes, signature: bytes) -> None:
     pubkey, blockhash, signed = Pubkey(key), Hash(key), Signature(signature)
     table.objects.all().delete()

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import pytest
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import hold_run_dir, start_servers, stop_servers
+from tests import forked_commands
 from tests.databases import this_database
-from tests.patience import PATIENCE_SECONDS
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
 _TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress", "tipping_tipepoch"}
 
@@ -26,14 +24,14 @@ def manage(run_dir: Path, *arguments: str, **environment: str) -> subprocess.Com
         for name, value in os.environ.items()
         if name not in {"DATABASE_URL", "REDIS_URL"}
     }
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={**inherited, "TIDEMARK_RUN_DIR": str(run_dir), "LOCALNET": "false", **environment},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
+    return forked_commands.run(
+        arguments,
+        environment={
+            **inherited,
+            "TIDEMARK_RUN_DIR": str(run_dir),
+            "LOCALNET": "false",
+            **environment,
+        },
     )
 
 

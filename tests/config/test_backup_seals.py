@@ -28,6 +28,7 @@ from config.backup_seals import (
 from config.backups import make_backup, restore_localnet, restore_secrets
 from tests.config.test_backup import manage
 from tests.databases import this_database
+from tests.examples import examples
 
 KEY = signing_key("a secret of this installation")
 FILES = {"tip_seed": b"00" * 32, "database/toc.dat": b"toc", "database/1.dat.gz": b"\0" * 100}
@@ -85,7 +86,7 @@ def test_a_backup_without_a_signature_is_taken_only_when_asked(backup: Path) -> 
         check_seal(backup, None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     name=st.sampled_from([*FILES, MANIFEST, SIGNATURE]),
     place=st.floats(0, 1, exclude_max=True),
@@ -103,7 +104,7 @@ def test_no_byte_can_be_changed(name: str, place: float, bits: int) -> None:
             check_seal(folder, KEY)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(name=st.sampled_from([*FILES, MANIFEST, SIGNATURE]), length=st.floats(0, 1))
 def test_no_file_can_be_cut_left_out_or_made_longer(name: str, length: float) -> None:
     for change in ("cut", "longer", "gone"):

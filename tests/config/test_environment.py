@@ -11,6 +11,7 @@ import pytest
 
 from config.env import BadEnvironment
 from embedded.addresses import BadDatabaseUrl
+from tests import forked_commands
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -30,15 +31,12 @@ def check(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def manage(command: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return forked_commands.run([command], environment=environment(tmp_path, **variables))
+
+
+def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return subprocess.run(
-        [sys.executable, "manage.py", command],
-        cwd=ROOT,
-        env={**kept, "TIDEMARK_RUN_DIR": str(tmp_path / "run"), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return {**kept, "TIDEMARK_RUN_DIR": str(tmp_path / "run"), **variables}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,15 @@ def test_a_value_that_makes_no_sense_is_named(
 def test_a_command_names_it_without_a_traceback(
     tmp_path: Path, name: str, value: str, words: str
 ) -> None:
-    answer = check(tmp_path, **{name: value})
+    # Executed: this is also what a shell gets before anything is loaded.
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=environment(tmp_path, **{name: value}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert answer.returncode != 0
     assert answer.stderr.startswith(words)
     assert len(answer.stderr.splitlines()) == 1

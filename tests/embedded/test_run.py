@@ -23,6 +23,7 @@ import pytest
 
 from embedded.passwords import server_passwords
 from embedded.run_state import read_run_state
+from tests import forked_commands
 from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 from tests.upstream.sample_blocks import json_file
@@ -52,25 +53,33 @@ class Run:
         self.process = self.spawn(stdout=(self.folder / "output").open("a"))
         self.wait_until_it_answers()
 
-    def spawn(
-        self, settings: dict[str, str] | None = None, **streams: Any
-    ) -> subprocess.Popen[str]:
+    def spawn(self, **streams: Any) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "manage.py", "run"],
             cwd=ROOT,
-            env={
-                **kept_environment(),
-                **SMALL,
-                **self.localnet,
-                **(settings or {}),
-                "TIDEMARK_RUN_DIR": str(self.folder / "run"),
-                "PORT": str(self.port),
-            },
+            env=self.environment(),
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
             **streams,
         )
+
+    def refused(self, **settings: str) -> str:
+        """What a run says that ends before it starts anything."""
+        process = forked_commands.start(["run"], environment=self.environment(**settings))
+        words = process.finish(PATIENCE_SECONDS)
+        assert process.returncode != 0
+        return words
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        return {
+            **kept_environment(),
+            **SMALL,
+            **self.localnet,
+            **settings,
+            "TIDEMARK_RUN_DIR": str(self.folder / "run"),
+            "PORT": str(self.port),
+        }
 
     def wait_until_it_answers(self) -> None:
         assert self.process is not None
@@ -209,10 +218,7 @@ def serves(run: Run) -> dict[str, Any]:
 def a_second_one_says_so(run: Run) -> None:
     """And leaves the first alone."""
     assert run.process is not None
-    second = run.spawn(stdout=subprocess.PIPE)
-    words, _ = second.communicate(timeout=PATIENCE_SECONDS)
-    assert second.returncode != 0
-    assert f"is in use by process {run.process.pid}" in words
+    assert f"is in use by process {run.process.pid}" in run.refused()
     assert run.get("/readyz") == 200
 
 
@@ -305,9 +311,7 @@ def test_a_port_in_use_is_named_before_anything_starts(run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", run.port))
         taken.listen()
-        attempt = run.spawn(stdout=subprocess.PIPE)
-        words, _ = attempt.communicate(timeout=PATIENCE_SECONDS)
-    assert attempt.returncode != 0
+        words = run.refused()
     assert f"cannot listen on 127.0.0.1 port {run.port}" in words
     assert f"PORT={run.port + 2} make run" in words
     assert not (run.folder / "run" / "postgres").exists()
@@ -329,9 +333,7 @@ def test_a_port_of_localnets_in_use_is_named_with_its_setting(
         taken.bind(("127.0.0.1", port))
         if kind is socket.SOCK_STREAM:
             taken.listen()
-        attempt = run.spawn(stdout=subprocess.PIPE)
-        words, _ = attempt.communicate(timeout=PATIENCE_SECONDS)
-    assert attempt.returncode != 0
+        words = run.refused()
     name = f"{setting} + 1" if offset else setting
     assert f"cannot listen on 127.0.0.1 port {port} ({name}): Address already in use" in words
     assert f"{setting}=" in words and "make run" in words
@@ -339,16 +341,12 @@ def test_a_port_of_localnets_in_use_is_named_with_its_setting(
 
 
 def test_two_settings_with_one_port_are_both_named(run: Run) -> None:
-    attempt = run.spawn({"LOCALNET_GEYSER_PORT": str(run.port)}, stdout=subprocess.PIPE)
-    words, _ = attempt.communicate(timeout=PATIENCE_SECONDS)
-    assert attempt.returncode != 0
+    words = run.refused(LOCALNET_GEYSER_PORT=str(run.port))
     assert f"PORT and LOCALNET_GEYSER_PORT are both port {run.port}" in words
 
 
 def test_an_address_of_localnets_that_is_not_ours_is_named(run: Run) -> None:
-    attempt = run.spawn({"LOCALNET_HOST": "192.0.2.77"}, stdout=subprocess.PIPE)
-    words, _ = attempt.communicate(timeout=PATIENCE_SECONDS)
-    assert attempt.returncode != 0
+    words = run.refused(LOCALNET_HOST="192.0.2.77")
     assert "LOCALNET_HOST='192.0.2.77': expected an address of this machine" in words
 
 
@@ -368,13 +366,10 @@ def test_without_localnet_nothing_is_followed_nor_mixed_into_what_was_imported(r
 
     block = run.folder / "103.json"
     block.write_bytes(json_file())
-    subprocess.run(
-        [sys.executable, "manage.py", "import_blocks", str(block), "--genesis", "mainnet"],
-        cwd=ROOT,
-        env={**kept_environment(), "TIDEMARK_RUN_DIR": str(run.folder / "run")},
-        check=True,
-        capture_output=True,
-    )
+    forked_commands.run(
+        ["import_blocks", str(block), "--genesis", "mainnet"],
+        environment={**kept_environment(), "TIDEMARK_RUN_DIR": str(run.folder / "run")},
+    ).check_returncode()
     assert run.process is not None
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(timeout=PATIENCE_SECONDS) == 0

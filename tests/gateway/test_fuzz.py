@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
+
 pytestmark = pytest.mark.django_db
 
 _json = st.recursive(
@@ -49,14 +51,14 @@ def sane(response: Any, *statuses: int) -> None:
 
 
 @given(body=_body)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_body(door: Any, issue: Callable[..., Any], body: bytes) -> None:
     secret = issue(requests_per_second=None).secret
     sane(door.post("/ledger", body, key=secret), 200)
 
 
 @given(key=_header, query=_header)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_credentials(door: Any, key: str, query: str) -> None:
     response = door.call(
         "getSlot", path="/land", HTTP_AUTHORIZATION=key, QUERY_STRING=f"api_key={query}"
@@ -72,7 +74,7 @@ _NAMES = [
 
 
 @given(headers=st.dictionaries(st.sampled_from(_NAMES), _header, max_size=6))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_headers(door: Any, headers: dict[str, str]) -> None:
     meta: dict[str, Any] = {**headers, "wsgi.input": io.BytesIO(b"{}")}
     response = door.call("long", 500, **meta)

@@ -15,13 +15,14 @@ from typing import Any
 
 import psutil
 
+from tests import forked_commands
 from tests.databases import this_database
+from tests.forked_commands import ForkedProcess
 from tests.historical.race_reader import LINE
 from tests.historical.races import Findings, Observation, Read, check
 from tests.historical.racing_writer import FIRST_SLOT, SLOTS, Writer, signatures
 from tests.patience import PATIENCE_SECONDS
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 _READER = Path(__file__).with_name("race_reader.py")
 
 # What an answer says, by its result or its error.
@@ -39,12 +40,11 @@ def web_server(workers: int) -> Iterator[tuple[str, psutil.Process]]:
         port = probe.getsockname()[1]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
         "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
     }
-    command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)]
-    server = subprocess.Popen(command, env=environment, cwd=ROOT)
+    command = ["serve", "--port", str(port), "--workers", str(workers)]
+    server = forked_commands.start(command, environment=environment, output=2)
     try:
         _wait_for_workers(server, port, workers)
         yield f"127.0.0.1:{port}", psutil.Process(server.pid)
@@ -53,7 +53,7 @@ def web_server(workers: int) -> Iterator[tuple[str, psutil.Process]]:
         server.wait(timeout=PATIENCE_SECONDS)
 
 
-def _wait_for_workers(server: subprocess.Popen[bytes], port: int, workers: int) -> None:
+def _wait_for_workers(server: ForkedProcess, port: int, workers: int) -> None:
     """Until each of them takes connections: the first one would else get all."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     with contextlib.ExitStack() as held:

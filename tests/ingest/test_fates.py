@@ -22,6 +22,7 @@ from ingest.services import fates
 from priority.fates.announcing import FIELD, key_stream, unpack
 from priority.models import Bundle, Submission
 from shared_state.redis_client import client
+from tests.examples import examples
 from tests.ingest.made_chain import (
     FAILURE,
     block,
@@ -383,7 +384,7 @@ def test_where_a_gap_stays_the_node_is_asked() -> None:
         assert fate(held) == ("landed", "finalized", status["slot"], place, None, True)
 
 
-@rules(max_examples=25, suppress_health_check=list(HealthCheck))
+@rules(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_fates_agree_with_a_plain_chain(data: st.DataObject) -> None:
     """Whatever order blocks are stored in: nothing that the chain holds is ever called lost, and in

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -15,26 +13,23 @@ from ingest.follower_state import FollowerState, publish
 from ingest.source_lock import SecondFollower, SourceLock
 from rewind.models import ArchiveState
 from rewind.services.recording import record_slots
+from tests import forked_commands
 from tests.databases import this_database
-from tests.localnet_process import ROOT, free_ports, running_localnet
+from tests.forked_commands import ForkedProcess
+from tests.localnet_process import free_ports, running_localnet
 from tests.patience import PATIENCE_SECONDS
 from tests.rewind.samples import block
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
 
-def start_follower(**environment: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "manage.py", "follow"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": this_database(), **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+def start_follower(**environment: str) -> ForkedProcess:
+    return forked_commands.start(
+        ["follow"], environment={**os.environ, "DATABASE_URL": this_database(), **environment}
     )
 
 
-def line_with(process: "subprocess.Popen[str]", words: str) -> str:
+def line_with(process: ForkedProcess, words: str) -> str:
     assert process.stdout is not None
     for line in process.stdout:
         if words in line:
@@ -70,7 +65,7 @@ def test_a_second_follower_waits_for_the_end_of_the_first() -> None:
 
 def test_nothing_to_follow_is_said() -> None:
     process = start_follower(LOCALNET="false")
-    text, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    text = process.finish(PATIENCE_SECONDS)
     assert process.returncode == 1
     assert "nothing to follow: set UPSTREAM_GEYSER_URL or UPSTREAM_RPC_URL" in text
 
@@ -145,7 +140,7 @@ def test_a_follower_that_meets_another_chain_says_so_and_what_to_do(client: Any,
             LOCALNET_GEYSER_PORT=str(localnet.geyser_port),
         )
         try:
-            text, _ = process.communicate(timeout=PATIENCE_SECONDS)
+            text = process.finish(PATIENCE_SECONDS)
         finally:
             process.kill()
     assert process.returncode == 1

@@ -6,6 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
+
 from .tables import answer_bytes, body, methods, request
 
 _json = st.recursive(
@@ -62,19 +64,19 @@ def check(raw: bytes) -> Any:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_any_bytes(raw: bytes) -> None:
     check(raw)
 
 
 @given(_bodies)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_any_json(raw: bytes) -> None:
     check(raw)
 
 
 @given(_calls, st.data())
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_a_good_body_with_some_bytes_changed(call: dict[str, Any], data: st.DataObject) -> None:
     raw = bytearray(body(call))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -84,21 +86,21 @@ def test_a_good_body_with_some_bytes_changed(call: dict[str, Any], data: st.Data
 
 
 @given(_calls)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_id_of_every_readable_call_comes_back(call: dict[str, Any]) -> None:
     found = check(body(call))
     assert found["id"] == (call["id"] if len(str(call["id"])) <= 64 else None)
 
 
 @given(st.lists(_calls, min_size=1, max_size=5))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_batch_is_what_its_calls_are_alone(calls: list[dict[str, Any]]) -> None:
     alone = [answer_bytes(body(call)) for call in calls]
     assert answer_bytes(body(calls)) == b"[" + b",".join(alone) + b"]"
 
 
 @given(st.integers(0, 3000), st.sampled_from(["[", '{"a":', '[{"id":']))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_any_depth(depth: int, opening: str) -> None:
     check((opening * depth).encode())
     check(b'{"jsonrpc":"2.0","id":1,"method":"list","params":' + (opening * depth).encode())

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
+
 from ..clients.sources import MADE, PAYEE, PAYER, first_signatures, made_block
 
 pytestmark = pytest.mark.django_db
@@ -152,7 +154,7 @@ def _calls(draw: st.DrawFn) -> tuple[str, list[Any]]:
 
 
 @given(call=_calls())
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_any_params_are_answered_or_refused_with_a_reason(
     client: Any, api_key: str, one_block: None, call: tuple[str, list[Any]]
 ) -> None:

@@ -10,6 +10,7 @@ from solders.signature import Signature
 import localnet.servers.rpc  # noqa: F401  (registers the methods)
 from localnet.identities import FAUCET, VALIDATORS
 from localnet.methods.table import methods
+from tests.examples import examples
 from tests.localnet_process import Localnet
 
 # setFaults would make the other tests' localnet faulty.
@@ -52,7 +53,7 @@ values = st.recursive(
 calls = st.tuples(st.sampled_from(NAMES), st.lists(values, max_size=3))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(calls, min_size=1, max_size=30))
 def test_no_params_make_it_fail(localnet: Localnet, batch: list[tuple[str, list[Any]]]) -> None:
     answers = localnet.post(

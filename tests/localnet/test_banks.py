@@ -15,6 +15,7 @@ from localnet.leaders import Schedule
 from localnet.opening import open_chain, write_versions
 from localnet.state import FinalizedAccounts
 from localnet.storage import Storage
+from tests.examples import examples
 
 KEYS = [Pubkey(bytes([number]) * 32) for number in range(1, 6)]
 OWNERS = [Pubkey(bytes([number]) * 32) for number in (101, 102)]
@@ -49,7 +50,7 @@ def seen_by(bank: Bank) -> dict[Pubkey, Account]:
     return {key: account for key, account in found.items() if account is not None}
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(steps)
 def test_every_fork_sees_its_own_writes_and_its_ancestors(
     history: list[tuple[list[tuple[Pubkey, int, Pubkey]], int, int]],

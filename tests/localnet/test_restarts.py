@@ -61,7 +61,8 @@ def test_write_versions_go_on_after_a_restart() -> None:
 
 
 def test_a_clean_stop_finalizes_what_was_processed() -> None:
-    with running_localnet() as localnet:
+    with new_localnet() as localnet:
+        localnet.execute()
         sender, receiver = wallet(localnet), Pubkey.new_unique()
         signature = send(localnet, signed(localnet, [pay(sender, receiver, SOL)], sender))
         landed(localnet, signature, "processed")

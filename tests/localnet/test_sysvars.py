@@ -14,11 +14,12 @@ from solders.stake_history import StakeHistory, StakeHistoryEntry
 from chain.rent import rent_exempt
 from chain.units import Epoch, Slot, UnixTimestamp
 from localnet import sysvars
+from tests.examples import examples
 
 BITS = 1_048_576
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.one_of(st.integers(1, 5), st.sampled_from([BITS - 1, BITS, BITS + 7])),
@@ -42,7 +43,7 @@ def test_the_history_knows_which_slots_have_a_block(steps: list[int]) -> None:
                 assert found == (near in produced), near
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.binary(min_size=32, max_size=32))))
 def test_lists_keep_the_newest_first_and_their_size(entries: list[tuple[int, bytes]]) -> None:
     hashes, recent = bytes(20_488), bytes(6_008)

@@ -56,8 +56,9 @@ def test_readiness_home_and_alarms_agree_on_what_hangs(
         heartbeats.beat(kind)
     assert ready(client)["checks"]["processes"]["ok"]
     # This process is there, and its work as a lander stands still.
-    heartbeats.beat("lander", at=time.time() - 5)
-    heartbeats.beat("lander", at=time.time() - 5)
+    at = time.time() - 5
+    for _ in range(2):
+        heartbeats.beat("lander", at=at)
     found = ready(client)["checks"]["processes"]
     assert (found["hung"], found["missing"], found["why"]) == (["lander"], [], "lander hung")
     home = " ".join(admin_client.get("/admin/").content.decode().split())
@@ -69,7 +70,7 @@ def test_readiness_home_and_alarms_agree_on_what_hangs(
     hung = re.match(
         r"The lander process makes no progress \(last heartbeat (\d+) s ago\)", alarm.text
     )
-    assert hung is not None and 5 <= int(hung[1]) < 30
+    assert hung is not None and 5 <= int(hung[1]) <= round(time.time() - at)
 
     heartbeats.beat("lander")
     assert ready(client)["checks"]["processes"]["ok"]

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +20,11 @@ from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
 from priority.models import Submission, Upstream
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
+from tests import forked_commands
 from tests.databases import this_database
+from tests.forked_commands import ForkedProcess
 from tests.localnet.wallets import pay, signed
-from tests.localnet_process import ROOT, Localnet
+from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 from upstream.geyser.client import GeyserStream
 from upstream.geyser.errors import StreamError
@@ -141,7 +141,7 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
             raise failure[0]
 
 
-def start_lander(localnet: Localnet, *arguments: str) -> "subprocess.Popen[bytes]":
+def start_lander(localnet: Localnet, *arguments: str) -> ForkedProcess:
     """`manage.py land` on this test's database and Redis."""
     environment = {
         **localnet.environment,
@@ -149,9 +149,8 @@ def start_lander(localnet: Localnet, *arguments: str) -> "subprocess.Popen[bytes
         "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
     }
-    return subprocess.Popen(
-        [sys.executable, "manage.py", "land", *arguments], cwd=ROOT, env=environment
-    )
+    # It may write where this process does.
+    return forked_commands.start(["land", *arguments], environment=environment, output=2)
 
 
 def wait(condition: Callable[[], Any], what: str) -> Any:

@@ -22,6 +22,7 @@ from priority.simulation import node_features
 from simulator.addresses import LOOKUP_TABLE, SYSTEM
 from simulator.defaults import rent_minimum
 from simulator.features import mainnet_features
+from tests.examples import examples
 from tests.localnet.wallets import SOL, done, pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.bundling import Post, answer, asking, flat, nested
@@ -168,7 +169,7 @@ def test_features_are_the_chains_own(
     assert (told["err"], told["fee"]) == ("ProgramAccountNotFound", None)
 
 
-@trying(max_examples=80, suppress_health_check=list(HealthCheck))
+@trying(max_examples=examples(80), suppress_health_check=list(HealthCheck))
 @given(
     noise=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=4),
     second=st.booleans(),

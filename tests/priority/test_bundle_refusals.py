@@ -16,6 +16,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from priority.methods.bundles import BundleConfig
+from tests.examples import examples
 from tests.priority.bundling import Post, answer, asking, refused, text
 from tests.priority.odd_nodes import OddNode
 
@@ -132,7 +133,7 @@ def test_params_must_be_one_or_two_objects(untouched: OddNode, post: Post) -> No
         assert refused(post, *params)["reason"] == "invalid_params"
 
 
-@trying(max_examples=150, suppress_health_check=list(HealthCheck))
+@trying(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(
     members=st.dictionaries(
         st.sampled_from(

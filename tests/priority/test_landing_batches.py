@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import subprocess
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from solders.transaction import VersionedTransaction
 from priority.lander.lander_names import landers
 from priority.models import Attempt, Submission
 from tests.databases import this_database
+from tests.forked_commands import ForkedProcess
 from tests.localnet.wallets import pay
 from tests.localnet_process import Localnet
 from tests.priority.landing import accept, start_lander, upstream, wait, waiting
@@ -51,7 +51,7 @@ def sends(node: OddNode) -> Counter[bytes]:
 
 
 @contextlib.contextmanager
-def landing(localnet: Localnet, name: str) -> Iterator["subprocess.Popen[bytes]"]:
+def landing(localnet: Localnet, name: str) -> Iterator[ForkedProcess]:
     process = start_lander(localnet, "--name", name)
     try:
         wait(lambda: landers().get(name, {}).get("upstreams"), f"{name} has an upstream")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.positions import END_OF_SLOT
+from tests.examples import examples
 from tests.rewind.histories import (
     ACCOUNTS,
     TRANSACTIONS,
@@ -27,7 +28,7 @@ Named = tuple[dict[str, Any], int, int]
 
 KEYS = [text(key(account)) for account in ACCOUNTS]
 SETTINGS = settings(
-    max_examples=10,
+    max_examples=examples(10),
 )
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewind.positions import END_OF_SLOT
+from tests.examples import examples
 from tests.rewind.histories import (
     ACCOUNTS,
     TRANSACTIONS,
@@ -24,7 +25,7 @@ from tests.rewind.histories import (
 from tests.rewind.samples import key
 
 SETTINGS = settings(
-    max_examples=30,
+    max_examples=examples(30),
 )
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
 from rewind.positions import END_OF_SLOT, START_OF_SLOT
+from tests.examples import examples
 from tests.rewind.histories import (
     ACCOUNTS,
     TRANSACTIONS,
@@ -27,7 +28,7 @@ from tests.rewind.histories import (
 from tests.rewind.samples import key
 
 SETTINGS = settings(
-    max_examples=30,
+    max_examples=examples(30),
 )
 KEYS = [text(key(account)) for account in ACCOUNTS]
 _UNSEEN_OWNER = bytes([11]) * 32

@@ -19,12 +19,13 @@ from rewind.services import features
 from rewind.services.recording import record_slots
 from rewind.store import partition_cache
 from tests.conftest import Rpc
+from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.little_chain import SOL, LittleChain
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
 SETTINGS = settings(
-    max_examples=10,
+    max_examples=examples(10),
 )
 SLOTS = 6
 

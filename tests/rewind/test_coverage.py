@@ -15,6 +15,7 @@ from rewind.services.coverage import coverage
 from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.recording import record_slots
 from rewind.store.coverage import gaps_between
+from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
 
@@ -157,7 +158,7 @@ def histories(draw):
     return start, made, coming, sizes, (min(window), max(window))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(histories())
 def test_coverage_is_that_of_a_plain_model(db, history):
     start, made, coming, sizes, (first, last) = history

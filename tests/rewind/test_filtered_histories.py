@@ -13,12 +13,13 @@ from solders.pubkey import Pubkey
 from rewind.services import filters
 from rewind.services.recording import record_slots
 from rewind.store import dropped_writes
+from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import Ask, asking, text
 from tests.rewind.samples import block, key, signature, write
 
 SETTINGS = settings(
-    max_examples=40,
+    max_examples=examples(40),
 )
 ALICE = text(key(1))
 OWNERS = (bytes([7]) * 32, bytes([9]) * 32)

@@ -23,6 +23,7 @@ from rewind.job_errors import TooManySimulations
 from rewind.methods.table import methods
 from rewind.services.jobs.requests import JobRequest, read_request
 from rewind.urls import urlpatterns
+from tests.examples import examples
 
 assert urlpatterns  # which brings in the methods
 
@@ -90,7 +91,7 @@ specs = st.tuples(what, where).map(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(specs | scalars)
 def test_any_spec_is_read_or_refused_with_a_reason(spec: Any) -> None:
     method = methods.get("submitSimulationJob")

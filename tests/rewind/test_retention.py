@@ -15,6 +15,7 @@ from rewind.services.recording import record_slots
 from rewind.services.retention import prune
 from rewind.services.slots import bounds
 from rewind.store.partitions import PARTITION_SLOTS, drop, existing
+from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, rows, signature, write
 
@@ -168,7 +169,7 @@ def lives(draw):
     return {slot: draw(some) for slot in sorted(slots)}
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(lives())
 def test_every_state_in_the_window_reads_as_before(db, life):
     with transaction.atomic():

@@ -11,6 +11,7 @@ from chain.encodings import b64encode
 from gateway.transactions import TransactionText, read_transaction
 from jsonrpc.errors import InvalidParams
 from tests.conftest import Rpc
+from tests.examples import examples
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import stored
 
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]
 
 REFUSED = {-32602, -32014, -32015, -32016, -32017, -32018}
 MANY = settings(
-    max_examples=150,
+    max_examples=examples(150),
 )
 
 

@@ -17,6 +17,7 @@ from rewind.services.retention import prune
 from rewind.store import account_reads, partition_cache, partitions
 from rewind.store import segments as store
 from rewind.store.states import newest_state, newest_states
+from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, signature, write
 
@@ -80,7 +81,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(steps, min_size=8, max_size=30))
 def test_a_state_is_the_newest_row_whatever_came_in_which_order(db, small, history):
     with transaction.atomic():

@@ -11,6 +11,7 @@ from solders.transaction import VersionedTransaction
 from simulator import addresses
 from simulator.outcome import Outcome
 from simulator.required_accounts import needed_keys
+from tests.examples import examples
 from tests.simulator import elf
 from tests.simulator.test_lookups import lookup_table
 from tests.simulator.test_nonces import advance, state
@@ -86,7 +87,7 @@ def test_the_good_one_is_good() -> None:
     assert_sound(outcome)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     place=st.sampled_from(PLACES),
     owner=st.sampled_from(OWNERS),
@@ -117,7 +118,7 @@ def test_any_account_gives_an_outcome(
     assert WORLD.look(GOOD).err is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     noise=st.lists(st.tuples(st.integers(0, len(bytes(GOOD)) - 1), st.integers(0, 255)), max_size=4)
 )

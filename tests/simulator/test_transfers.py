@@ -10,6 +10,7 @@ from chain.blocks import CURRENT_FORM, TransactionRecord
 from chain.units import U64_MAX
 from historical.transaction_text import text_of
 from simulator import addresses
+from tests.examples import examples
 from tests.simulator.world import (
     ALICE,
     BOB,
@@ -140,7 +141,7 @@ def test_signatures_and_the_price_of_units_make_the_fee() -> None:
     assert outcome.post_balances[0] == 10 * SOL - SOL - outcome.fee
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     units=st.none() | st.integers(0, 2**32 - 1),
     price=st.integers(0, 10**9),

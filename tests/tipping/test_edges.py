@@ -5,26 +5,24 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
+from tests import forked_commands
 from tests.databases import this_database
+from tests.forked_commands import ForkedProcess
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
 from tipping.services import batches
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE_SECONDS = 60
 FETCHES = 200
 
@@ -33,7 +31,7 @@ FETCHES = 200
 class EdgeServer:
     name: str
     port: int
-    process: "subprocess.Popen[bytes]"
+    process: ForkedProcess
 
     def get(self, path):
         """Status and JSON."""
@@ -58,15 +56,14 @@ def edge(name) -> Iterator[EdgeServer]:
         port = probe.getsockname()[1]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
         "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
         "EDGE_NAME": name,
         "LOG_LEVEL": "ERROR",
     }
-    command = [sys.executable, "manage.py", "serve"]
-    command += ["--port", str(port), "--workers", "1"]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+    process = forked_commands.start(
+        ["serve", "--port", str(port), "--workers", "1"], environment=environment, output=2
+    )
     server = EdgeServer(name, port, process)
     try:
         deadline = time.monotonic() + PATIENCE_SECONDS

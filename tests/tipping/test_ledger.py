@@ -28,6 +28,7 @@ from ingest.own_addresses import own_addresses
 from priority.models import Submission
 from priority.store.settling import keys_of
 from tests.clients.minted import Minted
+from tests.examples import examples
 from tests.ingest.following import follower, wait, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
@@ -215,7 +216,7 @@ def test_a_late_tip_opens_its_swept_batch_again() -> None:
 
 
 @pytest.mark.django_db
-@rules(max_examples=30, suppress_health_check=list(HealthCheck))
+@rules(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_entries_add_up_whatever_order_blocks_come_in(data: st.DataObject) -> None:
     """Against plain sums over what each account went through."""

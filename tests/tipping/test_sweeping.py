@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.keypair import Keypair
 
+from tests.examples import examples
 from tests.patience import PATIENCE_SECONDS
 from tests.tipping.balance_chain import (
     LEAST,
@@ -339,7 +340,7 @@ STEPS = st.lists(
 
 @pytest.mark.django_db
 @settings(
-    max_examples=12,
+    max_examples=examples(12),
 )
 @given(STEPS)
 def test_receipts_are_the_treasury_s_gain_and_the_fees(

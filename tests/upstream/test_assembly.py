@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chain.blocks import Granularity
 from chain.encodings import b58decode
 from chain.units import Slot
+from tests.examples import examples
 from tests.upstream.stream_chain import (
     Chain,
     Leader,
@@ -455,7 +456,7 @@ def test_the_head_and_the_finalized_head_are_told() -> None:
     assert HeadMoved(Slot(100), Slot(100)) in events
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(
         st.one_of(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.units import Slot
+from tests.examples import examples
 from tests.upstream.stream_chain import random_chain
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.events import Event, HeadMoved, SlotClosed, TooFarAhead
@@ -50,7 +51,7 @@ def lie(chance: random.Random) -> Update:
             return AccountUpdate(slot, bytes(32), chance.randrange(2**64), b"", b"lie")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SEEDS)
 def test_lies_among_an_honest_stream_change_nothing_of_it(seed: int) -> None:
     chance = random.Random(seed)

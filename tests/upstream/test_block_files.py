@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.blocks import CURRENT_FORM, Form, SlotRecord
+from tests.examples import examples
 from tests.upstream.sample_blocks import (
     BLOCKHASH,
     FILES,
@@ -423,7 +424,7 @@ def read_or_refuse(folder: Path, content: bytes) -> None:
         assert told.reason
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(form=st.sampled_from(sorted(FILES)), data=st.data())
 def test_no_mutation_of_a_file_escapes_as_another_error(
     form: str, data: st.DataObject, folder: Path
@@ -437,7 +438,7 @@ def test_no_mutation_of_a_file_escapes_as_another_error(
     read_or_refuse(folder, bytes(content))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     start=st.sampled_from(
         [b"", b"{", b"dbin\0SOL01", b"\x0a\x2b", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"]
@@ -455,7 +456,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(encoding=st.sampled_from(["json", "base64"]), value=json_values, data=st.data())
 def test_no_value_in_any_place_of_a_json_block_escapes_as_another_error(
     encoding: str, value: Any, data: st.DataObject, folder: Path

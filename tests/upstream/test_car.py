@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from solders.hash import Hash
 
 from chain.blocks import SlotRecord
+from tests.examples import examples
 from tests.upstream import car_files
 from tests.upstream import sample_blocks as sample
 from tests.upstream.car_files import Bincode, Link, Writer, cbor, section
@@ -400,7 +401,7 @@ ANY_NODE = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.integers(0, 6), st.integers(1, 5), ANY_NODE)
 def test_a_node_of_any_shape_is_refused_in_one_way(
     tmp_path_factory: pytest.TempPathFactory, kind: int, index: int, value: Any
@@ -419,7 +420,7 @@ def test_a_node_of_any_shape_is_refused_in_one_way(
         pass
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_damage_of_any_kind_is_refused_in_one_way(
     tmp_path_factory: pytest.TempPathFactory, data: Any

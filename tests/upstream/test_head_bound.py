@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from upstream.head_bound import MOST_SLOT, HeadBound, clock
 
 SLOT_SECONDS = 0.4
@@ -67,7 +68,7 @@ def test_a_replay_is_as_fast_as_the_server_and_its_head_is_the_expected_one() ->
     assert not bound.hear(newest + 5_000, now)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 2**32))
 def test_replays_that_stop_and_go_are_believed(seed: int) -> None:
     chance = random.Random(seed)

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chain.units import Slot
+from tests.examples import examples
 from tests.localnet_process import Localnet, free_ports, running_localnet
 from tests.upstream.hostile import HEAD, gzip_bomb, says, speaking, trickles
 from upstream.geyser.written_accounts import stores_untouched
@@ -263,7 +264,7 @@ def test_a_node_on_this_machine_is_a_private_one(answering: Answering) -> None:
     assert node.is_private
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.one_of(
         st.binary(max_size=40),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.upstream.manifests import MIDDLE, NEW, OLD, manifest
 from tests.upstream.test_snapshots import STORAGES, account, archive, entry, tar_of
 from upstream.archives.bincode import Bincode, Misfit
@@ -86,7 +87,7 @@ def test_a_source_that_ends_before_its_size_is_a_misfit():
         Bincode(io.BytesIO(bytes(9)), 100).skip(10)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     at=st.integers(0, len(TOLD) - 1),
     what=st.binary(min_size=1, max_size=24) | st.just(b"\xff" * 8),
@@ -226,7 +227,7 @@ def test_an_archive_that_contradicts_its_manifest_is_refused(tmp_path, content, 
     assert reason in str(refusal.value)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     at=st.integers(0, len(manifest(LIVE)) - 1),
     what=st.binary(min_size=1, max_size=24),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
 from chain.encodings import b58encode
+from tests.examples import examples
 from tests.upstream.manifests import manifest
 from upstream.archives.account_json import LARGEST_ACCOUNT, accounts_of
 from upstream.archives.errors import BadSnapshot
@@ -172,7 +173,7 @@ def test_what_is_no_snapshot_is_refused_with_the_place(tmp_path, content, reason
     assert str(refusal.value).startswith(str(path))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     at=st.integers(0, len(PLAIN) - 1),
     what=st.binary(min_size=1, max_size=40),

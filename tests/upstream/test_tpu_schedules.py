@@ -15,6 +15,7 @@ from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataRecei
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.upstream.tpu_ports import LEADER, OTHER, PATIENCE, SENDER, outcome, state_of, until
 from upstream.tpu import TpuClient
 from upstream.tpu_certificate import tls_identity
@@ -149,7 +150,7 @@ def ended(peer: Peer) -> bool:
     return peer._quic._close_event is not None
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(steps=STEPS, credit=st.integers(0, 30), window=st.sampled_from([1_000, 1_232, 1_048_576]))
 def test_every_send_has_one_answer_in_time(steps: list[Step], credit: int, window: int) -> None:
     asyncio.run(run(steps, credit, window))
@@ -235,7 +236,7 @@ class Babbler(asyncio.DatagramProtocol):
             self._transport.sendto(answer, address)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(answers=st.lists(st.binary(max_size=1_400), max_size=5), spoiled=st.integers(0, 1_400))
 def test_who_answers_nonsense_is_not_reached(answers: list[bytes], spoiled: int) -> None:
     async def trial() -> None:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.webserver.application import Served, served
 from tests.webserver.client import Client, Reply, chunked, get, post
 
 _QUIETLY = settings(
-    max_examples=80,
+    max_examples=examples(80),
 )
 # Between two writes, so that most of them are read one by one.
 _APART_SECONDS = 0.001
@@ -173,7 +174,7 @@ _CONTENTS = st.lists(
 )
 
 
-@settings(_QUIETLY, max_examples=400)
+@settings(_QUIETLY, max_examples=examples(400))
 @given(_LINES, _FRAMINGS, _CONTENTS)
 def test_nothing_is_read_that_another_parser_reads_otherwise(
     server: Served, line: bytes, framing: list[bytes], contents: list[bytes]

@@ -1,0 +1,8 @@
+"""How many examples a property looks at."""
+
+from hypothesis import settings
+
+
+def examples(most: int) -> int:
+    """All of them in `make soak`, whose examples are random; half in `make test`."""
+    return most if settings.get_current_profile_name() == "random" else (most + 1) // 2

@@ -1,0 +1,244 @@
+"""`manage.py` commands as forked processes, as `make run` starts its programs.
+
+One process of each worker has loaded what they need, which takes two seconds of CPU. Each fork
+reads the settings anew, from its own environment.
+"""
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tests.patience import PATIENCE_SECONDS
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_LARGEST_MESSAGE = 131_072
+# The modules that read the environment as they are imported.
+OF_THE_ENVIRONMENT = ("config.settings", "config.web_limits")
+_LOADED = (
+    "config.management.commands.backup",
+    "config.management.commands.restore",
+    "config.web",
+    "ingest.management.commands.follow",
+    "ingest.management.commands.import_blocks",
+    "localnet.management.commands.localnet",
+    "priority.management.commands.land",
+)
+
+
+@dataclass(slots=True)
+class ForkedProcess:
+    """A running command, used as subprocess.Popen is."""
+
+    pid: int
+    stdout: IO[str] | None
+    _status: socket.socket
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit status; TimeoutExpired after so many seconds."""
+        found = self._look(timeout)
+        if found is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        return found
+
+    def finish(self, timeout: float) -> str:
+        """All of its output, once it has ended; it is killed after so many seconds."""
+        assert self.stdout is not None
+        timer = threading.Timer(timeout, self.kill)
+        timer.start()
+        with self.stdout:
+            text = self.stdout.read()
+        timer.cancel()
+        self.wait(timeout)
+        return text
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def _look(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
+            self.returncode = int(self._status.recv(64))
+            self._status.close()
+        return self.returncode
+
+
+def start(
+    arguments: Sequence[str], *, environment: Mapping[str, str], output: int | None = None
+) -> ForkedProcess:
+    """Starts `manage.py` with these arguments, in a session of its own. Its output goes to the file
+    descriptor, or can be read from its `stdout`.
+    """
+    if output is not None:
+        return _start(arguments, environment, output, output, None)
+    reads, writes = os.pipe()
+    try:
+        return _start(arguments, environment, writes, writes, os.fdopen(reads, encoding="utf-8"))
+    finally:
+        os.close(writes)
+
+
+def run(
+    arguments: Sequence[str], *, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """What `manage.py` with these arguments has printed, once it has ended."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = _start(arguments, environment, output.fileno(), errors.fileno(), None)
+        try:
+            status = process.wait(PATIENCE_SECONDS)
+        finally:
+            process.kill()
+        for each in (output, errors):
+            each.seek(0)
+        return subprocess.CompletedProcess(arguments, status, output.read(), errors.read())
+
+
+def _start(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    output: int,
+    errors: int,
+    stdout: IO[str] | None,
+) -> ForkedProcess:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    message = json.dumps({"arguments": list(arguments), "environment": dict(environment)}).encode()
+    with theirs:
+        socket.send_fds(_server(), [message], [output, errors, theirs.fileno()])
+    return ForkedProcess(int(ours.recv(64)), stdout, ours)
+
+
+@functools.cache
+def _server() -> socket.socket:
+    """This process's connection to the process that it has for forks."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * _LARGEST_MESSAGE)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.forked_commands", str(theirs.fileno())],
+            cwd=ROOT,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+    atexit.register(process.wait)
+    atexit.register(ours.close)  # before the wait: the server ends with the last connection
+    return ours
+
+
+def _serve(control: socket.socket) -> None:
+    """Forks what is asked for and reports how it ended, until the other side closes."""
+    running: dict[int, tuple[int, socket.socket]] = {}
+    while True:
+        for ready in select.select([control, *running], [], [])[0]:
+            if ready is not control:
+                pid, status = running.pop(ready)
+                os.close(ready)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                with status, contextlib.suppress(OSError):  # no test waits for it
+                    status.send(str(code).encode())
+                continue
+            message, files, _flags, _address = socket.recv_fds(control, _LARGEST_MESSAGE, 3)
+            if not message:
+                for pid, _ in running.values():
+                    os.kill(pid, signal.SIGKILL)
+                return
+            *streams, connection = files
+            pid = os.fork()
+            if pid == 0:
+                _become(json.loads(message), streams, {control.fileno(), connection, *running})
+            for each in streams:
+                os.close(each)
+            status = socket.socket(fileno=connection)
+            status.send(str(pid).encode())
+            running[os.pidfd_open(pid)] = pid, status
+
+
+def _become(command: dict[str, Any], streams: list[int], closed: set[int]) -> None:
+    """The command, in the new process; never returns."""
+    status = 1
+    try:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, stream in enumerate(streams, start=1):
+            os.dup2(stream, number)
+        for number in {*streams, *closed}:
+            os.close(number)
+        os.environ.clear()
+        os.environ.update(command["environment"])
+        _forget_settings()
+        sys.argv = ["manage.py", *command["arguments"]]
+        runpy.run_path("manage.py", run_name="__main__")
+        status = 0
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        else:
+            status = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _forget_settings() -> None:
+    """They are read again at their next use, and connections made by them."""
+    from django.conf import settings
+    from django.db import connections
+    from django.utils.functional import empty
+
+    for name in OF_THE_ENVIRONMENT:
+        del sys.modules[name]
+    settings.__dict__.clear()
+    settings._wrapped = empty
+    vars(connections).clear()
+    connections.__init__()  # type: ignore[misc]
+
+
+def _main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the worker
+    control = socket.socket(fileno=int(sys.argv[1]))
+    sys.path.insert(1, str(ROOT / "platform"))
+    import gc
+    import importlib
+
+    import django
+
+    django.setup()
+    for name in _LOADED:
+        importlib.import_module(name)
+    gc.freeze()
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies no other thread"
+    _serve(control)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,38 @@
+"""Commands that the tests fork: they read what their environment says, as executed ones do."""
+
+import os
+import re
+from pathlib import Path
+
+from tests import forked_commands
+
+ROOT = Path(__file__).resolve().parent.parent
+_READ_AT_IMPORT = re.compile(r"^[A-Z][A-Z_0-9]* = .*\benv\.[a-z_]+\(", re.MULTILINE)
+
+
+def test_each_module_that_reads_the_environment_is_read_anew() -> None:
+    folders = [ROOT / name for name in ("platform", "priority", "rewind", "historical", "tipping")]
+    found = {
+        ".".join(file.relative_to(ROOT / "platform").with_suffix("").parts)
+        for folder in folders
+        for file in folder.rglob("*.py")
+        if _READ_AT_IMPORT.search(file.read_text())
+    }
+    assert found == set(forked_commands.OF_THE_ENVIRONMENT)
+
+
+def test_its_output_errors_and_status_are_its_own(tmp_path: Path) -> None:
+    environment = {**os.environ, "TIDEMARK_RUN_DIR": str(tmp_path)}
+    done = forked_commands.run(["localnet", "--help"], environment=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--slot-ms" in done.stdout
+    refused = forked_commands.run(["no_such_command"], environment=environment)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "Unknown command" in refused.stderr
+
+
+def test_it_ends_by_a_signal() -> None:
+    process = forked_commands.start(["shell"], environment=os.environ)
+    assert process.poll() is None
+    process.kill()
+    assert process.finish(60) == "" and process.returncode == -9
