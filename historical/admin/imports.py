@@ -11,8 +11,7 @@ from historical.models import Import
 from staff.columns import column
 from staff.formatting import ago, badge, duration, grouped, slot_range, utc
 from staff.read_only import ReadOnlyAdmin
-
-_HUES = {Import.State.DONE: "good", Import.State.FAILED: "bad", Import.State.RUNNING: "warning"}
+from staff.states import state_badge
 
 # Characters of a failure in the list; the import's own page has it whole.
 _SHORT = 120
@@ -37,7 +36,7 @@ class ImportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state", ordering="state")
     def outcome(self, entry: Import) -> SafeString:
-        word = badge(entry.state, _HUES[Import.State(entry.state)], entry.failure[:300])
+        word = state_badge(entry.state, entry.failure[:300])
         if not entry.warnings:
             return word
         count = len(entry.warnings.splitlines())

@@ -33,15 +33,8 @@ from staff.columns import column
 from staff.formatting import ago, badge, grouped, progress, slot_range
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
+from staff.states import state_badge
 
-State = RangeOrder.State
-_HUES = {
-    State.QUEUED: "quiet",
-    State.RUNNING: "warning",
-    State.DONE: "good",
-    State.CANCELLED: "quiet",
-    State.FAILED: "bad",
-}
 _LISTED = 200
 _KINDS = [("verify", "Verify"), ("reingest", "Re-ingest")]
 
@@ -270,8 +263,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         "state",
         lambda row: (
             badge("done", "warning", f"{row.findings:,} findings")
-            if row.state == State.DONE and row.findings
-            else badge(row.state, _HUES[State(row.state)], row.failure)
+            if row.state == RangeOrder.State.DONE and row.findings
+            else state_badge(row.state, row.failure)
         ),
         "state",
     )
@@ -292,7 +285,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     found = column(
         "findings",
         lambda row: (
-            badge("0", "good" if row.state == State.DONE else "quiet")
+            badge("0", "good" if row.state == RangeOrder.State.DONE else "quiet")
             if not row.findings
             else badge(grouped(row.findings), "warning")
         ),

@@ -15,14 +15,10 @@ from staff.filters import choice_filter
 from staff.formatting import ago, badge, counted, link
 from staff.parsing import id_in
 from staff.read_only import ReadOnlyAdmin
+from staff.states import state_badge
 from tipping.models import TipAddress, TipBatch, TipSweepPart
 from tipping.services import sweeping
 
-_HUES = {
-    TipBatch.State.PREPARED: "quiet",
-    TipBatch.State.OPEN: "good",
-    TipBatch.State.CLOSED: "quiet",
-}
 _WAITING = Q(state=TipBatch.State.CLOSED, swept_at__isnull=True)
 
 SweptFilter = choice_filter(
@@ -86,9 +82,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     name = column("batch", lambda row: str(row.number), "number")
     ttl = column("class", lambda row: f"{row.ttl_seconds:,} s", "ttl_seconds")
-    standing = column(
-        "state", lambda row: badge(row.state, _HUES[TipBatch.State(row.state)]), "state"
-    )
+    standing = column("state", lambda row: state_badge(row.state), "state")
 
     @admin.display(description="issued")
     def issued(self, batch: Any) -> str:

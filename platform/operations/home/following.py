@@ -14,6 +14,7 @@ from rewind.admin.audit import rate
 from rewind.models import AuditedDay
 from rewind.store.audits import Count
 from staff.formatting import ago, badge, grouped, utc
+from staff.states import state_badge
 
 _NEARLY = 16
 _IMPORTS = 3
@@ -160,10 +161,8 @@ def ledger(request: HttpRequest, now: Readings) -> Card:
 
 
 def imports(request: HttpRequest, now: Readings) -> Card:
-    hues = {"done": "good", "failed": "bad", "running": "warning"}
-    rows: list[tuple[Any, Any]] = []
-    for entry in overview.last_imports(_IMPORTS):
-        rows.append((entry.file, badge(entry.state, hues[entry.state], utc(entry.started_at))))
+    found = overview.last_imports(_IMPORTS)
+    rows = [(each.file, state_badge(each.state, utc(each.started_at))) for each in found]
     return Card(
         "imports",
         "Last imports",
