@@ -88,7 +88,7 @@ class GapAdmin(ReadOnlyAdmin):
             "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
             "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
             "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
-            **order_links(request, SlotRange(row.from_slot, row.to_slot)),
+            **order_links(request, row.slots),
         }
 
     # --- admin actions ---
@@ -132,19 +132,10 @@ class GapAdmin(ReadOnlyAdmin):
 
     # --- what is shown ---
 
-    slots = column("slots", lambda row: slot_range(row.from_slot, row.to_slot), "from_slot")
-    size = column("how many", lambda row: grouped(row.to_slot - row.from_slot + 1))
+    slots = column("slots", lambda row: slot_range(*row.slots), "from_slot")
+    size = column("how many", lambda row: grouped(row.slots.size))
 
-    @admin.display(description="state", ordering="status")
-    def outcome(self, gap: SlotGap) -> SafeString:
-        if gap.closed_at is not None:
-            return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
-        if gap.cannot_be_had_at is not None:
-            at = utc(gap.cannot_be_had_at)
-            hint = f"{gap.status}; by {gap.cannot_be_had_by}, {at}"
-            return badge("cannot be had", "quiet", hint)
-        hue = "bad" if gap.status == GapStatus.MISSING else "warning"
-        return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+    outcome = column("state", lambda row: gap_badge(row), "status")
 
     @admin.display(description="cause", ordering="cause")
     def why(self, gap: SlotGap) -> SafeString:
@@ -178,6 +169,32 @@ class GapAdmin(ReadOnlyAdmin):
     )
 
 
+def gap_badge(gap: SlotGap) -> SafeString:
+    """What became of it."""
+    if gap.closed_at is not None:
+        return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
+    if gap.cannot_be_had_at is not None:
+        hint = f"{gap.status}; by {gap.cannot_be_had_by}, {utc(gap.cannot_be_had_at)}"
+        return badge("cannot be had", "quiet", hint)
+    hue = "bad" if gap.status == GapStatus.MISSING else "warning"
+    return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+
+
+def gaps_of_area(causes: Any, newest: Any, number: int) -> dict[str, Any]:
+    """For the table of an area's newest open gaps, of `number` in all, and its causes."""
+    return {
+        "causes": [(in_words(cause), cause_hint(cause), slots) for cause, slots in causes],
+        "gaps": [
+            (
+                *(gap, gap_badge(gap), in_words(gap.cause), cause_hint(gap.cause)),
+                event_in_words(gap.history[-1]) if gap.history else "-",
+            )
+            for gap in newest
+        ],
+        "more_gaps": number if number > len(newest) else 0,
+    }
+
+
 def in_words(cause: str) -> str:
     """A gap's cause with spaces."""
     return cause.replace("_", " ")
@@ -191,15 +208,8 @@ def event_in_words(event: dict[str, str]) -> str:
 
 
 def _shown(event: dict[str, str]) -> dict[str, Any]:
-    at = datetime.fromisoformat(event["at"])
-    return {
-        "ago": ago(at),
-        "at": utc(at, seconds=True),
-        "event": event["event"],
-        "hue": _EVENT_HUES.get(event["event"], "quiet"),
-        "source": event.get("source", ""),
-        "result": in_words(event.get("result", "")),
-    }
+    at, hue = datetime.fromisoformat(event["at"]), _EVENT_HUES.get(event["event"], "quiet")
+    return {**event, "at": at, "hue": hue, "result": in_words(event.get("result", ""))}
 
 
 def order_links(

@@ -233,7 +233,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             "order": order,
             "is_open": order.state in OPEN,
             "may_order": self.has_order_permission(request),
-            "findings": [_finding(each) for each in order.found.all()[:_LISTED]],
+            "findings": [(each, FINDINGS[each.what]) for each in order.found.all()[:_LISTED]],
             "listed": grouped(_LISTED),
             "more": order.findings > _LISTED,
             "total": grouped(order.findings),
@@ -301,16 +301,3 @@ class RangeOrderAdmin(ReadOnlyAdmin):
 
 def _hinted(number: int, hint: str) -> SafeString:
     return format_html('<span title="{}">{}</span>', hint, grouped(number))
-
-
-def _finding(each: Any) -> dict[str, Any]:
-    finding = FINDINGS[each.what]
-    page = reverse("admin:rewind_slottally_slots")
-    return {
-        "slot": each.slot,
-        "link": f"{page}?slot={each.slot}",
-        "area": each.area,
-        "text": finding.text,
-        "detail": each.detail,
-        "advice": finding.advice,
-    }

@@ -1,6 +1,6 @@
 """Cells of slots, and single slots, as the coverage map shows them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from chain.slot_ranges import SlotRange
 from rewind.admin.shares import percent_of
 from rewind.services.coverage_map import Cell, EpochRow
 from rewind.services.slot_states import SlotStates, State
-from staff.formatting import grouped
+from staff.formatting import grouped, slot_range
 
 # The CSS class (admin.css) of a share of missing slots below each bound.
 _LEVELS = ((0.01, "tm-h1"), (0.1, "tm-h2"), (0.5, "tm-h3"))
@@ -55,23 +56,9 @@ def epoch_line(row: EpochRow) -> dict[str, Any]:
     """A line of the list of epochs."""
     return {
         "epoch": row.epoch,
-        "slots": f"{row.first} to {row.last}",
+        "slots": SlotRange(row.first, row.last),
         "link": epoch_link(row.epoch),
-        "areas": [
-            _strip("archive", row.archive, _ARCHIVE),
-            _strip("ledger", row.ledger, _LEDGER),
-        ],
-    }
-
-
-def _strip(area: str, cells: Sequence[Cell], held: str) -> dict[str, Any]:
-    whole = summed(cells)
-    return {
-        "area": area,
-        "cells": [_drawn(cell, held) for cell in cells],
-        "summary": summary(whole, held),
-        "share": share_of(whole),
-        "hue": _hue(whole),
+        "areas": [area_cells("archive", row.archive), area_cells("ledger", row.ledger)],
     }
 
 
@@ -85,8 +72,8 @@ def summed(cells: Sequence[Cell]) -> Cell:
     )
 
 
-def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) -> dict[str, Any]:
-    """An area's map of one epoch."""
+def area_cells(area: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    """An area's cells, and its sum."""
     held = _ARCHIVE if area == "archive" else _LEDGER
     whole = summed(cells)
     return {
@@ -94,7 +81,7 @@ def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) ->
         "summary": summary(whole, held),
         "share": share_of(whole),
         "hue": _hue(whole),
-        "cells": [{**_drawn(cell, held), "link": back(cell)} for cell in cells],
+        "cells": [_drawn(cell, held) for cell in cells],
     }
 
 
@@ -108,9 +95,10 @@ def _drawn(cell: Cell, held: str) -> dict[str, Any]:
         look = "tm-h0"
     else:
         look = next((name for bound, name in _LEVELS if share < bound), "tm-h4")
-    span = f"Slots {cell.first} to {cell.last}" if cell.last > cell.first else f"Slot {cell.first}"
+    span = f"Slot{'s'[: cell.last > cell.first]} {slot_range(cell.first, cell.last)}"
     skipped = round(100 * cell.skipped / cell.slots) if cell.slots and share is not None else 0
-    return {"look": look, "skipped": skipped, "title": f"{span}: {summary(cell, held)}"}
+    title = f"{span}: {summary(cell, held)}"
+    return {"cell": cell, "look": look, "skipped": skipped, "title": title}
 
 
 def summary(cell: Cell, held: str) -> str:
@@ -191,7 +179,7 @@ def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
         first, last = members[0], members[-1]
         lines.append(
             {
-                "slots": f"{first.slot}" if first is last else f"{first.slot} to {last.slot}",
+                "slots": slot_range(first.slot, last.slot),
                 "size": grouped(len(members)),
                 "areas": [_in_words(members, area) for area in ("archive", "ledger")],
             }

@@ -172,22 +172,23 @@ class FilteredPubkeyAdmin(_FilterAdmin):
 
 
 def _shown(found: Forecast) -> dict[str, Any]:
-    share = found.share
-    per_epoch = 1 / found.epochs_per_day if found.epochs_per_day else 0.0
+    """Texts of the estimates, as (writes, size)."""
+    days = found.epochs_per_day
+    an_epoch = (found.writes / days, found.size / days) if days else (0.0, 0.0)
     return {
-        "seen": grouped(found.seen) if found.seen else "",
-        "accounts": grouped(found.accounts) if found.accounts else "",
-        "share": percent_of(None if share is None else round(100 * share, 3)),
-        "writes": _about(found.writes),
-        "size": size_of(round(found.size)),
-        "epoch_writes": _about(found.writes * per_epoch),
-        "epoch_size": size_of(round(found.size * per_epoch)),
-        "all_writes": _about(found.all_writes),
-        "all_size": size_of(round(found.all_size)),
-        "left_size": size_of(round(max(0.0, found.all_size - found.size))),
+        "found": found,
+        "share": percent_of(None if found.share is None else round(100 * found.share, 3)),
+        "own": [
+            ("Its own, a day", *_estimate(found.writes, found.size)),
+            ("Its own, an epoch", *_estimate(*an_epoch)),
+            ("All that is archived now, a day", *_estimate(found.all_writes, found.all_size)),
+        ],
         "named": None if found.named is None else _about(found.named),
-        "dropped": found.dropped,
     }
+
+
+def _estimate(writes: float, size: float) -> tuple[str, str]:
+    return _about(writes), size_of(round(size))
 
 
 def _about(number: float) -> str:

@@ -1,6 +1,7 @@
 """A summary of the replay audit, for its page."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -54,15 +55,12 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
     reasons: Counter[str] = Counter()
     for each in found.values():
         reasons.update(each.reasons)
-    total = Count()
-    for day in days:
-        total = total.plus(day.count)
     programs = store.counts_by_program(first, limit=_PROGRAMS + 1)
     slot = store.audited_to().slot
     unresolved = store.open_divergences()
     return AuditOverview(
         days=days,
-        total=total,
+        total=sum_of(day.count for day in days),
         passed_over=sum(day.passed_over for day in days),
         programs=programs[:_PROGRAMS],
         more_programs=len(programs) > _PROGRAMS,
@@ -72,6 +70,13 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
         open=unresolved.count(),
         newest=list(unresolved[:_LISTED]),
     )
+
+
+def sum_of(counts: Iterable[Count]) -> Count:
+    total = Count()
+    for count in counts:
+        total = total.plus(count)
+    return total
 
 
 def audited_days(now: datetime) -> list[Day]:

@@ -14,7 +14,7 @@ from staff import formatting, states
 register = template.Library()
 for _filter in (
     *(formatting.grouped, formatting.lamports, formatting.shortened, formatting.in_full),
-    *(formatting.duration, formatting.milliseconds, formatting.size_of),
+    *(formatting.duration, formatting.milliseconds, formatting.size_of, formatting.after),
 ):
     register.filter(_filter.__name__, _filter)
 register.filter(states.state_badge)
