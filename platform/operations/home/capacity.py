@@ -5,8 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from operations.home import figures
-from operations.home.cards import Card, list_of, zero_badge
+from operations.home.cards import Shown, zero_badge
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
@@ -17,20 +16,16 @@ _FULL = 0.8
 _MANY = 200
 
 
-def processes(request: HttpRequest, now: Readings) -> Card:
+def processes(request: HttpRequest, now: Readings) -> Shown:
     found = now.processes
     if found is None:
         state = ("not known", "bad", "Valkey does not answer.")
-        return Card(
-            "processes", "Processes", "not known", state, "Each reports its heartbeat to Valkey."
-        )
+        return Shown("not known", state, "Each reports its heartbeat to Valkey.")
     alive = sum(bool(each.alive) for each in found)
     state = ("all alive", "good", "")
     if troubles := _troubles(found):
         state = (troubles, "bad", REMEDY)
-    return Card(
-        "processes",
-        "Processes",
+    return Shown(
         f"{alive} of {len(found)} kinds alive",
         state,
         "Each sends a heartbeat every second; after 4 s without one it counts as missing or hung."
@@ -62,7 +57,7 @@ def _alive(each: ProcessReading, now: Readings) -> Any:
     return badge(f"{count}{each.trouble}", "bad", f"{heard}. {duty} {REMEDY}")
 
 
-def servers(request: HttpRequest, now: Readings) -> Card:
+def servers(request: HttpRequest, now: Readings) -> Shown:
     database, redis = now.database, now.redis
     hint = f"answered in {milliseconds(database.milliseconds)}"
     rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", hint))]
@@ -74,16 +69,11 @@ def servers(request: HttpRequest, now: Readings) -> Card:
             up = badge("cannot write", "bad", "its disk is full or broken")
         rows.append((f"Valkey {redis.version}", up))
     rows.append(("Last sample", ago(now.sampled_at, now.at, "none yet")))
-    return Card(
-        "servers",
-        "Servers",
+    return Shown(
         milliseconds(database.milliseconds),
         _servers_state(redis),
         "Time that PostgreSQL takes for an empty query.",
         rows,
-        "/readyz",
-        "Readiness",
-        figures.DATABASE_TIME,
     )
 
 
@@ -95,7 +85,7 @@ def _servers_state(redis: RedisReading | None) -> tuple[str, str, str]:
     return "answering", "good", ""
 
 
-def space(request: HttpRequest, now: Readings) -> Card:
+def space(request: HttpRequest, now: Readings) -> Shown:
     free, total, redis = now.disk.free, now.disk.total, now.redis
     state = ("enough", "good", "")
     rows: list[tuple[Any, Any]] = [("The database", size_of(now.database.size))]
@@ -111,18 +101,15 @@ def space(request: HttpRequest, now: Readings) -> Card:
     if free < _LITTLE * total:
         hue = "bad" if free < _FEW else "warning"
         state = ("disk nearly full", hue, "Less than a tenth is free.")
-    return Card(
-        "space",
-        "Disk and memory",
+    return Shown(
         f"{size_of(free)} free",
         state,
         f"Of {size_of(total)} of the file system with the run directory.",
         rows,
-        drawn=figures.DISK,
     )
 
 
-def queues(request: HttpRequest, now: Readings) -> Card:
+def queues(request: HttpRequest, now: Readings) -> Shown:
     lengths = {} if now.redis is None else now.redis.queues
     waiting = sum(lengths.values())
     rows: list[tuple[Any, Any]] = [
@@ -141,14 +128,9 @@ def queues(request: HttpRequest, now: Readings) -> Card:
         state = ("filling", "warning", "Workers are too slow or missing.")
     if now.redis is None:
         state = ("not known", "bad", "Valkey does not answer.")
-    return Card(
-        "queues",
-        "Queues",
+    return Shown(
         f"{grouped(waiting)} waiting" if now.redis is not None else "not known",
         state,
         "Tasks that wait for a worker, and what else waits.",
         rows,
-        list_of(request, "alerts", "delivery"),
-        "Deliveries",
-        figures.QUEUED,
     )
