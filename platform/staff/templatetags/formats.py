@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -67,3 +68,15 @@ def total(counts: Mapping[Any, int]) -> int:
 def most_common(counts: Counter[Any]) -> list[tuple[Any, int]]:
     """(key, count), the highest count first."""
     return counts.most_common()
+
+
+@register.simple_block_tag
+def table(content: str, *columns: str, look: str = "") -> str:
+    """The rows of `content` below their columns, each as "title", or as "title|number" for figures,
+    or as "title|number|hint". `look` is slim, wide or pair.
+    """
+    named = [
+        dict(zip(("title", "look", "hint"), each.split("|"), strict=False)) for each in columns
+    ]
+    context = {"columns": named, "content": content, "look": look}
+    return render_to_string("admin/table.html", context)
