@@ -101,13 +101,7 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         values = super().clean() or {}
         if not self.errors:
             try:
-                orders.check(
-                    values["kind"],
-                    SlotRange(values["first_slot"], values["last_slot"]),
-                    archive=values["archive"],
-                    ledger=values["ledger"],
-                    source=values["source"],
-                )
+                orders.check(**_asked(values))
             except ActionRefused as refused:
                 raise forms.ValidationError(str(refused)) from None
         return values
@@ -164,16 +158,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         return self.has_order_permission(request)
 
     def save_model(self, request: HttpRequest, obj: RangeOrder, form: Any, change: bool) -> None:
-        values = form.cleaned_data
-        order = orders.ask(
-            values["kind"],
-            SlotRange(values["first_slot"], values["last_slot"]),
-            archive=values["archive"],
-            ledger=values["ledger"],
-            source=values["source"],
-            asked_by=request.user.get_username(),
-            now=timezone.now(),
-        )
+        by = request.user.get_username()
+        order = orders.ask(**_asked(form.cleaned_data), asked_by=by, now=timezone.now())
         obj.__dict__.update(order.__dict__)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -297,6 +283,13 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     )
     begun = column("begun", lambda row: ago(row.started_at, never="not yet"))
     ended = column("ended", lambda row: ago(row.finished_at, never="not yet"))
+
+
+def _asked(values: dict[str, Any]) -> dict[str, Any]:
+    """What the form asks for, as `orders` takes it."""
+    window = SlotRange(values["first_slot"], values["last_slot"])
+    chosen = {name: values[name] for name in ("kind", "archive", "ledger", "source")}
+    return {**chosen, "window": window}
 
 
 def _hinted(number: int, hint: str) -> SafeString:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -28,28 +28,39 @@ LEGEND = [
     ("tm-out", "outside", "Not in the range that is kept"),
 ]
 
-_STATE_CLASSES = {
-    State.HELD: "tm-h0",
-    State.COARSE: "tm-coarse",
-    State.FILTERED: "tm-filtered",
-    State.SKIPPED: "tm-skip",
-    State.MISSING: "tm-h4",
-    State.UNKNOWN: "tm-h3",
-    State.CANNOT_BE_HAD: "tm-h4",
-    State.NOT_COVERED: "tm-h2",
-    State.OUTSIDE: "tm-out",
+
+class _Look(NamedTuple):
+    """How a state is shown: the CSS class of its square, the hue of its label, and its hint."""
+
+    square: str
+    hue: str
+    hint: str
+
+
+_LOOKS = {
+    State.HELD: _Look("tm-h0", "good", "All of it is there"),
+    State.COARSE: _Look(
+        *("tm-coarse", "warning"),
+        "At least the last write of each account; earlier ones may be missing",
+    ),
+    State.FILTERED: _Look(
+        "tm-filtered", "quiet", "It is archived, and filters dropped every write of it"
+    ),
+    State.SKIPPED: _Look(
+        "tm-skip", "quiet", "The leader made no block, which a parent link or a node proves"
+    ),
+    State.MISSING: _Look("tm-h4", "bad", "The leader made a block, and it is not stored here"),
+    State.UNKNOWN: _Look("tm-h3", "warning", "Whether a block was made is not known yet"),
+    State.CANNOT_BE_HAD: _Look(
+        "tm-h4", "quiet", "It is not stored here, and no source has it any more"
+    ),
+    State.NOT_COVERED: _Look(
+        *("tm-h2", "warning"),
+        "Between two imports, not checked yet. Re-ingest the range to fetch it",
+    ),
+    State.OUTSIDE: _Look("tm-out", "quiet", "Not in the range that is kept"),
 }
-STATE_HINTS = {
-    State.HELD: "All of it is there",
-    State.COARSE: "At least the last write of each account; earlier ones may be missing",
-    State.FILTERED: "It is archived, and filters dropped every write of it",
-    State.SKIPPED: "The leader made no block, which a parent link or a node proves",
-    State.MISSING: "The leader made a block, and it is not stored here",
-    State.UNKNOWN: "Whether a block was made is not known yet",
-    State.CANNOT_BE_HAD: "It is not stored here, and no source has it any more",
-    State.NOT_COVERED: "Between two imports, not checked yet. Re-ingest the range to fetch it",
-    State.OUTSIDE: "Not in the range that is kept",
-}
+STATE_LEGEND = [(_LOOKS[state].square, str(state), _LOOKS[state].hint) for state in State]
 
 
 def epoch_line(row: EpochRow) -> dict[str, Any]:
@@ -146,7 +157,7 @@ def slot_cells(states: Sequence[SlotStates], area: str) -> list[dict[str, Any]]:
         state: State = getattr(each, area)
         cells.append(
             {
-                "look": _STATE_CLASSES[state],
+                "look": _LOOKS[state].square,
                 "title": f"Slot {each.slot}: {state}",
                 "link": _link_of(each, area),
             }
@@ -200,21 +211,7 @@ def _in_words(members: Sequence[SlotStates], area: str) -> dict[str, str]:
     first: State = found[0]
     return {
         "state": " or ".join(found),
-        "hue": _WORDS[first],
-        "hint": "; ".join(STATE_HINTS[state] for state in found),
+        "hue": _LOOKS[first].hue,
+        "hint": "; ".join(_LOOKS[state].hint for state in found),
         "link": _link_of(members[0], area) if len(members) == 1 or first not in _FINE else "",
     }
-
-
-_WORDS = {
-    State.HELD: "good",
-    State.COARSE: "warning",
-    State.FILTERED: "quiet",
-    State.SKIPPED: "quiet",
-    State.MISSING: "bad",
-    State.UNKNOWN: "warning",
-    State.NOT_COVERED: "warning",
-    State.OUTSIDE: "quiet",
-}
-
-STATE_LEGEND = [(_STATE_CLASSES[state], str(state), STATE_HINTS[state]) for state in State]

@@ -84,11 +84,9 @@ def audited_days(now: datetime) -> list[Day]:
     return _days(*_found(now))
 
 
-def audited_today(now: datetime) -> tuple[Count, int]:
-    """Today's replays, and how many divergences are open."""
-    day = store.days_from(now.astimezone(UTC).date()).first()
-    count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
-    return count, store.open_divergences().count()
+def audited_today(now: datetime) -> Count:
+    """Today's replays."""
+    return _count(store.days_from(now.astimezone(UTC).date()).first())
 
 
 def _found(now: datetime) -> tuple[date, dict[date, AuditedDay]]:
@@ -97,11 +95,12 @@ def _found(now: datetime) -> tuple[date, dict[date, AuditedDay]]:
 
 
 def _days(first: date, found: dict[date, AuditedDay]) -> list[Day]:
-    return [_day(first + timedelta(days=number), found) for number in range(DAYS)]
+    days = [first + timedelta(days=number) for number in range(DAYS)]
+    return [
+        Day(day, _count(found.get(day)), found[day].passed_over if day in found else 0)
+        for day in days
+    ]
 
 
-def _day(day: date, found: dict[date, AuditedDay]) -> Day:
-    row = found.get(day)
-    if row is None:
-        return Day(day, Count(), 0)
-    return Day(day, Count(row.verified, row.diverged, row.unverified), row.passed_over)
+def _count(day: AuditedDay | None) -> Count:
+    return Count() if day is None else Count(day.verified, day.diverged, day.unverified)

@@ -11,8 +11,7 @@ from operations.home.cards import Shown, zero_badge
 from operations.readings.chain import NOT_FOLLOWED, ChainReading
 from operations.readings.present import Readings
 from rewind.admin.audit import rate
-from rewind.models import AuditedDay
-from rewind.store.audits import Count
+from rewind.services.audit_overview import audited_today
 from staff.formatting import ago, badge, counted, grouped, utc
 from staff.states import state_badge
 
@@ -98,8 +97,7 @@ def _gap_figure(slots: int, gaps: int) -> str:
 
 
 def _replays() -> str:
-    day = AuditedDay.objects.filter(day=timezone.now().date()).first()
-    count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
+    count = audited_today(timezone.now())
     return f"{rate(count)} of {grouped(count.replayed)}" if count.replayed else "none today"
 
 

@@ -1,10 +1,9 @@
 """The home page as a whole: active alarms, and cards under the questions they answer."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 
 from operations.home import calling, capacity, figures, following, landing
@@ -14,7 +13,7 @@ from operations.models import Alarm
 from operations.readings.present import Readings, present
 from operations.rules import BY_NAME, CLOCK_PATIENCE, PAGES_OF_SUBJECTS
 from operations.services import alarms, series
-from staff.formatting import ago, badge, duration
+from staff.formatting import duration
 
 _GAPS = list_of("Gaps", "rewind", "gap")
 _BLOCKS = list_of("Blocks", "historical", "block")
@@ -74,18 +73,6 @@ _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
 )
 
 
-class ActiveAlarm(NamedTuple):
-    """An open alarm as the page shows it; `link` is the page to act on it."""
-
-    alarm: Alarm
-    title: str
-    advice: str
-    severity: Any
-    since: Any
-    link: str
-    page: str
-
-
 def home(request: HttpRequest) -> dict[str, Any]:
     """The context of the page, and of its live part."""
     now = timezone.now()
@@ -94,9 +81,11 @@ def home(request: HttpRequest) -> dict[str, Any]:
     groups = _groups(request, readings)
     _draw(groups, span, now)
     may_see = request.user.has_perm("operations.view_alarm")
+    opened = alarms.open_alarms() if may_see else []
     return {
         "groups": groups,
-        "active": _active(request, now) if may_see else None,
+        "may_see_alarms": may_see,
+        "active": [(each, BY_NAME.get(each.name), page_to_act(request, each)) for each in opened],
         "alarms_link": link_to(request, "operations_alarm_changelist", "operations.view_alarm"),
         "unchecked": _unchecked(readings, now),
         "rules": len(BY_NAME),
@@ -126,25 +115,6 @@ def _draw(groups: list[Group], span: series.Span, now: datetime) -> None:
     found = series.lines([figure.name for _, figure in drawn], span, now=now)
     for card, figure in drawn:
         card.line = line_of(figure, found[figure.name], span)
-
-
-def _active(request: HttpRequest, now: datetime) -> list[ActiveAlarm]:
-    found = []
-    for alarm in alarms.open_alarms():
-        rule = BY_NAME.get(alarm.name)
-        hue = "bad" if alarm.severity == Alarm.Severity.CRITICAL else "warning"
-        found.append(
-            ActiveAlarm(
-                alarm,
-                alarm.name if rule is None else rule.title,
-                "" if rule is None else rule.advice,
-                badge(alarm.severity, hue),
-                ago(alarm.began_at, now),
-                page_to_act(request, alarm),
-                reverse("admin:operations_alarm_change", args=[alarm.pk]),
-            )
-        )
-    return found
 
 
 def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
