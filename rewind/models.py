@@ -22,6 +22,7 @@ class Owner(models.Model):
     )
 
     class Meta:
+        verbose_name = "filtered owner"
         indexes = [
             models.Index(fields=["id"], condition=Q(filtered=True), name="rewind_filtered_owners")
         ]
@@ -120,6 +121,11 @@ class SlotTally(models.Model):
     slots = models.IntegerField()
     coarse_slots = models.IntegerField(help_text="Of granularity slot")
     changes = models.BigIntegerField()
+
+    class Meta:
+        # Its pages show coverage; no page lists the rows.
+        verbose_name = "coverage"
+        verbose_name_plural = "coverage"
 
     def __str__(self) -> str:
         return f"run {self.run}"

@@ -66,9 +66,7 @@ class ImportAdmin(ReadOnlyAdmin):
     blocks = column("new blocks", lambda row: grouped(row.blocks_recorded), "blocks_recorded")
     present = column("blocks that were there", lambda row: grouped(row.blocks_present))
     transactions = column(
-        "new transactions",
-        lambda row: grouped(row.transactions_recorded),
-        "transactions_recorded",
+        "new transactions", lambda row: grouped(row.transactions_recorded), "transactions_recorded"
     )
 
     slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")

@@ -6,11 +6,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-)
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -277,9 +273,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         ),
     )
     asked = column(
-        "asked",
-        lambda row: format_html("{} by {}", ago(row.asked_at), row.asked_by),
-        "asked_at",
+        "asked", lambda row: format_html("{} by {}", ago(row.asked_at), row.asked_by), "asked_at"
     )
     begun = column("begun", lambda row: ago(row.started_at, never="not yet"))
     ended = column("ended", lambda row: ago(row.finished_at, never="not yet"))

@@ -24,10 +24,7 @@ from staff.read_only import LongListAdmin
 StateFilter = choice_filter(
     "state",
     "state",
-    {
-        "open": ("Open", Q(closed_at__isnull=True)),
-        "closed": ("Closed", Q(closed_at__isnull=False)),
-    },
+    {"open": ("Open", Q(closed_at__isnull=True)), "closed": ("Closed", Q(closed_at__isnull=False))},
 )
 
 
@@ -47,9 +44,7 @@ class AlarmAdmin(LongListAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         own = path(
-            "<int:pk>/acknowledge/",
-            self.button("acknowledge"),
-            name="operations_alarm_acknowledge",
+            "<int:pk>/acknowledge/", self.button("acknowledge"), name="operations_alarm_acknowledge"
         )
         return [own, *super().get_urls()]
 

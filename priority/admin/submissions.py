@@ -61,10 +61,7 @@ class SubmissionAdmin(LongListAdmin):
             {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
         ),
         ("Tip", {"fields": ("tip", "tip_goes_to", "tip_stands_in")}),
-        (
-            "Times",
-            {"fields": ("accepted", "sent", "seen", "settled", "good_until", "hash")},
-        ),
+        ("Times", {"fields": ("accepted", "sent", "seen", "settled", "good_until", "hash")}),
     )
 
     def get_urls(self) -> list[URLPattern]:

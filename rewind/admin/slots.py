@@ -48,10 +48,7 @@ class ArchivedSlotAdmin(LongListAdmin):
 
     slot_number = column("slot", lambda row: str(row.slot), "slot")
     short_hash = column("blockhash", lambda row: shortened(row.blockhash))
-    hash = column(
-        "blockhash",
-        lambda row: in_full(row.blockhash),
-    )
+    hash = column("blockhash", lambda row: in_full(row.blockhash))
     parent = column("parent slot", lambda row: str(row.parent_slot))
     written = column("changes", lambda row: grouped(row.changes))
 

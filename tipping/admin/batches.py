@@ -111,8 +111,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     note = column("note", lambda row: row.sweep_note or "-")
     read = column(
-        "balances read",
-        lambda row: ago(row.balances_read_at, never="not since something changed"),
+        "balances read", lambda row: ago(row.balances_read_at, never="not since something changed")
     )
 
     @admin.display(description="sweeps")

@@ -17,11 +17,7 @@ from staff.read_only import LongListAdmin
 from tipping.models import TipAddress, TipEntry
 from tipping.store.days import days_of_tips
 
-_HUES = {
-    TipEntry.Kind.TIP: "good",
-    TipEntry.Kind.SWEEP: "quiet",
-    TipEntry.Kind.OTHER: "warning",
-}
+_HUES = {TipEntry.Kind.TIP: "good", TipEntry.Kind.SWEEP: "quiet", TipEntry.Kind.OTHER: "warning"}
 _DAYS = 7
 
 

@@ -49,11 +49,7 @@ class TipSweepAdmin(LongListAdmin):
 
     name = column("transaction", lambda row: shortened(row.signature))
     whole_name = column("signature", lambda row: in_full(row.signature))
-    standing = column(
-        "state",
-        lambda row: state_badge(row.state, row.reason),
-        "state",
-    )
+    standing = column("state", lambda row: state_badge(row.state, row.reason), "state")
     why = column("reason", lambda row: row.reason or "-")
     moved = column("lamports", lambda row: lamports(row.lamports))
     taken = column("of it the fee", lambda row: lamports(row.fee))

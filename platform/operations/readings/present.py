@@ -85,9 +85,7 @@ def read(now: datetime) -> Readings:
         chain=found_chain,
         landing=landing.read_landing(now),
         tips=tips.read_tips(
-            now,
-            sweep_after_seconds=settings.TIP_SWEEP_AFTER_SECONDS,
-            known=_tip_sums(newest),
+            now, sweep_after_seconds=settings.TIP_SWEEP_AFTER_SECONDS, known=_tip_sums(newest)
         ),
         calls=calls.read_calls(counts, now=now, before=_call_totals(before)),
         slots_per_second=_slots_per_second(counts, now, before),
