@@ -113,9 +113,7 @@ class ArchivedSlot(models.Model):
 
 
 class SlotTally(models.Model):
-    """Counts over a run of 1,000 slots, so that a summary of millions of slots reads thousands of
-    rows.
-    """
+    """Counts over a run of 1,000 slots, so that a summary reads fewer rows."""
 
     run = models.BigIntegerField(primary_key=True, help_text="slot // 1,000")
     slots = models.IntegerField()
@@ -123,9 +121,7 @@ class SlotTally(models.Model):
     changes = models.BigIntegerField()
 
     class Meta:
-        # Its pages show coverage; no page lists the rows.
-        verbose_name = "coverage"
-        verbose_name_plural = "coverage"
+        verbose_name = verbose_name_plural = "coverage"
 
     def __str__(self) -> str:
         return f"run {self.run}"
@@ -209,8 +205,7 @@ class ArchiveState(models.Model):
     id = models.SmallIntegerField(primary_key=True, default=1)
     first_kept_slot = SlotColumn(default=0, help_text="Slots below it fell out of the window")
     edge_is_whole = models.BooleanField(
-        default=False,
-        help_text="Every account that lived when the first kept slot began has a row",
+        default=False, help_text="Every account that lived when the first kept slot began has a row"
     )
     lost_first_slot = SlotColumn(null=True, help_text="The newest that left the window unseen")
     lost_last_slot = SlotColumn(null=True, help_text="The last slot of that run")
@@ -277,8 +272,7 @@ class AuditedDay(models.Model):
 
     class Meta:
         ordering = ["-day"]
-        verbose_name = "replay audit"
-        verbose_name_plural = "replay audit"
+        verbose_name = verbose_name_plural = "replay audit"
 
     def __str__(self) -> str:
         return f"replay audit of {self.day}"

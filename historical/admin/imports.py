@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from historical.models import Import
 from staff.columns import column
-from staff.formatting import ago, badge, duration, grouped, slot_range, utc
+from staff.formatting import ago, badge, counted, duration, grouped, slot_range, utc
 from staff.read_only import ReadOnlyAdmin
 from staff.states import state_badge
 
@@ -30,27 +30,17 @@ class ImportAdmin(ReadOnlyAdmin):
         ("Content", {"fields": ("blocks", "present", "transactions", "slots", "all_warnings")}),
     )
 
-    name = column(
-        "file", lambda row: format_html('<span class="tm-break">{}</span>', row.file), "file"
-    )
+    name = column("file", lambda row: _broken(row.file), "file")
 
     @admin.display(description="state", ordering="state")
     def outcome(self, entry: Import) -> SafeString:
         word = state_badge(entry.state, entry.failure[:300])
         if not entry.warnings:
             return word
-        count = len(entry.warnings.splitlines())
-        label = "warning" if count == 1 else "warnings"
-        return format_html("{} {}", word, badge(f"{count} {label}", "warning"))
+        warnings = counted(len(entry.warnings.splitlines()), "warning")
+        return format_html("{} {}", word, badge(warnings, "warning"))
 
-    why = column(
-        "failure",
-        lambda row: (
-            "none"
-            if not row.failure
-            else format_html('<span class="tm-break">{}</span>', row.failure)
-        ),
-    )
+    why = column("failure", lambda row: _broken(row.failure) if row.failure else "none")
 
     @admin.display(description="failure")
     def reason(self, entry: Import) -> SafeString | str:
@@ -72,14 +62,17 @@ class ImportAdmin(ReadOnlyAdmin):
     slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
     begun = column("started", lambda row: ago(row.started_at), "started_at")
     begun_at = column("started", lambda row: utc(row.started_at, seconds=True))
-    took = column(
-        "took",
-        lambda row: (
-            f"running for {_seconds(row.started_at, timezone.now())}"
-            if row.finished_at is None
-            else _seconds(row.started_at, row.finished_at)
-        ),
-    )
+
+    @admin.display(description="took")
+    def took(self, entry: Import) -> str:
+        if entry.finished_at is None:
+            return f"running for {_seconds(entry.started_at, timezone.now())}"
+        return _seconds(entry.started_at, entry.finished_at)
+
+
+def _broken(text: str) -> SafeString:
+    """A text whose long words break."""
+    return format_html('<span class="tm-break">{}</span>', text)
 
 
 def _seconds(start: datetime, end: datetime) -> str:

@@ -20,7 +20,7 @@ from gaps.slot_gap import GapState, GapStatus, SlotGap
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter, value_filter
-from staff.formatting import ago, badge, grouped, slot_range, utc
+from staff.formatting import ago, badge, counted, grouped, slot_range, utc
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -99,21 +99,18 @@ class GapAdmin(ReadOnlyAdmin):
     @admin.action(description="Try again now", permissions=["retry"])
     def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         due = self._order(request, queryset, "ordered a try", self.gaps.retry_now)
-        subject = "gap is" if due == 1 else "gaps are"
-        messages.success(
-            request,
-            f"{due} {subject} due: the worker retries within seconds. Closed gaps stay closed.",
-        )
+        gaps_are = counted(due, "gap is", "gaps are")
+        text = f"{gaps_are} due: the worker retries within seconds. Closed gaps stay closed."
+        messages.success(request, text)
 
     @admin.action(description="Cannot be had: stop retrying", permissions=["retry"])
     def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         give_up = partial(self.gaps.give_up, by=request.user.get_username())
         count = self._order(request, queryset, "decided that it cannot be had", give_up)
-        subject = "gap is" if count == 1 else "gaps are"
         messages.success(
             request,
-            f"{count} {subject} no longer retried or counted by the alarm. It closes if the slots"
-            " arrive after all; “Try again now” undoes this.",
+            f"{counted(count, 'gap is', 'gaps are')} no longer retried or counted by the alarm. It"
+            " closes if the slots arrive after all; “Try again now” undoes this.",
         )
 
     @transaction.atomic

@@ -26,7 +26,7 @@ from ingest.services import orders
 from ingest.store.orders import OPEN
 from staff import audit
 from staff.columns import column
-from staff.formatting import ago, badge, grouped, progress, slot_range
+from staff.formatting import ago, badge, counted, grouped, progress, slot_range
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 from staff.states import state_badge
@@ -187,8 +187,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             if orders.cancel([order.pk], now=timezone.now()):
                 cancelled += 1
                 audit.record(request, "cancelled", order)
-        orders_are = "order is" if cancelled == 1 else "orders are"
-        messages.success(request, f"{cancelled} {orders_are} cancelled; completed steps stay.")
+        orders_are = counted(cancelled, "order is", "orders are")
+        messages.success(request, f"{orders_are} cancelled; completed steps stay.")
 
     @admin.action(description="Open gaps", permissions=["order"])
     @transaction.atomic
@@ -197,11 +197,10 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         for order in queryset:
             slots = orders.open_gaps_of(order, now=timezone.now())
             audit.record(request, "opened gaps", order, text=f"{slots} slots")
-            slots_are = "slot is in an open gap" if slots == 1 else "slots are in open gaps"
+            slots_are = counted(slots, "slot is in an open gap", "slots are in open gaps")
             messages.success(
                 request,
-                f"{slots} {slots_are} now, except those stored meanwhile: gaps are filled"
-                " automatically.",
+                f"{slots_are} now, except those stored meanwhile: gaps are filled automatically.",
             )
 
     # --- what is shown ---

@@ -54,7 +54,10 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
             (each, each is span, "?" + urlencode({**asked, "span": each.name}))
             for each in landing.SPANS
         ],
-        "filters": _filters(narrowed, asked),
+        "narrowed": narrowed,
+        "tiers": Tier.objects.values_list("name", flat=True),
+        "all_upstreams": Upstream.objects.values_list("name", flat=True),
+        "kept": [(name, asked[name]) for name in ("span", "key", "customer") if name in asked],
         "chosen": chosen,
         "cleared": f"?span={span.name}",
         **_shown(report, narrowed),
@@ -69,37 +72,22 @@ def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
     customer = None if key else _row(Customer, request.GET.get("customer"))
     tier = request.GET.get("tier", "")[:30]
     upstream = request.GET.get("upstream", "")[:40]
-    names = []
-    if key is not None:
-        names.append(f"key {key}")
-    if customer is not None:
-        names.append(f"all keys of {customer}")
-    names += [f"tier {tier}"] * bool(tier) + [f"upstream {upstream}"] * bool(upstream)
+    described = (
+        *((key, f"key {key}"), (customer, f"all keys of {customer}")),
+        *((tier, f"tier {tier}"), (upstream, f"upstream {upstream}")),
+    )
     narrowed = Narrowed(
         key_id=None if key is None else key.pk,
         customer_id=None if customer is None else customer.pk,
         tier=tier,
         upstream=upstream,
     )
-    return narrowed, ", ".join(names)
+    return narrowed, ", ".join(text for value, text in described if value)
 
 
 def _row(model: type[Any], pk: str | None) -> Any:
     number = id_in(pk)
     return None if number is None else model.objects.filter(pk=number).first()
-
-
-def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
-    return {
-        "tiers": [
-            (name, name == narrowed.tier) for name in Tier.objects.values_list("name", flat=True)
-        ],
-        "upstreams": [
-            (name, name == narrowed.upstream)
-            for name in Upstream.objects.values_list("name", flat=True)
-        ],
-        "kept": [(name, asked[name]) for name in ("span", "key", "customer") if name in asked],
-    }
 
 
 def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
@@ -131,14 +119,16 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
 
 def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
     """The list of the submissions that a figure counts."""
-    query: dict[str, Any] = {"since": report.span.name}
-    if narrowed.key_id is not None:
-        query["key"] = narrowed.key_id
-    if narrowed.customer_id is not None:
-        query["customer"] = narrowed.customer_id
-    query |= {"tier": narrowed.tier} if narrowed.tier else {}
-    query |= {"upstream": narrowed.upstream} if narrowed.upstream else {}
-    return f"{reverse('admin:priority_submission_changelist')}?{urlencode({**query, **more})}"
+    query = {
+        "since": report.span.name,
+        "key": narrowed.key_id,
+        "customer": narrowed.customer_id,
+        "tier": narrowed.tier,
+        "upstream": narrowed.upstream,
+        **more,
+    }
+    asked = urlencode({name: value for name, value in query.items() if value})
+    return f"{reverse('admin:priority_submission_changelist')}?{asked}"
 
 
 def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -25,7 +25,7 @@ from rewind.store.audits import Count
 from staff.charts import Chart, stacked
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, counted, in_full, shortened, utc
+from staff.formatting import ago, badge, counted, in_full, link, shortened, utc
 from staff.parsing import signature_in, slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -172,14 +172,10 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     @admin.display(description="slot")
     def block(self, entry: Divergence) -> SafeString:
-        links = [("admin:rewind_archivedslot_change", "in the archive")]
+        links = [link("in the archive", "rewind_archivedslot_change", entry.slot)]
         if Block.objects.filter(pk=entry.slot).exists():
-            links.append(("admin:historical_block_change", "in the ledger"))
-        pages = format_html_join(
-            ", ",
-            '<a class="tm-link" href="{}">{}</a>',
-            ((reverse(name, args=[entry.slot]), text) for name, text in links),
-        )
+            links.append(link("in the ledger", "historical_block_change", entry.slot))
+        pages = format_html_join(", ", "{}", ((each,) for each in links))
         return format_html("{}, transaction {}: {}", entry.slot, entry.position, pages)
 
     @admin.display(description="programs called")

@@ -82,13 +82,10 @@ class SimulationJobAdmin(ReadOnlyAdmin):
             request = read_request(job.request)
         except (KeyError, TypeError, ValueError):
             return "cannot be read"
-        each = request.positions_each
-        transactions = len(request.signatures)
         what = "signature" if request.texts is None else "transaction"
         own = request.positions is None and not request.count
-        where = "its own place" if own else f"{grouped(each)} position{'s'[: each != 1]}"
-        plural = "s" if transactions != 1 else ""
-        return f"{grouped(transactions)} {what}{plural}, each at {where}"
+        where = "its own place" if own else counted(request.positions_each, "position")
+        return f"{counted(len(request.signatures), what)}, each at {where}"
 
     came = column("submitted", lambda row: ago(row.submitted_at), "submitted_at")
     began = column("first turn", lambda row: ago(row.started_at, never="not yet"))

@@ -86,6 +86,5 @@ class TipAddressAdmin(LongListAdmin):
     @admin.display(description="holds (lamports)")
     def holds(self, address: Any) -> SafeString | str:
         if not hasattr(address, "held"):
-            key = bytes(address.pubkey)
-            address.held = ledger.balance_of([key])[key]
+            self.complete_rows([address])
         return lamports(address.held)
