@@ -9,7 +9,7 @@ from operations.home.cards import Shown, zero_badge
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
-from staff.formatting import ago, badge, duration, grouped, milliseconds, size_of
+from staff.formatting import ago, badge, grouped, milliseconds, size_of
 
 _FEW, _LITTLE = 5_000_000_000, 0.1
 _FULL = 0.8
@@ -48,13 +48,10 @@ def _alive(each: ProcessReading, now: Readings) -> Any:
     duty = f"It {(DUTIES | SERVER_DUTIES)[each.kind]}."
     if each.alive and not each.trouble:
         return badge("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
-    heard = "no heartbeat yet"
-    if each.heard_at is not None:
-        heard = f"last heartbeat {duration(now.at - each.heard_at)} ago"
     if not each.trouble:
         return badge("starting", "warning", duty)
     count = f"{each.silent} of {each.alive + each.silent} " if each.alive else ""
-    return badge(f"{count}{each.trouble}", "bad", f"{heard}. {duty} {REMEDY}")
+    return badge(f"{count}{each.trouble}", "bad", f"{each.heard(now.at)}. {duty} {REMEDY}")
 
 
 def servers(request: HttpRequest, now: Readings) -> Shown:

@@ -11,6 +11,7 @@ from django.conf import settings
 from columns.questions import exists
 from embedded.run_state import ProgramState, RunState, read_run_state
 from shared_state import heartbeats
+from staff.formatting import duration
 
 # What each kind does, as a sentence without its subject.
 DUTIES = {
@@ -59,6 +60,12 @@ class ProcessReading(msgspec.Struct, frozen=True):
         if self.silent:
             return "hung"
         return "" if self.alive or self.starting else "missing"
+
+    def heard(self, now: datetime) -> str:
+        """When its last heartbeat came."""
+        if self.heard_at is None:
+            return "no heartbeat yet"
+        return f"last heartbeat {duration(now - self.heard_at)} ago"
 
 
 def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessReading] | None:
