@@ -141,17 +141,8 @@ def _call_totals(before: Sample | None) -> tuple[datetime, calls.CallTotals] | N
 def _tip_sums(newest: Sample | None) -> tips.TipSums:
     if newest is None or "tips_upto" not in newest.totals:
         return tips.TipSums()
-    return tips.TipSums(
-        **{
-            name: int(newest.totals[field])
-            for name, field in (
-                ("upto", "tips_upto"),
-                ("tips", "tips_counted"),
-                ("static", "tips_static"),
-                ("dynamic", "tips_dynamic"),
-            )
-        }
-    )
+    kept = tips.KEPT_SUMS.items()
+    return tips.TipSums(**{name: int(newest.totals[field]) for name, field in kept})
 
 
 def _read_at(sample: Sample) -> datetime:
