@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,6 +21,7 @@ from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter, value_filter
 from staff.formatting import ago, badge, counted, grouped, slot_range, utc
+from staff.own_pages import PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -52,7 +53,7 @@ OpenFilter = choice_filter(
 CauseFilter = value_filter("cause", "cause", lambda: _CAUSES)
 
 
-class GapAdmin(ReadOnlyAdmin):
+class GapAdmin(PagesAdmin, ReadOnlyAdmin):
     """Each area registers a subclass."""
 
     gaps: ClassVar[AreaGaps[Any]]
@@ -66,18 +67,11 @@ class GapAdmin(ReadOnlyAdmin):
     search_fields = ("from_slot",)  # by `condition`
     search_help_text = "A slot"
     actions = ["try_again_now", "give_up"]
+    row_buttons: ClassVar = {"retry": "try_again_now", "give-up": "give_up"}
     fields = (
         *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
         *("next_try", "opened", "closing"),
     )
-
-    def get_urls(self) -> list[URLPattern]:
-        name = f"{self.opts.app_label}_gap"
-        return [
-            path("<int:pk>/retry/", self.button("try_again_now"), name=f"{name}_retry"),
-            path("<int:pk>/give-up/", self.button("give_up"), name=f"{name}_give_up"),
-            *super().get_urls(),
-        ]
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         model = f"admin:{self.opts.app_label}_gap"

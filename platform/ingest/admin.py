@@ -1,13 +1,13 @@
 """Admin of orders over ranges of slots: create, watch, cancel."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -27,6 +27,7 @@ from ingest.store.orders import OPEN
 from staff import audit
 from staff.columns import column
 from staff.formatting import ago, badge, counted, grouped, progress, slot_range
+from staff.own_pages import PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 from staff.states import state_badge
@@ -107,13 +108,14 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(RangeOrder)
-class RangeOrderAdmin(ReadOnlyAdmin):
+class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
     list_display = ("slots", "what", "areas", "asked_of", "standing", "progress", "found", "asked")
     list_filter = ("kind", "state")
     ordering = ("-pk",)
     search_fields = ("first_slot",)  # by `condition`
     search_help_text = "A slot"
     actions = ["cancel_orders"]
+    row_buttons: ClassVar = {"cancel": "cancel_orders", "gaps": "open_gaps"}
     adds_one = True
     change_form_outer_after_template = "admin/ingest/rangeorder/findings.html"
 
@@ -133,13 +135,6 @@ class RangeOrderAdmin(ReadOnlyAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return () if obj is None else super().get_readonly_fields(request, obj)
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            path("<int:pk>/cancel/", self.button("cancel_orders"), name="ingest_rangeorder_cancel"),
-            path("<int:pk>/gaps/", self.button("open_gaps"), name="ingest_rangeorder_gaps"),
-            *super().get_urls(),
-        ]
 
     def condition(self, text: str) -> Q | None:
         slot = slot_in(text)

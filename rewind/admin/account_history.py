@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
@@ -21,6 +19,7 @@ from rewind.services import account_history as services
 from rewind.services.account_history import Entry
 from rewind.services.replay import replay
 from staff.formatting import badge, in_full, lamports, link
+from staff.own_pages import OwnPage
 from staff.pages import StaffAdmin
 from staff.parsing import pubkey_in, slot_in
 
@@ -32,30 +31,9 @@ _HUES = {"verified": "good", "diverged": "bad", "unverified": "warning"}
 _OUTSIDE = {CARRIED: "carried over", START_OF_SLOT: "start of slot", END_OF_SLOT: "end of slot"}
 
 
-def urls(admin: StaffAdmin) -> list[URLPattern]:
-    """The pages, below those of the admin."""
-    pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
-        ("accounts/", _history, "rewind_account_history"),
-        ("accounts/diff/", _diff, "rewind_account_diff"),
-        ("accounts/replay/", _replay, "rewind_account_replay"),
-    )
-    return [
-        path(route, admin.admin_site.admin_view(partial(_allowed, view, admin)), name=name)
-        for route, view, name in pages
-    ]
-
-
 def history_link(pubkey: object) -> SafeString:
     """The pubkey in full, as a link to the account's history."""
     return link(in_full(pubkey), "rewind_account_history", address=pubkey)
-
-
-def _allowed(
-    view: Callable[..., HttpResponse], admin: StaffAdmin, request: HttpRequest
-) -> HttpResponse:
-    if not request.user.has_perm("rewind.view_accountchange"):
-        raise PermissionDenied
-    return view(admin, request)
 
 
 def _history(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
@@ -199,3 +177,11 @@ def _position_in(text: str) -> Position | None:
         return None
     place = Position(found[0], -found[1] if order.startswith("-") else found[1])
     return place if place.order >= CARRIED else None
+
+
+_SEES_CHANGES = "rewind.view_accountchange"
+PAGES = (
+    OwnPage("accounts/", "rewind_account_history", _history, _SEES_CHANGES),
+    OwnPage("accounts/diff/", "rewind_account_diff", _diff, _SEES_CHANGES),
+    OwnPage("accounts/replay/", "rewind_account_replay", _replay, _SEES_CHANGES),
+)

@@ -1,13 +1,12 @@
 """Pages of the replay audit: its rates by day and program, and the divergences."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -26,6 +25,7 @@ from staff.charts import Chart, stacked
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import ago, badge, counted, in_full, link, shortened, utc
+from staff.own_pages import PagesAdmin
 from staff.parsing import signature_in, slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -102,20 +102,16 @@ OpenFilter = choice_filter(
 
 
 @admin.register(Divergence)
-class DivergenceAdmin(ReadOnlyAdmin):
+class DivergenceAdmin(PagesAdmin, ReadOnlyAdmin):
     list_display = ("transaction", "place", "differs", "outcome", "found", "tried")
     list_filter = (OpenFilter,)
     ordering = ("-found_at", "-pk")
     search_fields = ("slot",)  # by `condition`
     search_help_text = "A slot or a transaction's signature"
     actions = ["replay_again", "dismiss"]
+    row_buttons: ClassVar = {"replay": "replay_again"}
     change_form_outer_after_template = "admin/rewind/divergence/differences.html"
     fields = ("whole_signature", "block", "called", "outcome", "found", "tried")
-
-    def get_urls(self) -> list[URLPattern]:
-        replay = self.button("replay_again")
-        own = path("<int:pk>/replay/", replay, name="rewind_divergence_replay")
-        return [own, *super().get_urls()]
 
     def beside_fields(self, request: HttpRequest, row: Divergence) -> dict[str, Any]:
         return {

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
 from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
@@ -22,6 +21,7 @@ from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
 from rewind.store.audits import open_divergences
 from staff.formatting import grouped
+from staff.own_pages import OwnPage, PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -32,16 +32,8 @@ _DEFAULT_SLOTS = 1_000
 
 
 @admin.register(SlotTally)
-class CoverageAdmin(ReadOnlyAdmin):
+class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
     """The counts are shown on pages of their own; recording keeps them."""
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        return [
-            path("epoch/", view(self.epoch_view), name="rewind_slottally_epoch"),
-            path("slots/", view(self.slots_view), name="rewind_slottally_slots"),
-            *super().get_urls(),
-        ]
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
@@ -49,6 +41,8 @@ class CoverageAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         ranges = coverage_map.ranges()
         newest = slot_in(request.GET.get("newest", ""))
         rows, known = coverage_map.epoch_rows(ranges, newest=newest, limit=_EPOCHS + 1)
@@ -127,9 +121,12 @@ class CoverageAdmin(ReadOnlyAdmin):
         }
         return self._page(request, "slots", context)
 
+    own_pages = (
+        OwnPage("epoch/", "rewind_slottally_epoch", epoch_view),
+        OwnPage("slots/", "rewind_slottally_slots", slots_view),
+    )
+
     def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         return self.page(request, f"admin/rewind/slottally/{name}.html", context)
 
 
