@@ -22,6 +22,7 @@ class Owner(models.Model):
     )
 
     class Meta:
+        verbose_name = "filtered owner"
         indexes = [
             models.Index(fields=["id"], condition=Q(filtered=True), name="rewind_filtered_owners")
         ]
@@ -112,14 +113,15 @@ class ArchivedSlot(models.Model):
 
 
 class SlotTally(models.Model):
-    """Counts over a run of 1,000 slots, so that a summary of millions of slots reads thousands of
-    rows.
-    """
+    """Counts over a run of 1,000 slots, so that a summary reads fewer rows."""
 
     run = models.BigIntegerField(primary_key=True, help_text="slot // 1,000")
     slots = models.IntegerField()
     coarse_slots = models.IntegerField(help_text="Of granularity slot")
     changes = models.BigIntegerField()
+
+    class Meta:
+        verbose_name = verbose_name_plural = "coverage"
 
     def __str__(self) -> str:
         return f"run {self.run}"
@@ -203,8 +205,7 @@ class ArchiveState(models.Model):
     id = models.SmallIntegerField(primary_key=True, default=1)
     first_kept_slot = SlotColumn(default=0, help_text="Slots below it fell out of the window")
     edge_is_whole = models.BooleanField(
-        default=False,
-        help_text="Every account that lived when the first kept slot began has a row",
+        default=False, help_text="Every account that lived when the first kept slot began has a row"
     )
     lost_first_slot = SlotColumn(null=True, help_text="The newest that left the window unseen")
     lost_last_slot = SlotColumn(null=True, help_text="The last slot of that run")
@@ -271,8 +272,7 @@ class AuditedDay(models.Model):
 
     class Meta:
         ordering = ["-day"]
-        verbose_name = "replay audit"
-        verbose_name_plural = "replay audit"
+        verbose_name = verbose_name_plural = "replay audit"
 
     def __str__(self) -> str:
         return f"replay audit of {self.day}"

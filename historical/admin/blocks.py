@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -13,7 +12,7 @@ from historical.models import Block
 from historical.services import overview
 from historical.store import overview as store
 from staff.columns import column
-from staff.formatting import ago, grouped, in_full, shortened, size_of, utc
+from staff.formatting import ago, counted, grouped, in_full, link, shortened, size_of, utc
 from staff.parsing import signature_in, slot_in
 from staff.read_only import LongListAdmin
 
@@ -87,17 +86,17 @@ class BlockAdmin(LongListAdmin):
         skipped = block.slot - block.parent_slot - 1
         if skipped < 1:
             return str(block.parent_slot)
-        return f"{block.parent_slot} ({skipped} slot{'s' if skipped > 1 else ''} between skipped)"
+        return f"{block.parent_slot} ({counted(skipped, 'slot')} between skipped)"
 
     @admin.display(description="neighbours")
     def neighbours(self, block: Block) -> SafeString | str:
         below, above = store.neighbours(block.slot)
-        links = [
-            (reverse("admin:historical_block_change", args=[slot]), f"{word} {slot}")
+        links = (
+            (link(f"{word} {slot}", "historical_block_change", slot),)
             for word, slot in (("previous", below), ("next", above))
             if slot is not None
-        ]
-        return format_html_join(" · ", '<a class="tm-link" href="{}">{}</a>', links) or "none"
+        )
+        return format_html_join(" · ", "{}", links) or "none"
 
 
 def _why_nothing(asked: str) -> str:

@@ -9,10 +9,9 @@ from django.utils.safestring import SafeString
 
 from historical.models import Import
 from staff.columns import column
-from staff.formatting import ago, badge, duration, grouped, slot_range, utc
+from staff.formatting import ago, badge, counted, duration, grouped, slot_range, utc
 from staff.read_only import ReadOnlyAdmin
-
-_HUES = {Import.State.DONE: "good", Import.State.FAILED: "bad", Import.State.RUNNING: "warning"}
+from staff.states import state_badge
 
 # Characters of a failure in the list; the import's own page has it whole.
 _SHORT = 120
@@ -31,27 +30,17 @@ class ImportAdmin(ReadOnlyAdmin):
         ("Content", {"fields": ("blocks", "present", "transactions", "slots", "all_warnings")}),
     )
 
-    name = column(
-        "file", lambda row: format_html('<span class="tm-break">{}</span>', row.file), "file"
-    )
+    name = column("file", lambda row: _broken(row.file), "file")
 
     @admin.display(description="state", ordering="state")
     def outcome(self, entry: Import) -> SafeString:
-        word = badge(entry.state, _HUES[Import.State(entry.state)], entry.failure[:300])
+        word = state_badge(entry.state, entry.failure[:300])
         if not entry.warnings:
             return word
-        count = len(entry.warnings.splitlines())
-        label = "warning" if count == 1 else "warnings"
-        return format_html("{} {}", word, badge(f"{count} {label}", "warning"))
+        warnings = counted(len(entry.warnings.splitlines()), "warning")
+        return format_html("{} {}", word, badge(warnings, "warning"))
 
-    why = column(
-        "failure",
-        lambda row: (
-            "none"
-            if not row.failure
-            else format_html('<span class="tm-break">{}</span>', row.failure)
-        ),
-    )
+    why = column("failure", lambda row: _broken(row.failure) if row.failure else "none")
 
     @admin.display(description="failure")
     def reason(self, entry: Import) -> SafeString | str:
@@ -67,22 +56,23 @@ class ImportAdmin(ReadOnlyAdmin):
     blocks = column("new blocks", lambda row: grouped(row.blocks_recorded), "blocks_recorded")
     present = column("blocks that were there", lambda row: grouped(row.blocks_present))
     transactions = column(
-        "new transactions",
-        lambda row: grouped(row.transactions_recorded),
-        "transactions_recorded",
+        "new transactions", lambda row: grouped(row.transactions_recorded), "transactions_recorded"
     )
 
     slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
     begun = column("started", lambda row: ago(row.started_at), "started_at")
     begun_at = column("started", lambda row: utc(row.started_at, seconds=True))
-    took = column(
-        "took",
-        lambda row: (
-            f"running for {_seconds(row.started_at, timezone.now())}"
-            if row.finished_at is None
-            else _seconds(row.started_at, row.finished_at)
-        ),
-    )
+
+    @admin.display(description="took")
+    def took(self, entry: Import) -> str:
+        if entry.finished_at is None:
+            return f"running for {_seconds(entry.started_at, timezone.now())}"
+        return _seconds(entry.started_at, entry.finished_at)
+
+
+def _broken(text: str) -> SafeString:
+    """A text whose long words break."""
+    return format_html('<span class="tm-break">{}</span>', text)
 
 
 def _seconds(start: datetime, end: datetime) -> str:

@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,7 +20,8 @@ from gaps.slot_gap import GapState, GapStatus, SlotGap
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter, value_filter
-from staff.formatting import ago, badge, grouped, slot_range, utc
+from staff.formatting import ago, badge, counted, grouped, slot_range, utc
+from staff.own_pages import PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -52,7 +53,7 @@ OpenFilter = choice_filter(
 CauseFilter = value_filter("cause", "cause", lambda: _CAUSES)
 
 
-class GapAdmin(ReadOnlyAdmin):
+class GapAdmin(PagesAdmin, ReadOnlyAdmin):
     """Each area registers a subclass."""
 
     gaps: ClassVar[AreaGaps[Any]]
@@ -66,18 +67,11 @@ class GapAdmin(ReadOnlyAdmin):
     search_fields = ("from_slot",)  # by `condition`
     search_help_text = "A slot"
     actions = ["try_again_now", "give_up"]
+    row_buttons: ClassVar = {"retry": "try_again_now", "give-up": "give_up"}
     fields = (
         *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
         *("next_try", "opened", "closing"),
     )
-
-    def get_urls(self) -> list[URLPattern]:
-        name = f"{self.opts.app_label}_gap"
-        return [
-            path("<int:pk>/retry/", self.button("try_again_now"), name=f"{name}_retry"),
-            path("<int:pk>/give-up/", self.button("give_up"), name=f"{name}_give_up"),
-            *super().get_urls(),
-        ]
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         model = f"admin:{self.opts.app_label}_gap"
@@ -88,7 +82,7 @@ class GapAdmin(ReadOnlyAdmin):
             "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
             "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
             "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
-            **order_links(request, SlotRange(row.from_slot, row.to_slot)),
+            **order_links(request, row.slots),
         }
 
     # --- admin actions ---
@@ -99,21 +93,18 @@ class GapAdmin(ReadOnlyAdmin):
     @admin.action(description="Try again now", permissions=["retry"])
     def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         due = self._order(request, queryset, "ordered a try", self.gaps.retry_now)
-        subject = "gap is" if due == 1 else "gaps are"
-        messages.success(
-            request,
-            f"{due} {subject} due: the worker retries within seconds. Closed gaps stay closed.",
-        )
+        gaps_are = counted(due, "gap is", "gaps are")
+        text = f"{gaps_are} due: the worker retries within seconds. Closed gaps stay closed."
+        messages.success(request, text)
 
     @admin.action(description="Cannot be had: stop retrying", permissions=["retry"])
     def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         give_up = partial(self.gaps.give_up, by=request.user.get_username())
         count = self._order(request, queryset, "decided that it cannot be had", give_up)
-        subject = "gap is" if count == 1 else "gaps are"
         messages.success(
             request,
-            f"{count} {subject} no longer retried or counted by the alarm. It closes if the slots"
-            " arrive after all; “Try again now” undoes this.",
+            f"{counted(count, 'gap is', 'gaps are')} no longer retried or counted by the alarm. It"
+            " closes if the slots arrive after all; “Try again now” undoes this.",
         )
 
     @transaction.atomic
@@ -132,19 +123,10 @@ class GapAdmin(ReadOnlyAdmin):
 
     # --- what is shown ---
 
-    slots = column("slots", lambda row: slot_range(row.from_slot, row.to_slot), "from_slot")
-    size = column("how many", lambda row: grouped(row.to_slot - row.from_slot + 1))
+    slots = column("slots", lambda row: slot_range(*row.slots), "from_slot")
+    size = column("how many", lambda row: grouped(row.slots.size))
 
-    @admin.display(description="state", ordering="status")
-    def outcome(self, gap: SlotGap) -> SafeString:
-        if gap.closed_at is not None:
-            return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
-        if gap.cannot_be_had_at is not None:
-            at = utc(gap.cannot_be_had_at)
-            hint = f"{gap.status}; by {gap.cannot_be_had_by}, {at}"
-            return badge("cannot be had", "quiet", hint)
-        hue = "bad" if gap.status == GapStatus.MISSING else "warning"
-        return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+    outcome = column("state", lambda row: gap_badge(row), "status")
 
     @admin.display(description="cause", ordering="cause")
     def why(self, gap: SlotGap) -> SafeString:
@@ -178,6 +160,32 @@ class GapAdmin(ReadOnlyAdmin):
     )
 
 
+def gap_badge(gap: SlotGap) -> SafeString:
+    """What became of it."""
+    if gap.closed_at is not None:
+        return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
+    if gap.cannot_be_had_at is not None:
+        hint = f"{gap.status}; by {gap.cannot_be_had_by}, {utc(gap.cannot_be_had_at)}"
+        return badge("cannot be had", "quiet", hint)
+    hue = "bad" if gap.status == GapStatus.MISSING else "warning"
+    return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
+
+
+def gaps_of_area(causes: Any, newest: Any, number: int) -> dict[str, Any]:
+    """For the table of an area's newest open gaps, of `number` in all, and its causes."""
+    return {
+        "causes": [(in_words(cause), cause_hint(cause), slots) for cause, slots in causes],
+        "gaps": [
+            (
+                *(gap, gap_badge(gap), in_words(gap.cause), cause_hint(gap.cause)),
+                event_in_words(gap.history[-1]) if gap.history else "-",
+            )
+            for gap in newest
+        ],
+        "more_gaps": number if number > len(newest) else 0,
+    }
+
+
 def in_words(cause: str) -> str:
     """A gap's cause with spaces."""
     return cause.replace("_", " ")
@@ -191,15 +199,8 @@ def event_in_words(event: dict[str, str]) -> str:
 
 
 def _shown(event: dict[str, str]) -> dict[str, Any]:
-    at = datetime.fromisoformat(event["at"])
-    return {
-        "ago": ago(at),
-        "at": utc(at, seconds=True),
-        "event": event["event"],
-        "hue": _EVENT_HUES.get(event["event"], "quiet"),
-        "source": event.get("source", ""),
-        "result": in_words(event.get("result", "")),
-    }
+    at, hue = datetime.fromisoformat(event["at"]), _EVENT_HUES.get(event["event"], "quiet")
+    return {**event, "at": at, "hue": hue, "result": in_words(event.get("result", ""))}
 
 
 def order_links(

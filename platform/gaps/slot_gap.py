@@ -7,6 +7,7 @@ from django.contrib.postgres.fields import BigIntegerRangeField, RangeOperators
 from django.db import models
 from django.db.models import F, Func, Q, Value
 
+from chain.slot_ranges import SlotRange
 from columns.numbers import SlotColumn
 
 
@@ -95,6 +96,10 @@ class SlotGap(models.Model):
         if self.from_slot == self.to_slot:
             return f"{self.status} slot {self.from_slot}"
         return f"{self.status} slots {self.from_slot} to {self.to_slot}"
+
+    @property
+    def slots(self) -> SlotRange:
+        return SlotRange(self.from_slot, self.to_slot)
 
     @property
     def state(self) -> GapState:

@@ -1,17 +1,13 @@
 """Admin of orders over ranges of slots: create, watch, cancel."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-)
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -30,18 +26,12 @@ from ingest.services import orders
 from ingest.store.orders import OPEN
 from staff import audit
 from staff.columns import column
-from staff.formatting import ago, badge, grouped, progress, slot_range
+from staff.formatting import ago, badge, counted, grouped, progress, slot_range
+from staff.own_pages import PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
+from staff.states import state_badge
 
-State = RangeOrder.State
-_HUES = {
-    State.QUEUED: "quiet",
-    State.RUNNING: "warning",
-    State.DONE: "good",
-    State.CANCELLED: "quiet",
-    State.FAILED: "bad",
-}
 _LISTED = 200
 _KINDS = [("verify", "Verify"), ("reingest", "Re-ingest")]
 
@@ -108,13 +98,7 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         values = super().clean() or {}
         if not self.errors:
             try:
-                orders.check(
-                    values["kind"],
-                    SlotRange(values["first_slot"], values["last_slot"]),
-                    archive=values["archive"],
-                    ledger=values["ledger"],
-                    source=values["source"],
-                )
+                orders.check(**_asked(values))
             except ActionRefused as refused:
                 raise forms.ValidationError(str(refused)) from None
         return values
@@ -124,13 +108,14 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(RangeOrder)
-class RangeOrderAdmin(ReadOnlyAdmin):
+class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
     list_display = ("slots", "what", "areas", "asked_of", "standing", "progress", "found", "asked")
     list_filter = ("kind", "state")
     ordering = ("-pk",)
     search_fields = ("first_slot",)  # by `condition`
     search_help_text = "A slot"
     actions = ["cancel_orders"]
+    row_buttons: ClassVar = {"cancel": "cancel_orders", "gaps": "open_gaps"}
     adds_one = True
     change_form_outer_after_template = "admin/ingest/rangeorder/findings.html"
 
@@ -151,13 +136,6 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return () if obj is None else super().get_readonly_fields(request, obj)
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            path("<int:pk>/cancel/", self.button("cancel_orders"), name="ingest_rangeorder_cancel"),
-            path("<int:pk>/gaps/", self.button("open_gaps"), name="ingest_rangeorder_gaps"),
-            *super().get_urls(),
-        ]
-
     def condition(self, text: str) -> Q | None:
         slot = slot_in(text)
         return None if slot is None else Q(first_slot__lte=slot, last_slot__gte=slot)
@@ -171,16 +149,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         return self.has_order_permission(request)
 
     def save_model(self, request: HttpRequest, obj: RangeOrder, form: Any, change: bool) -> None:
-        values = form.cleaned_data
-        order = orders.ask(
-            values["kind"],
-            SlotRange(values["first_slot"], values["last_slot"]),
-            archive=values["archive"],
-            ledger=values["ledger"],
-            source=values["source"],
-            asked_by=request.user.get_username(),
-            now=timezone.now(),
-        )
+        by = request.user.get_username()
+        order = orders.ask(**_asked(form.cleaned_data), asked_by=by, now=timezone.now())
         obj.__dict__.update(order.__dict__)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -212,8 +182,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             if orders.cancel([order.pk], now=timezone.now()):
                 cancelled += 1
                 audit.record(request, "cancelled", order)
-        orders_are = "order is" if cancelled == 1 else "orders are"
-        messages.success(request, f"{cancelled} {orders_are} cancelled; completed steps stay.")
+        orders_are = counted(cancelled, "order is", "orders are")
+        messages.success(request, f"{orders_are} cancelled; completed steps stay.")
 
     @admin.action(description="Open gaps", permissions=["order"])
     @transaction.atomic
@@ -222,11 +192,10 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         for order in queryset:
             slots = orders.open_gaps_of(order, now=timezone.now())
             audit.record(request, "opened gaps", order, text=f"{slots} slots")
-            slots_are = "slot is in an open gap" if slots == 1 else "slots are in open gaps"
+            slots_are = counted(slots, "slot is in an open gap", "slots are in open gaps")
             messages.success(
                 request,
-                f"{slots} {slots_are} now, except those stored meanwhile: gaps are filled"
-                " automatically.",
+                f"{slots_are} now, except those stored meanwhile: gaps are filled automatically.",
             )
 
     # --- what is shown ---
@@ -240,7 +209,7 @@ class RangeOrderAdmin(ReadOnlyAdmin):
             "order": order,
             "is_open": order.state in OPEN,
             "may_order": self.has_order_permission(request),
-            "findings": [_finding(each) for each in order.found.all()[:_LISTED]],
+            "findings": [(each, FINDINGS[each.what]) for each in order.found.all()[:_LISTED]],
             "listed": grouped(_LISTED),
             "more": order.findings > _LISTED,
             "total": grouped(order.findings),
@@ -270,8 +239,8 @@ class RangeOrderAdmin(ReadOnlyAdmin):
         "state",
         lambda row: (
             badge("done", "warning", f"{row.findings:,} findings")
-            if row.state == State.DONE and row.findings
-            else badge(row.state, _HUES[State(row.state)], row.failure)
+            if row.state == RangeOrder.State.DONE and row.findings
+            else state_badge(row.state, row.failure)
         ),
         "state",
     )
@@ -292,32 +261,24 @@ class RangeOrderAdmin(ReadOnlyAdmin):
     found = column(
         "findings",
         lambda row: (
-            badge("0", "good" if row.state == State.DONE else "quiet")
+            badge("0", "good" if row.state == RangeOrder.State.DONE else "quiet")
             if not row.findings
             else badge(grouped(row.findings), "warning")
         ),
     )
     asked = column(
-        "asked",
-        lambda row: format_html("{} by {}", ago(row.asked_at), row.asked_by),
-        "asked_at",
+        "asked", lambda row: format_html("{} by {}", ago(row.asked_at), row.asked_by), "asked_at"
     )
     begun = column("begun", lambda row: ago(row.started_at, never="not yet"))
     ended = column("ended", lambda row: ago(row.finished_at, never="not yet"))
 
 
+def _asked(values: dict[str, Any]) -> dict[str, Any]:
+    """What the form asks for, as `orders` takes it."""
+    window = SlotRange(values["first_slot"], values["last_slot"])
+    chosen = {name: values[name] for name in ("kind", "archive", "ledger", "source")}
+    return {**chosen, "window": window}
+
+
 def _hinted(number: int, hint: str) -> SafeString:
     return format_html('<span title="{}">{}</span>', hint, grouped(number))
-
-
-def _finding(each: Any) -> dict[str, Any]:
-    finding = FINDINGS[each.what]
-    page = reverse("admin:rewind_slottally_slots")
-    return {
-        "slot": each.slot,
-        "link": f"{page}?slot={each.slot}",
-        "area": each.area,
-        "text": finding.text,
-        "detail": each.detail,
-        "advice": finding.advice,
-    }

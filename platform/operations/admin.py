@@ -1,12 +1,11 @@
 """Alarms: open ones, closed ones, and who acknowledged them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -19,24 +18,23 @@ from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import ago, badge, counted, duration
+from staff.own_pages import PagesAdmin
 from staff.read_only import LongListAdmin
 
 StateFilter = choice_filter(
     "state",
     "state",
-    {
-        "open": ("Open", Q(closed_at__isnull=True)),
-        "closed": ("Closed", Q(closed_at__isnull=False)),
-    },
+    {"open": ("Open", Q(closed_at__isnull=True)), "closed": ("Closed", Q(closed_at__isnull=False))},
 )
 
 
 @admin.register(Alarm)
-class AlarmAdmin(LongListAdmin):
+class AlarmAdmin(PagesAdmin, LongListAdmin):
     list_display = ("what", "level", "problem", "began", "state", "seen")
     list_filter = (StateFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")
     actions = ("acknowledge",)
+    row_buttons: ClassVar = {"acknowledge": "acknowledge"}
     change_form_outer_after_template = "admin/operations/alarm/row_actions.html"
     fields = ("what", "level", "problem", "advice", "state", "seen")
 
@@ -44,14 +42,6 @@ class AlarmAdmin(LongListAdmin):
         # Without conditions that have not held for long enough to be alarms.
         found: QuerySet[Alarm] = super().get_queryset(request).filter(opened_at__isnull=False)
         return found.select_related("acknowledged_by")
-
-    def get_urls(self) -> list[URLPattern]:
-        own = path(
-            "<int:pk>/acknowledge/",
-            self.button("acknowledge"),
-            name="operations_alarm_acknowledge",
-        )
-        return [own, *super().get_urls()]
 
     # --- actions ---
 

@@ -179,8 +179,7 @@ _ALL = (
         lambda now: float(now.chain.stream == "following"),
     ),
     _figure(
-        *("tidemark_silent_seconds", "since the last message of the stream"),
-        "chain.silent_seconds",
+        *("tidemark_silent_seconds", "since the last message of the stream"), "chain.silent_seconds"
     ),
     _figure("tidemark_head_slot", "the newest slot of the stream", "chain.head_slot"),
     _figure("tidemark_finalized_slot", "the newest finalized slot of it", "chain.finalized_slot"),

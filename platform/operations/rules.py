@@ -174,10 +174,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
     for each in processes:
         if not each.trouble:
             continue
-        heard = "no heartbeat yet"
-        if each.heard_at is not None:
-            heard = f"last heartbeat {duration(at - each.heard_at)} ago"
-        duty = _DUTIES[each.kind]
+        heard, duty = each.heard(at), _DUTIES[each.kind]
         text = f"No {each.kind} process is alive ({heard}): it {duty}."
         if each.trouble == "hung":
             which = f"{each.silent} of {each.alive + each.silent} {each.kind} processes"

@@ -21,10 +21,7 @@ class Group:
 
 GROUPS = (
     Group("Guides", ("clients", "landing", "the-past", "ledger")),
-    Group(
-        "Operation",
-        ("operators", "deployment", "settings", "following", "localnet", "metrics"),
-    ),
+    Group("Operation", ("operators", "deployment", "settings", "following", "localnet", "metrics")),
     Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
 )
 DECISIONS = "decisions"

@@ -197,11 +197,7 @@ def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
     """The snippets of the start page by step, with the reader's host."""
     return {
         step: [
-            {
-                "language": snippets.language_name(language),
-                "id": f"{step}-{language}",
-                "text": text,
-            }
+            {"language": snippets.language_name(language), "id": f"{step}-{language}", "text": text}
             for guide, language, number in ways
             if (text := snippets.snippet(guide, language, number, base))
         ]

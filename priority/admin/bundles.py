@@ -14,7 +14,7 @@ from priority.admin.fates import slots_after, state_label
 from priority.admin.list_filters import StateFilter
 from priority.models import Bundle
 from staff.columns import column
-from staff.formatting import ago, grouped, in_full, lamports, shortened, utc
+from staff.formatting import ago, grouped, in_full, shortened, utc
 from staff.read_only import LongListAdmin
 
 
@@ -47,17 +47,7 @@ class BundleAdmin(LongListAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Bundle) -> dict[str, Any]:
         rows = row.submissions.order_by("bundle_index", "pk")
-        transactions = [
-            {
-                "row": row,
-                "name": shortened(row.signature),
-                "state": state_label(row),
-                "tip": lamports(row.tip_lamports),
-                "slots": grouped(slots_after(row)),
-            }
-            for row in rows
-        ]
-        return {"transactions": transactions}
+        return {"transactions": [(each, state_label(each), slots_after(each)) for each in rows]}
 
     # --- what is shown ---
 

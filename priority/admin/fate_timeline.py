@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
-from staff.formatting import after, badge, link, milliseconds, shortened, utc
+from staff.formatting import badge, link, milliseconds
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _ATTEMPTS_SHOWN = 200
@@ -69,18 +69,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
             "badge": state_label(row),
             "sentence": in_words(row),
             "advice": advice(row),
-            "moments": [
-                {
-                    "after": after((each.at - row.accepted_at).total_seconds())
-                    if number
-                    else "0 ms",
-                    "when": utc(each.at, seconds=True),
-                    "hue": each.hue,
-                    "title": each.title,
-                    "detail": each.detail,
-                }
-                for number, each in enumerate(moments)
-            ],
+            "moments": [(each, (each.at - row.accepted_at).total_seconds()) for each in moments],
             "more_attempts": len(attempts) > _ATTEMPTS_SHOWN,
             "attempts_shown": _ATTEMPTS_SHOWN,
             "waits": "" if row.settled_at else _waits(row),
@@ -163,16 +152,8 @@ def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     return format_html("{} to an address of class {} s, {}", amount, ttl, batch)
 
 
-def _siblings(row: Submission) -> list[dict[str, Any]]:
+def _siblings(row: Submission) -> list[tuple[Submission, SafeString]]:
     if row.bundle_id is None:
         return []
     rows = Submission.objects.filter(bundle=row.bundle_id).order_by("bundle_index", "pk")
-    return [
-        {
-            "row": each,
-            "name": shortened(str(each.signature)),
-            "badge": state_label(each),
-            "is_this": each.pk == row.pk,
-        }
-        for each in rows[:8]
-    ]
+    return [(each, state_label(each)) for each in rows[:8]]

@@ -4,7 +4,7 @@ from django.utils.safestring import SafeString
 
 from priority.models import Attempt, Bundle, Submission
 from priority.submissions import State
-from staff.formatting import badge
+from staff.formatting import badge, counted
 
 HUES = {
     State.RECEIVED: "quiet",
@@ -69,4 +69,4 @@ def later(submission: Submission) -> str:
         return ""
     if slots == 0:
         return ", the slot of its acceptance"
-    return f", {slots} slot{'s'[: slots != 1]} after acceptance"
+    return f", {counted(slots, 'slot')} after acceptance"

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -11,19 +10,13 @@ from django.utils import timezone
 from access.models import ApiKey, Customer, Tier
 from priority.admin import landing_charts as charts
 from priority.admin.fates import HUES
+from priority.landing_formats import class_name
 from priority.models import Upstream
 from priority.reports import landing
-from priority.reports.landing import (
-    ClassTips,
-    KeyLosses,
-    LandingReport,
-    Narrowed,
-    Percentiles,
-    UpstreamFigures,
-)
+from priority.reports.landing import LandingReport, Narrowed
 from priority.store.landings import MOST_OF_KEYS
 from priority.submissions import State
-from staff.formatting import ago, badge, grouped, milliseconds
+from staff.formatting import badge
 from staff.parsing import id_in
 
 _STATES = [state.value for state in State]
@@ -46,9 +39,7 @@ _KINDS = {
 
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
-    """The page, for users who may see submissions."""
-    if not admin.has_view_permission(request):
-        raise PermissionDenied
+    """The report of a span, narrowed by the filters of the address."""
     span = landing.span_named(request.GET.get("span"))
     narrowed, chosen = _narrowed(request)
     report = landing.landing_report(span, narrowed, now=timezone.now())
@@ -60,7 +51,10 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
             (each, each is span, "?" + urlencode({**asked, "span": each.name}))
             for each in landing.SPANS
         ],
-        "filters": _filters(narrowed, asked),
+        "narrowed": narrowed,
+        "tiers": Tier.objects.values_list("name", flat=True),
+        "all_upstreams": Upstream.objects.values_list("name", flat=True),
+        "kept": [(name, asked[name]) for name in ("span", "key", "customer") if name in asked],
         "chosen": chosen,
         "cleared": f"?span={span.name}",
         **_shown(report, narrowed),
@@ -75,19 +69,17 @@ def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
     customer = None if key else _row(Customer, request.GET.get("customer"))
     tier = request.GET.get("tier", "")[:30]
     upstream = request.GET.get("upstream", "")[:40]
-    names = []
-    if key is not None:
-        names.append(f"key {key}")
-    if customer is not None:
-        names.append(f"all keys of {customer}")
-    names += [f"tier {tier}"] * bool(tier) + [f"upstream {upstream}"] * bool(upstream)
+    described = (
+        *((key, f"key {key}"), (customer, f"all keys of {customer}")),
+        *((tier, f"tier {tier}"), (upstream, f"upstream {upstream}")),
+    )
     narrowed = Narrowed(
         key_id=None if key is None else key.pk,
         customer_id=None if customer is None else customer.pk,
         tier=tier,
         upstream=upstream,
     )
-    return narrowed, ", ".join(names)
+    return narrowed, ", ".join(text for value, text in described if value)
 
 
 def _row(model: type[Any], pk: str | None) -> Any:
@@ -95,136 +87,55 @@ def _row(model: type[Any], pk: str | None) -> Any:
     return None if number is None else model.objects.filter(pk=number).first()
 
 
-def _filters(narrowed: Narrowed, asked: dict[str, str]) -> dict[str, Any]:
-    return {
-        "tiers": [
-            (name, name == narrowed.tier) for name in Tier.objects.values_list("name", flat=True)
-        ],
-        "upstreams": [
-            (name, name == narrowed.upstream)
-            for name in Upstream.objects.values_list("name", flat=True)
-        ],
-        "kept": [(name, asked[name]) for name in ("span", "key", "customer") if name in asked],
-    }
-
-
 def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
-    chart = charts.over_time(report.steps, _STACKED, report.span) if report.steps else None
     return {
         "report": report,
-        "chart": chart,
-        "total": grouped(report.total),
-        "rate": percent(report.rate),
-        "counted": ago(report.counted_at, never="never, which the worker does"),
+        "hues": HUES,
+        "chart": charts.over_time(report.steps, _STACKED, report.span) if report.steps else None,
         "states": [
             {
                 "badge": badge(state, HUES[State(state)], _MEANINGS[state]),
-                "count": grouped(report.states[state]),
-                "share": percent(report.states[state] / report.total if report.total else None),
+                "count": report.states[state],
+                "share": report.states[state] / report.total if report.total else None,
                 "link": list_link(report, narrowed, state=state),
             }
             for state in _STATES
         ],
-        "legend": [(state, grouped(report.states[state])) for state in _STACKED],
-        "byte": times(report.byte),
+        "legend": [(state, report.states[state]) for state in _STACKED],
         "histograms": _histograms(report, narrowed),
-        "upstreams": [_upstream(each) for each in report.upstreams],
         "kinds": [
-            (_KINDS.get(kind, kind), grouped(count), f"{share:.1f}%")
+            (_KINDS.get(kind, kind), count, share)
             for kind, count, share in charts.shares(report.kinds.most_common())
         ],
-        "tips": [] if narrowed.upstream else [_tip(each) for each in report.tips],
+        "tips": [] if narrowed.upstream else report.tips,
         "tip_chart": None if narrowed.upstream else _tip_chart(report),
-        "losses": [_losses(each, report) for each in report.losses],
-        "refusals": [(status, grouped(calls)) for status, calls in report.refusals],
-        "most_of_keys": grouped(MOST_OF_KEYS),
-        "since_day": f"{report.steps[0][0]:%Y-%m-%d}" if report.steps else "",
+        "most_of_keys": MOST_OF_KEYS,
+        "since_day": report.steps[0][0] if report.steps else None,
     }
 
 
 def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
     """The list of the submissions that a figure counts."""
-    query: dict[str, Any] = {"since": report.span.name}
-    if narrowed.key_id is not None:
-        query["key"] = narrowed.key_id
-    if narrowed.customer_id is not None:
-        query["customer"] = narrowed.customer_id
-    query |= {"tier": narrowed.tier} if narrowed.tier else {}
-    query |= {"upstream": narrowed.upstream} if narrowed.upstream else {}
-    return f"{reverse('admin:priority_submission_changelist')}?{urlencode({**query, **more})}"
-
-
-def percent(share: float | None) -> str:
-    """97.3%; - if unknown."""
-    if share is None:
-        return "-"
-    shown = f"{100 * share:.1f}"
-    # Only all of them is 100%.
-    return "99.9%" if shown == "100.0" and share < 1 else f"{shown}%"
-
-
-def times(found: Percentiles | None) -> list[tuple[str, str]]:
-    """p50, p90 and p99."""
-    if found is None:
-        return []
-    return [
-        ("p50", milliseconds(found.p50 / 1e3)),
-        ("p90", milliseconds(found.p90 / 1e3)),
-        ("p99", milliseconds(found.p99 / 1e3)),
-    ]
+    query = {
+        "since": report.span.name,
+        "key": narrowed.key_id,
+        "customer": narrowed.customer_id,
+        "tier": narrowed.tier,
+        "upstream": narrowed.upstream,
+        **more,
+    }
+    asked = urlencode({name: value for name, value in query.items() if value})
+    return f"{reverse('admin:priority_submission_changelist')}?{asked}"
 
 
 def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any]]:
     all_of_them = [] if narrowed.upstream else [("All submissions", report.slots)]
     named = [(each.name, each.slots) for each in report.upstreams]
     return [
-        {
-            "name": name,
-            "count": grouped(sum(slots.values())),
-            "bars": [
-                (bound, grouped(count), f"{share:.1f}%", f"{width:.1f}")
-                for bound, count, share, width in charts.histogram(slots)
-            ],
-        }
+        {"name": name, "count": sum(slots.values()), "bars": charts.histogram(slots)}
         for name, slots in [*all_of_them, *named]
         if slots
     ]
-
-
-def _upstream(each: UpstreamFigures) -> dict[str, Any]:
-    attempts = sum(each.tries.values())
-    return {
-        "name": each.name,
-        "link": f"{reverse('admin:priority_upstream_changelist')}?q={each.name}",
-        "took": grouped(sum(each.took.values())),
-        "first": grouped(each.first),
-        "rate": percent(each.rate),
-        "attempts": grouped(attempts),
-        "refused": grouped(each.tries["refused"]),
-        "failed": grouped(each.tries["failed"]),
-        "byte": "-" if each.byte is None else milliseconds(each.byte.p50 / 1e3),
-        "p50": "-" if each.answer is None else milliseconds(each.answer.p50 / 1e3),
-        "p90": "-" if each.answer is None else milliseconds(each.answer.p90 / 1e3),
-        "answers": [
-            (outcome, answer, grouped(count))
-            for (outcome, answer), count in each.answers.most_common()
-        ],
-    }
-
-
-def class_name(name: str) -> str:
-    """The name of a class of addresses."""
-    return "static addresses" if name == "static" else f"class {int(name):,} s"
-
-
-def _tip(each: ClassTips) -> tuple[str, str, str, str]:
-    return (
-        class_name(each.name),
-        grouped(each.count),
-        grouped(each.lamports),
-        # It is known to 5 %.
-        grouped(int(float(f"{each.median:.2g}"))),
-    )
 
 
 def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
@@ -239,24 +150,3 @@ def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
     labels = {colour: f"to {class_name(name)}" for name, colour in colours.items()}
     chart = charts.over_time(steps, list(labels), report.span, label=lambda name: labels[name])
     return {"chart": chart, "legend": [(colours[name], class_name(name)) for name in names]}
-
-
-def _losses(each: KeyLosses, report: LandingReport) -> dict[str, Any]:
-    query = {"span": report.span.name, "key": each.key_id}
-    return {
-        "key": each.key,
-        "key_id": each.key_id,
-        "link": f"?{urlencode(query)}" if each.key is not None else "",
-        "total": grouped(each.total),
-        "lost": grouped(each.lost),
-        "refused": grouped(each.refused),
-        "reasons": [
-            (
-                badge(reason.state, HUES[State(reason.state)]),
-                reason.reason or "no reason given",
-                grouped(reason.count),
-            )
-            for reason in each.reasons[:4]
-        ],
-        "statuses": [(status, grouped(calls)) for status, calls in each.refusals[:4]],
-    }

@@ -1,6 +1,6 @@
 """Filters of the list of submissions to which the page of landing leads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -26,21 +26,15 @@ def _accepted_within(span: timedelta) -> Callable[[], Q]:
     return lambda: Q(accepted_at__gte=timezone.now() - span)
 
 
-def _kinds() -> list[tuple[str, str]]:
-    return [(value, str(label)) for value, label in Submission.Kind.choices]
+def _named(values: Iterable[str]) -> list[tuple[str, str]]:
+    return [(value, value) for value in values]
 
 
-def _tiers() -> list[tuple[str, str]]:
-    return [(name, name) for name in Tier.objects.values_list("name", flat=True)]
-
-
-def _states() -> list[tuple[str, str]]:
-    return [(state.value, state.value) for state in State]
-
-
-StateFilter = value_filter("state", "state", _states, newest=True)
-KindFilter = value_filter("kind", "kind", _kinds, newest=True)
-TierFilter = value_filter("tier", "tier", _tiers, newest=True)
+StateFilter = value_filter("state", "state", lambda: _named(State), newest=True)
+KindFilter = value_filter("kind", "kind", lambda: Submission.Kind.choices, newest=True)
+TierFilter = value_filter(
+    "tier", "tier", lambda: _named(Tier.objects.values_list("name", flat=True)), newest=True
+)
 SinceFilter = choice_filter(
     "accepted",
     "since",
@@ -67,7 +61,7 @@ class UpstreamFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         names = set(Upstream.objects.values_list("name", flat=True))
         names.add(request.GET.get("upstream") or "leaders")
-        return [(name, name) for name in sorted(names)]
+        return _named(sorted(names))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() is None:

@@ -2,13 +2,11 @@
 
 import json
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -31,12 +29,13 @@ from priority.admin.lookup import fate_page
 from priority.models import Submission
 from staff.columns import column
 from staff.formatting import after, ago, counted, grouped, in_full, lamports, link, shortened, utc
+from staff.own_pages import OwnPage, PagesAdmin
 from staff.read_only import LongListAdmin
 from tipping.services.expiries import expiry_of
 
 
 @admin.register(Submission)
-class SubmissionAdmin(LongListAdmin):
+class SubmissionAdmin(PagesAdmin, LongListAdmin):
     list_display = (
         "name",
         "standing",
@@ -53,6 +52,10 @@ class SubmissionAdmin(LongListAdmin):
     )
     search_fields = ("signature",)  # by `condition`
     search_help_text = "A whole signature, bundle id, tip address or request id"
+    own_pages = (
+        OwnPage("landing/", "priority_landing", landing_page),
+        OwnPage("fate/", "priority_fate", fate_page),
+    )
     change_form_outer_before_template = "admin/priority/submission/fate.html"
     fieldsets = (
         (None, {"fields": ("whole_name", "error")}),
@@ -61,22 +64,8 @@ class SubmissionAdmin(LongListAdmin):
             {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
         ),
         ("Tip", {"fields": ("tip", "tip_goes_to", "tip_stands_in")}),
-        (
-            "Times",
-            {"fields": ("accepted", "sent", "seen", "settled", "good_until", "hash")},
-        ),
+        ("Times", {"fields": ("accepted", "sent", "seen", "settled", "good_until", "hash")}),
     )
-
-    def get_urls(self) -> list[URLPattern]:
-        landing = path(
-            "landing/",
-            self.admin_site.admin_view(partial(landing_page, self)),
-            name="priority_landing",
-        )
-        fate = path(
-            "fate/", self.admin_site.admin_view(partial(fate_page, self)), name="priority_fate"
-        )
-        return [landing, fate, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
         queryset: QuerySet[Submission] = super().get_queryset(request)

@@ -16,8 +16,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.models import Tier
-from priority.admin.landing import percent
 from priority.admin.upstream_activity import upstream_activity
+from priority.landing_formats import percent
 from priority.models import Upstream
 from priority.reports.landing import all_figures
 from priority.submissions import BUNDLE_NAME

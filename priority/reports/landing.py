@@ -59,6 +59,11 @@ class Percentiles:
     p90: float
     p99: float
 
+    @property
+    def shown(self) -> list[tuple[str, float]]:
+        """(name, value) of each."""
+        return [("p50", self.p50), ("p90", self.p90), ("p99", self.p99)]
+
 
 @dataclass(slots=True)
 class UpstreamFigures:
@@ -90,6 +95,11 @@ class ClassTips:
     lamports: int = 0
     median: float = 0.0
     over_time: Counter[datetime] = field(default_factory=Counter)
+
+    @property
+    def rounded_median(self) -> int:
+        """It is known to 5 %."""
+        return int(float(f"{self.median:.2g}"))
 
 
 @dataclass(slots=True)

@@ -1,13 +1,12 @@
 """The history of an account: its writes, the difference of two of them, a transaction's replay."""
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
@@ -17,17 +16,10 @@ from rewind.admin.divergences import differences_of
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Position
 from rewind.services import account_history as services
-from rewind.services.account_history import Entry, History
+from rewind.services.account_history import Entry
 from rewind.services.replay import replay
-from staff.formatting import (
-    badge,
-    grouped,
-    in_full,
-    lamports,
-    link,
-    shortened,
-    slot_range,
-)
+from staff.formatting import badge, in_full, lamports, link
+from staff.own_pages import OwnPage
 from staff.pages import StaffAdmin
 from staff.parsing import pubkey_in, slot_in
 
@@ -39,30 +31,9 @@ _HUES = {"verified": "good", "diverged": "bad", "unverified": "warning"}
 _OUTSIDE = {CARRIED: "carried over", START_OF_SLOT: "start of slot", END_OF_SLOT: "end of slot"}
 
 
-def urls(admin: StaffAdmin) -> list[URLPattern]:
-    """The pages, below those of the admin."""
-    pages: tuple[tuple[str, Callable[..., HttpResponse], str], ...] = (
-        ("accounts/", _history, "rewind_account_history"),
-        ("accounts/diff/", _diff, "rewind_account_diff"),
-        ("accounts/replay/", _replay, "rewind_account_replay"),
-    )
-    return [
-        path(route, admin.admin_site.admin_view(partial(_allowed, view, admin)), name=name)
-        for route, view, name in pages
-    ]
-
-
 def history_link(pubkey: object) -> SafeString:
     """The pubkey in full, as a link to the account's history."""
     return link(in_full(pubkey), "rewind_account_history", address=pubkey)
-
-
-def _allowed(
-    view: Callable[..., HttpResponse], admin: StaffAdmin, request: HttpRequest
-) -> HttpResponse:
-    if not request.user.has_perm("rewind.view_accountchange"):
-        raise PermissionDenied
-    return view(admin, request)
 
 
 def _history(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
@@ -92,47 +63,23 @@ def _history(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         found = services.account_history(
             pubkey, first=first, last=last, before=before, limit=_WRITES
         )
-        context["history"] = None if found is None else _shown(pubkey, found)
-        context["is_newest"] = before is None
+        context |= {"history": found, "is_newest": before is None, "most_gaps": _GAPS}
+        if found is not None:
+            context["rows"] = [_row(pubkey, entry) for entry in found.entries]
+            context["before"] = "" if found.before is None else _text_of(found.before)
+            context["more_gaps"] = len(found.gaps) > _GAPS or found.has_more_gaps
     return admin.page(request, "admin/rewind/account/history.html", context)
 
 
-def _shown(pubkey: Pubkey, found: History) -> dict[str, Any]:
-    summary = found.summary
-    return {
-        "archive": slot_range(summary.earliest, summary.latest),
-        "range": slot_range(found.window.first, found.window.last),
-        "archived": grouped(summary.archived),
-        "coarse": grouped(summary.coarse),
-        "missing": grouped(summary.missing),
-        "is_missing": bool(summary.missing),
-        "rows": [_row(pubkey, entry) for entry in found.entries],
-        "before": "" if found.before is None else _text_of(found.before),
-        "gaps": [
-            link(slot_range(gap.from_slot, gap.to_slot), "rewind_gap_change", gap.pk)
-            for gap in found.gaps[:_GAPS]
-        ],
-        "more_gaps": len(found.gaps) > _GAPS or found.has_more_gaps,
-        "is_filtered": found.is_filtered,
-        "dropped": None if found.dropped is None else slot_range(*found.dropped),
-    }
-
-
 def _row(pubkey: Pubkey, entry: Entry) -> dict[str, Any]:
-    write, older = entry.write, entry.older
-    slot, order = write.place
-    query = {"address": pubkey, "b": _text_of(write.place)}
+    slot, order = entry.write.place
+    query = {"address": pubkey, "b": _text_of(entry.write.place)}
+    older = entry.older and _text_of(entry.older.place)
     return {
-        "slot": slot,
+        "entry": entry,
         "place": _place_in_slot(order),
-        "signature": None if entry.signature is None else shortened(entry.signature),
-        "lamports": lamports(write.lamports),
-        "owner": shortened(write.owner),
-        "length": grouped(write.length),
         "what": _what(entry),
-        "gap": entry.gap,
-        "is_coarse": entry.is_coarse,
-        "diff": older and link("Diff", "rewind_account_diff", a=_text_of(older.place), **query),
+        "diff": older and link("Diff", "rewind_account_diff", a=older, **query),
         "replay": entry.signature
         and link("Replay", "rewind_account_replay", slot=slot, index=order),
     }
@@ -163,10 +110,7 @@ def _diff(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         "account": history_link(pubkey),
         "sides": [f"Slot {row.slot}, {_place_in_slot(row.position)}" for row in rows],
         "fields": _fields(*rows),
-        "lines": [
-            {"offset": f"{each.offset:,}", "a": each.a.hex(" "), "b": each.b.hex(" ")}
-            for each in lines
-        ],
+        "lines": [(each.offset, each.a.hex(" "), each.b.hex(" ")) for each in lines],
         "more": more,
     }
     return admin.page(request, "admin/rewind/account/diff.html", context)
@@ -204,17 +148,11 @@ def _replay(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         "place": f"Slot {recorded.slot}, transaction {recorded.index}",
         "verdict": badge(verdict.status, _HUES[verdict.status]),
         "reason": in_words(verdict.reason or ""),
-        "differences": differences_of(
-            {"field": each.field, "expected": each.expected, "found": each.found}
-            for each in verdict.differences
-        ),
-        "outcome": outcome and {
-            "err": "none" if outcome.err is None else str(outcome.err),
-            "units": grouped(outcome.units_consumed),
-            "logs": "\n".join(outcome.logs[:_LOGS]),
-        },
+        "differences": differences_of(map(asdict, verdict.differences)),
+        "outcome": outcome,
+        "logs": "\n".join(outcome.logs[:_LOGS]) if outcome else "",
         "accounts": [history_link(key) for key in recorded.transaction.message.account_keys],
-    }  # fmt: skip
+    }
     return admin.page(request, "admin/rewind/account/replay.html", context)
 
 
@@ -239,3 +177,11 @@ def _position_in(text: str) -> Position | None:
         return None
     place = Position(found[0], -found[1] if order.startswith("-") else found[1])
     return place if place.order >= CARRIED else None
+
+
+_SEES_CHANGES = "rewind.view_accountchange"
+PAGES = (
+    OwnPage("accounts/", "rewind_account_history", _history, _SEES_CHANGES),
+    OwnPage("accounts/diff/", "rewind_account_diff", _diff, _SEES_CHANGES),
+    OwnPage("accounts/replay/", "rewind_account_replay", _replay, _SEES_CHANGES),
+)

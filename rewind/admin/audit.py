@@ -1,16 +1,12 @@
 """Pages of the replay audit: its rates by day and program, and the divergences."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-)
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -23,12 +19,13 @@ from rewind.admin.divergences import differences_of
 from rewind.admin.shares import percent_of
 from rewind.models import AuditedDay, Divergence
 from rewind.services import audit
-from rewind.services.audit_overview import AuditOverview, Day, audit_overview
+from rewind.services.audit_overview import Day, audit_overview
 from rewind.store.audits import Count
 from staff.charts import Chart, stacked
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, counted, grouped, in_full, shortened, utc
+from staff.formatting import ago, badge, counted, in_full, link, shortened, utc
+from staff.own_pages import PagesAdmin
 from staff.parsing import signature_in, slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -49,63 +46,23 @@ class AuditAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
+        found = audit_overview(now=timezone.now())
         context = {
             "title": "Replay audit",
-            "audit": _shown(audit_overview(now=timezone.now())),
+            "audit": found,
+            "permille": settings.REPLAY_AUDIT_PERMILLE,
+            "share": f"{settings.REPLAY_AUDIT_PERMILLE / 10:g}%",
+            "rates": {"today": rate(found.today.count), "all": rate(found.total)},
+            "chart": chart_of_days(found.days),
+            "programs": [
+                (program, _NATIVE.get(str(program), ""), rate(count), count)
+                for program, count in found.programs
+            ],
+            "reasons": [(in_words(reason), times) for reason, times in found.reasons],
             "may_see_divergences": request.user.has_perm("rewind.view_divergence"),
             **(extra_context or {}),
         }
         return self.page(request, "admin/rewind/auditedday/audit.html", context)
-
-
-def _shown(found: AuditOverview) -> dict[str, Any]:
-    now = timezone.now()
-    today = found.today.count
-    return {
-        "permille": settings.REPLAY_AUDIT_PERMILLE,
-        "share": f"{settings.REPLAY_AUDIT_PERMILLE / 10:g}%",
-        "began": found.audited_to is not None,
-        "audited_to": found.audited_to,
-        "behind": grouped(found.slots_behind),
-        "today": {
-            "rate": rate(today),
-            "verified": grouped(today.verified),
-            "diverged": grouped(today.diverged),
-            "unverified": grouped(today.unverified),
-        },
-        "rate": rate(found.total),
-        "verified": grouped(found.total.verified),
-        "diverged": grouped(found.total.diverged),
-        "unverified": grouped(found.total.unverified),
-        "passed_over": grouped(found.passed_over) if found.passed_over else "",
-        "chart": chart_of_days(found.days),
-        "programs": [
-            {
-                "program": str(program),
-                "name": _NATIVE.get(str(program), ""),
-                "rate": rate(count),
-                "replayed": grouped(count.replayed),
-                "diverged": grouped(count.diverged) if count.diverged else "",
-                "unverified": grouped(count.unverified) if count.unverified else "",
-            }
-            for program, count in found.programs
-        ],
-        "more_programs": found.more_programs,
-        "reasons": [(in_words(reason), grouped(times)) for reason, times in found.reasons],
-        "open": found.open,
-        "open_count": grouped(found.open),
-        "divergences": [
-            {
-                "entry": entry,
-                "signature": str(entry.signature),
-                "fields": fields_of(entry),
-                "programs": [str(program) for program in entry.programs[:2]],
-                "found": ago(entry.found_at, now),
-            }
-            for entry in found.newest
-        ],
-        "more": found.open > len(found.newest),
-    }
 
 
 def rate(count: Count) -> str:
@@ -145,24 +102,22 @@ OpenFilter = choice_filter(
 
 
 @admin.register(Divergence)
-class DivergenceAdmin(ReadOnlyAdmin):
+class DivergenceAdmin(PagesAdmin, ReadOnlyAdmin):
     list_display = ("transaction", "place", "differs", "outcome", "found", "tried")
     list_filter = (OpenFilter,)
     ordering = ("-found_at", "-pk")
     search_fields = ("slot",)  # by `condition`
     search_help_text = "A slot or a transaction's signature"
     actions = ["replay_again", "dismiss"]
+    row_buttons: ClassVar = {"replay": "replay_again"}
     change_form_outer_after_template = "admin/rewind/divergence/differences.html"
     fields = ("whole_signature", "block", "called", "outcome", "found", "tried")
 
-    def get_urls(self) -> list[URLPattern]:
-        replay = self.button("replay_again")
-        own = path("<int:pk>/replay/", replay, name="rewind_divergence_replay")
-        return [own, *super().get_urls()]
-
     def beside_fields(self, request: HttpRequest, row: Divergence) -> dict[str, Any]:
-        may_replay = self.has_replay_permission(request)
-        return {"differences": differences_of(row.differences), "may_replay": may_replay}
+        return {
+            "differences": differences_of(row.differences),
+            "may_replay": self.has_replay_permission(request),
+        }
 
     # --- actions ---
 
@@ -213,14 +168,10 @@ class DivergenceAdmin(ReadOnlyAdmin):
 
     @admin.display(description="slot")
     def block(self, entry: Divergence) -> SafeString:
-        links = [("admin:rewind_archivedslot_change", "in the archive")]
+        links = [link("in the archive", "rewind_archivedslot_change", entry.slot)]
         if Block.objects.filter(pk=entry.slot).exists():
-            links.append(("admin:historical_block_change", "in the ledger"))
-        pages = format_html_join(
-            ", ",
-            '<a class="tm-link" href="{}">{}</a>',
-            ((reverse(name, args=[entry.slot]), text) for name, text in links),
-        )
+            links.append(link("in the ledger", "historical_block_change", entry.slot))
+        pages = format_html_join(", ", "{}", ((each,) for each in links))
         return format_html("{}, transaction {}: {}", entry.slot, entry.position, pages)
 
     @admin.display(description="programs called")

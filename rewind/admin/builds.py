@@ -30,19 +30,12 @@ class ProgramBuildAdmin(ReadOnlyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("rewind.change_programbuild")
 
-    shown = column(
-        "program",
-        lambda row: in_full(row.program),
-        "program",
-    )
+    shown = column("program", lambda row: in_full(row.program), "program")
     slots = column(
         "slots",
         lambda row: f"{row.from_slot} to {'now' if row.to_slot is None else row.to_slot}",
         "from_slot",
     )
     length = column("size", lambda row: size_of(row.size), "size")
-    sha256 = column(
-        "SHA-256",
-        lambda row: in_full(bytes(row.digest).hex()),
-    )
+    sha256 = column("SHA-256", lambda row: in_full(bytes(row.digest).hex()))
     recorded = column("recorded", lambda row: ago(row.recorded_at), "recorded_at")

@@ -5,24 +5,23 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
 from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
-from gaps.admin import event_in_words, in_words, order_links
-from gaps.causes import cause_hint
-from gaps.slot_gap import GapState, GapStatus, SlotGap
+from gaps.admin import gaps_of_area, order_links
 from historical.services import overview as ledger_overview
 from rewind.admin import coverage_maps
 from rewind.admin.audit import chart_of_days, rate
 from rewind.admin.shares import percent_of
 from rewind.models import SlotTally
 from rewind.services import coverage_map, filters, overview
-from rewind.services.audit_overview import audited_days, audited_today
+from rewind.services.audit_overview import audited_days, audited_today, sum_of
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
-from staff.formatting import ago, grouped
+from rewind.store.audits import open_divergences
+from staff.formatting import grouped
+from staff.own_pages import OwnPage, PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -33,16 +32,8 @@ _DEFAULT_SLOTS = 1_000
 
 
 @admin.register(SlotTally)
-class CoverageAdmin(ReadOnlyAdmin):
+class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
     """The counts are shown on pages of their own; recording keeps them."""
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        return [
-            path("epoch/", view(self.epoch_view), name="rewind_slottally_epoch"),
-            path("slots/", view(self.slots_view), name="rewind_slottally_slots"),
-            *super().get_urls(),
-        ]
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
@@ -50,6 +41,8 @@ class CoverageAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         ranges = coverage_map.ranges()
         newest = slot_in(request.GET.get("newest", ""))
         rows, known = coverage_map.epoch_rows(ranges, newest=newest, limit=_EPOCHS + 1)
@@ -81,23 +74,19 @@ class CoverageAdmin(ReadOnlyAdmin):
         whole = SlotRange(*schedule.slots_of(epoch))
         archived, stored = coverage_map.epoch_cells(ranges, whole)
 
-        def link(cell: coverage_map.Cell) -> str:
-            return coverage_maps.slots_link(cell.first, cell.last)
-
         context = {
             "title": f"Epoch {epoch}",
-            "range": f"{whole.first} to {whole.last}",
-            "cell_slots": grouped(archived[len(archived) // 2].last
-                                        - archived[len(archived) // 2].first + 1),
+            "range": whole,
+            "cell_slots": archived[len(archived) // 2].range.size,
             "areas": [
-                coverage_maps.area_cells("archive", archived, link),
-                coverage_maps.area_cells("ledger", stored, link),
+                coverage_maps.area_cells("archive", archived),
+                coverage_maps.area_cells("ledger", stored),
             ],
             "older": coverage_maps.epoch_link(epoch - 1) if epoch > lowest else "",
             "newer": coverage_maps.epoch_link(epoch + 1) if epoch < highest else "",
             "legend": coverage_maps.LEGEND,
             **order_links(request, whole, at_once=MOST_SLOTS),
-        }  # fmt: skip
+        }
         return self._page(request, "epoch", context)
 
     def slots_view(self, request: HttpRequest) -> HttpResponse:
@@ -117,7 +106,7 @@ class CoverageAdmin(ReadOnlyAdmin):
             "epoch": (epoch := epochs().schedule.epoch_of(window.first)),
             "epoch_link": coverage_maps.epoch_link(epoch),
             "cut": last > window.last,
-            "most": grouped(MOST_SLOTS),
+            "most": MOST_SLOTS,
             "areas": [
                 {"area": area, "cells": coverage_maps.slot_cells(states, area)}
                 for area in ("archive", "ledger")
@@ -132,9 +121,12 @@ class CoverageAdmin(ReadOnlyAdmin):
         }
         return self._page(request, "slots", context)
 
+    own_pages = (
+        OwnPage("epoch/", "rewind_slottally_epoch", epoch_view),
+        OwnPage("slots/", "rewind_slottally_slots", slots_view),
+    )
+
     def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         return self.page(request, f"admin/rewind/slottally/{name}.html", context)
 
 
@@ -149,7 +141,7 @@ def _filters() -> dict[str, Any]:
     return {
         "filtered_owners": owners[:_FILTERS],
         "filtered_accounts": accounts[:_FILTERS],
-        "more_filters": grouped(more) if more else "",
+        "more_filters": more,
     }
 
 
@@ -166,14 +158,13 @@ def _archive(whole: coverage_map.Cell | None) -> dict[str, Any] | None:
         return None
     fine = found.archived - found.coarse
     return {
-        **_figures(whole),
+        "whole": whole,
         "percent": percent_of(found.gap_percent),
-        "every_write": f"{grouped(fine)} ({percent_of(100 * fine / max(1, found.archived))})",
-        "coarse": grouped(found.coarse) if found.coarse else "",
-        **_gaps(found.causes, found.newest_gaps, found.open_gaps),
-        "baselines": [
-            (each, grouped(each.accounts), ago(each.recorded_at)) for each in found.baselines
-        ],
+        "fine": fine,
+        "fine_percent": percent_of(100 * fine / max(1, found.archived)),
+        "coarse": found.coarse,
+        "baselines": found.baselines,
+        **gaps_of_area(found.causes, found.newest_gaps, found.open_gaps),
     }
 
 
@@ -183,67 +174,22 @@ def _ledger(whole: coverage_map.Cell | None) -> dict[str, Any] | None:
     found = ledger_overview.ledger_gaps()
     share = whole.share_missing
     return {
-        **_figures(whole),
+        "whole": whole,
         "percent": percent_of(None if share is None else 100 * share),
-        "not_covered": grouped(whole.not_covered),
-        **_gaps(found.causes, found.newest, found.open),
+        **gaps_of_area(found.causes, found.newest, found.open),
     }
-
-
-def _figures(whole: coverage_map.Cell) -> dict[str, str]:
-    return {
-        "range": f"{whole.first} to {whole.last}",
-        "slots": grouped(whole.slots),
-        "held": grouped(whole.held),
-        "skipped": grouped(whole.skipped),
-        "missing": grouped(whole.missing),
-        "unknown": grouped(whole.unknown),
-    }
-
-
-def _gaps(causes: Any, newest: Any, number: int) -> dict[str, Any]:
-    now = timezone.now()
-    return {
-        "causes": [(in_words(cause), cause_hint(cause), grouped(slots)) for cause, slots in causes],
-        "gaps": [
-            {
-                "gap": gap,
-                "slots": grouped(gap.to_slot - gap.from_slot + 1),
-                "hue": _hue(gap),
-                "state": "cannot be had" if gap.cannot_be_had_at else gap.status,
-                "next_try": "none"
-                if gap.cannot_be_had_at
-                else ago(gap.next_try_at, now, "at once"),
-                "opened": ago(gap.opened_at, now),
-                "cause": in_words(gap.cause),
-                "hint": cause_hint(gap.cause),
-                "last": event_in_words(gap.history[-1]) if gap.history else "-",
-            }
-            for gap in newest
-        ],
-        "more_gaps": grouped(number) if number > len(newest) else "",
-    }
-
-
-def _hue(gap: SlotGap) -> str:
-    if gap.state is GapState.CANNOT_BE_HAD:
-        return "quiet"
-    return "bad" if gap.status == GapStatus.MISSING else "warning"
 
 
 def _audit() -> dict[str, Any]:
     now = timezone.now()
     days = audited_days(now)
-    today, divergences = audited_today(now)
-    total = days[0].count
-    for day in days[1:]:
-        total = total.plus(day.count)
+    today = audited_today(now)
+    total = sum_of(day.count for day in days)
     return {
         "today": rate(today),
-        "replayed": grouped(today.replayed),
+        "replayed": today.replayed,
         "month": rate(total),
-        "open": grouped(divergences),
-        "hue": "bad" if divergences else "good",
+        "open": open_divergences().count(),
         "chart": chart_of_days(days),
         "counted": bool(total.replayed),
     }

@@ -1,17 +1,18 @@
 """Cells of slots, and single slots, as the coverage map shows them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from chain.slot_ranges import SlotRange
 from rewind.admin.shares import percent_of
 from rewind.services.coverage_map import Cell, EpochRow
 from rewind.services.slot_states import SlotStates, State
-from staff.formatting import grouped
+from staff.formatting import grouped, slot_range
 
 # The CSS class (admin.css) of a share of missing slots below each bound.
 _LEVELS = ((0.01, "tm-h1"), (0.1, "tm-h2"), (0.5, "tm-h3"))
@@ -27,51 +28,48 @@ LEGEND = [
     ("tm-out", "outside", "Not in the range that is kept"),
 ]
 
-_STATE_CLASSES = {
-    State.HELD: "tm-h0",
-    State.COARSE: "tm-coarse",
-    State.FILTERED: "tm-filtered",
-    State.SKIPPED: "tm-skip",
-    State.MISSING: "tm-h4",
-    State.UNKNOWN: "tm-h3",
-    State.CANNOT_BE_HAD: "tm-h4",
-    State.NOT_COVERED: "tm-h2",
-    State.OUTSIDE: "tm-out",
+
+class _Look(NamedTuple):
+    """How a state is shown: the CSS class of its square, the hue of its label, and its hint."""
+
+    square: str
+    hue: str
+    hint: str
+
+
+_LOOKS = {
+    State.HELD: _Look("tm-h0", "good", "All of it is there"),
+    State.COARSE: _Look(
+        *("tm-coarse", "warning"),
+        "At least the last write of each account; earlier ones may be missing",
+    ),
+    State.FILTERED: _Look(
+        "tm-filtered", "quiet", "It is archived, and filters dropped every write of it"
+    ),
+    State.SKIPPED: _Look(
+        "tm-skip", "quiet", "The leader made no block, which a parent link or a node proves"
+    ),
+    State.MISSING: _Look("tm-h4", "bad", "The leader made a block, and it is not stored here"),
+    State.UNKNOWN: _Look("tm-h3", "warning", "Whether a block was made is not known yet"),
+    State.CANNOT_BE_HAD: _Look(
+        "tm-h4", "quiet", "It is not stored here, and no source has it any more"
+    ),
+    State.NOT_COVERED: _Look(
+        *("tm-h2", "warning"),
+        "Between two imports, not checked yet. Re-ingest the range to fetch it",
+    ),
+    State.OUTSIDE: _Look("tm-out", "quiet", "Not in the range that is kept"),
 }
-STATE_HINTS = {
-    State.HELD: "All of it is there",
-    State.COARSE: "At least the last write of each account; earlier ones may be missing",
-    State.FILTERED: "It is archived, and filters dropped every write of it",
-    State.SKIPPED: "The leader made no block, which a parent link or a node proves",
-    State.MISSING: "The leader made a block, and it is not stored here",
-    State.UNKNOWN: "Whether a block was made is not known yet",
-    State.CANNOT_BE_HAD: "It is not stored here, and no source has it any more",
-    State.NOT_COVERED: "Between two imports, not checked yet. Re-ingest the range to fetch it",
-    State.OUTSIDE: "Not in the range that is kept",
-}
+STATE_LEGEND = [(_LOOKS[state].square, str(state), _LOOKS[state].hint) for state in State]
 
 
 def epoch_line(row: EpochRow) -> dict[str, Any]:
     """A line of the list of epochs."""
     return {
         "epoch": row.epoch,
-        "slots": f"{row.first} to {row.last}",
+        "slots": SlotRange(row.first, row.last),
         "link": epoch_link(row.epoch),
-        "areas": [
-            _strip("archive", row.archive, _ARCHIVE),
-            _strip("ledger", row.ledger, _LEDGER),
-        ],
-    }
-
-
-def _strip(area: str, cells: Sequence[Cell], held: str) -> dict[str, Any]:
-    whole = summed(cells)
-    return {
-        "area": area,
-        "cells": [_drawn(cell, held) for cell in cells],
-        "summary": summary(whole, held),
-        "share": share_of(whole),
-        "hue": _hue(whole),
+        "areas": [area_cells("archive", row.archive), area_cells("ledger", row.ledger)],
     }
 
 
@@ -85,8 +83,8 @@ def summed(cells: Sequence[Cell]) -> Cell:
     )
 
 
-def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) -> dict[str, Any]:
-    """An area's map of one epoch."""
+def area_cells(area: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    """An area's cells, and its sum."""
     held = _ARCHIVE if area == "archive" else _LEDGER
     whole = summed(cells)
     return {
@@ -94,7 +92,7 @@ def area_cells(area: str, cells: Sequence[Cell], back: Callable[[Cell], str]) ->
         "summary": summary(whole, held),
         "share": share_of(whole),
         "hue": _hue(whole),
-        "cells": [{**_drawn(cell, held), "link": back(cell)} for cell in cells],
+        "cells": [_drawn(cell, held) for cell in cells],
     }
 
 
@@ -108,9 +106,10 @@ def _drawn(cell: Cell, held: str) -> dict[str, Any]:
         look = "tm-h0"
     else:
         look = next((name for bound, name in _LEVELS if share < bound), "tm-h4")
-    span = f"Slots {cell.first} to {cell.last}" if cell.last > cell.first else f"Slot {cell.first}"
+    span = f"Slot{'s'[: cell.last > cell.first]} {slot_range(cell.first, cell.last)}"
     skipped = round(100 * cell.skipped / cell.slots) if cell.slots and share is not None else 0
-    return {"look": look, "skipped": skipped, "title": f"{span}: {summary(cell, held)}"}
+    title = f"{span}: {summary(cell, held)}"
+    return {"cell": cell, "look": look, "skipped": skipped, "title": title}
 
 
 def summary(cell: Cell, held: str) -> str:
@@ -158,7 +157,7 @@ def slot_cells(states: Sequence[SlotStates], area: str) -> list[dict[str, Any]]:
         state: State = getattr(each, area)
         cells.append(
             {
-                "look": _STATE_CLASSES[state],
+                "look": _LOOKS[state].square,
                 "title": f"Slot {each.slot}: {state}",
                 "link": _link_of(each, area),
             }
@@ -191,7 +190,7 @@ def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
         first, last = members[0], members[-1]
         lines.append(
             {
-                "slots": f"{first.slot}" if first is last else f"{first.slot} to {last.slot}",
+                "slots": slot_range(first.slot, last.slot),
                 "size": grouped(len(members)),
                 "areas": [_in_words(members, area) for area in ("archive", "ledger")],
             }
@@ -212,21 +211,7 @@ def _in_words(members: Sequence[SlotStates], area: str) -> dict[str, str]:
     first: State = found[0]
     return {
         "state": " or ".join(found),
-        "hue": _WORDS[first],
-        "hint": "; ".join(STATE_HINTS[state] for state in found),
+        "hue": _LOOKS[first].hue,
+        "hint": "; ".join(_LOOKS[state].hint for state in found),
         "link": _link_of(members[0], area) if len(members) == 1 or first not in _FINE else "",
     }
-
-
-_WORDS = {
-    State.HELD: "good",
-    State.COARSE: "warning",
-    State.FILTERED: "quiet",
-    State.SKIPPED: "quiet",
-    State.MISSING: "bad",
-    State.UNKNOWN: "warning",
-    State.NOT_COVERED: "warning",
-    State.OUTSIDE: "quiet",
-}
-
-STATE_LEGEND = [(_STATE_CLASSES[state], str(state), STATE_HINTS[state]) for state in State]

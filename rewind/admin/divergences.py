@@ -8,11 +8,7 @@ from typing import Any
 def differences_of(found: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Each of {field, expected, found} as text."""
     return [
-        {
-            "field": each["field"],
-            "expected": _text(each["expected"]),
-            "found": _text(each["found"]),
-        }
+        {"field": each["field"], "expected": _text(each["expected"]), "found": _text(each["found"])}
         for each in found
     ]
 

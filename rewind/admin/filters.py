@@ -36,20 +36,19 @@ class PubkeyField(forms.CharField):
             raise forms.ValidationError("Not a pubkey: 32 bytes in base58 are expected") from None
 
 
-class OwnerForm(forms.ModelForm):  # type: ignore[type-arg]
+class FilterForm(forms.ModelForm):  # type: ignore[type-arg]
+    key = PubkeyField(help_text=_HINT)
+
+    class Meta:
+        fields = ()
+
+
+class OwnerForm(FilterForm):
     key = PubkeyField(label="Owner", help_text=f"The program's pubkey. {_HINT}")
 
-    class Meta:
-        model = Owner
-        fields = ()
 
-
-class FilteredPubkeyForm(forms.ModelForm):  # type: ignore[type-arg]
+class AccountForm(FilterForm):
     key = PubkeyField(label="Account", help_text=_HINT)
-
-    class Meta:
-        model = FilteredPubkey
-        fields = ()
 
 
 class _FilterAdmin(StaffAdmin):
@@ -79,36 +78,45 @@ class _FilterAdmin(StaffAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method == "POST" and "confirmed" not in request.POST:
-            form = self.form(request.POST)
+            form = self.get_form(request)(request.POST)
             if form.is_valid():
                 return self._forecast_page(request, form.cleaned_data["key"])
         response: HttpResponse = super().add_view(request, form_url, extra_context)
         return response
 
     def _forecast_page(self, request: HttpRequest, pubkey: Pubkey) -> HttpResponse:
-        context = {
-            "title": f"Filter {self.subject}?",
-            "subject": self.subject,
-            "pubkey": pubkey,
-            "forecast": _shown(self.forecast(pubkey)),
-        }
+        context = {"title": f"Filter {self.subject}?", **self._effect(pubkey)}
         return self.page(request, "admin/rewind/filter_forecast.html", context)
+
+    def _effect(self, pubkey: Pubkey) -> dict[str, Any]:
+        forecast = _shown(self.forecast(pubkey))
+        return {"subject": self.subject, "pubkey": pubkey, "forecast": forecast}
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
-        found = {} if row is None else {
-            "subject": self.subject,
-            "pubkey": row.pubkey,
-            "forecast": _shown(self.forecast(row.pubkey)),
-        }  # fmt: skip
+        found = {} if row is None else self._effect(row.pubkey)
         context = {**found, "title": f"Lift the filter of {self.subject}?", **(extra_context or {})}
         response: HttpResponse = super().delete_view(request, object_id, context)
         return response
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj.pubkey = form.cleaned_data["key"]
+        self.set_filter(obj, filtered=True)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.set_filter(obj, filtered=False)
+
+    # --- hooks ---
+
     def forecast(self, pubkey: Pubkey) -> Forecast:
         raise NotImplementedError
+
+    def set_filter(self, row: Any, *, filtered: bool) -> None:
+        raise NotImplementedError
+
+    # --- the audit log ---
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         audit.record(request, "set a filter", obj)
@@ -144,50 +152,42 @@ class FilteredOwnerAdmin(_FilterAdmin):
     def forecast(self, pubkey: Pubkey) -> Forecast:
         return forecasts.of_owner(pubkey)
 
-    def save_model(self, request: HttpRequest, obj: Owner, form: Any, change: bool) -> None:
-        obj.pubkey = form.cleaned_data["key"]
-        obj.pk = filters.filter_owner(obj.pubkey, filtered=True).pk
-
-    def delete_model(self, request: HttpRequest, obj: Owner) -> None:
-        filters.filter_owner(obj.pubkey, filtered=False)  # its number stays: changes name it
+    def set_filter(self, row: Owner, *, filtered: bool) -> None:
+        # Its number stays when the filter is lifted: changes name it.
+        row.pk = filters.filter_owner(row.pubkey, filtered=filtered).pk
 
 
 @admin.register(FilteredPubkey)
 class FilteredPubkeyAdmin(_FilterAdmin):
-    form = FilteredPubkeyForm
+    form = AccountForm
     ordering = ("pubkey",)
     subject = "this account"
 
     def forecast(self, pubkey: Pubkey) -> Forecast:
         return forecasts.of_account(pubkey)
 
-    def save_model(
-        self, request: HttpRequest, obj: FilteredPubkey, form: Any, change: bool
-    ) -> None:
-        obj.pubkey = form.cleaned_data["key"]
-        filters.filter_account(obj.pubkey, filtered=True)
-
-    def delete_model(self, request: HttpRequest, obj: FilteredPubkey) -> None:
-        filters.filter_account(obj.pubkey, filtered=False)
+    def set_filter(self, row: FilteredPubkey, *, filtered: bool) -> None:
+        filters.filter_account(row.pubkey, filtered=filtered)
 
 
 def _shown(found: Forecast) -> dict[str, Any]:
-    share = found.share
-    per_epoch = 1 / found.epochs_per_day if found.epochs_per_day else 0.0
+    """Texts of the estimates, as (writes, size)."""
+    days = found.epochs_per_day
+    an_epoch = (found.writes / days, found.size / days) if days else (0.0, 0.0)
     return {
-        "seen": grouped(found.seen) if found.seen else "",
-        "accounts": grouped(found.accounts) if found.accounts else "",
-        "share": percent_of(None if share is None else round(100 * share, 3)),
-        "writes": _about(found.writes),
-        "size": size_of(round(found.size)),
-        "epoch_writes": _about(found.writes * per_epoch),
-        "epoch_size": size_of(round(found.size * per_epoch)),
-        "all_writes": _about(found.all_writes),
-        "all_size": size_of(round(found.all_size)),
-        "left_size": size_of(round(max(0.0, found.all_size - found.size))),
+        "found": found,
+        "share": percent_of(None if found.share is None else round(100 * found.share, 3)),
+        "own": [
+            ("Its own, a day", *_estimate(found.writes, found.size)),
+            ("Its own, an epoch", *_estimate(*an_epoch)),
+            ("All that is archived now, a day", *_estimate(found.all_writes, found.all_size)),
+        ],
         "named": None if found.named is None else _about(found.named),
-        "dropped": found.dropped,
     }
+
+
+def _estimate(writes: float, size: float) -> tuple[str, str]:
+    return _about(writes), size_of(round(size))
 
 
 def _about(number: float) -> str:

@@ -16,17 +16,9 @@ from rewind.services.jobs import submitting
 from rewind.services.jobs.requests import read_request
 from staff.columns import column
 from staff.filters import value_filter
-from staff.formatting import ago, badge, counted, duration, grouped, progress, size_of
+from staff.formatting import ago, counted, duration, grouped, progress, size_of
 from staff.read_only import ReadOnlyAdmin
-
-State = SimulationJob.State
-_HUES = {
-    State.QUEUED: "quiet",
-    State.RUNNING: "warning",
-    State.DONE: "good",
-    State.CANCELLED: "quiet",
-    State.FAILED: "bad",
-}
+from staff.states import state_badge
 
 
 def _tiers() -> list[tuple[str, str]]:
@@ -76,9 +68,7 @@ class SimulationJobAdmin(ReadOnlyAdmin):
     whole_name = column("job", lambda row: format_html("<code>{}</code>", row.pk))
     key = column("key", key_link)
     reference = column("caller's reference", lambda row: row.client_reference or "-")
-    standing = column(
-        "state", lambda row: badge(row.state, _HUES[State(row.state)], row.failure), "state"
-    )
+    standing = column("state", lambda row: state_badge(row.state, row.failure), "state")
     why = column("failure", lambda row: row.failure or "-")
     progress = column("progress", lambda row: progress(row.done, row.total))
     errors = column("errors", lambda row: grouped(row.failed) if row.failed else "none", "failed")
@@ -92,13 +82,10 @@ class SimulationJobAdmin(ReadOnlyAdmin):
             request = read_request(job.request)
         except (KeyError, TypeError, ValueError):
             return "cannot be read"
-        each = request.positions_each
-        transactions = len(request.signatures)
         what = "signature" if request.texts is None else "transaction"
         own = request.positions is None and not request.count
-        where = "its own place" if own else f"{grouped(each)} position{'s'[: each != 1]}"
-        plural = "s" if transactions != 1 else ""
-        return f"{grouped(transactions)} {what}{plural}, each at {where}"
+        where = "its own place" if own else counted(request.positions_each, "position")
+        return f"{counted(len(request.signatures), what)}, each at {where}"
 
     came = column("submitted", lambda row: ago(row.submitted_at), "submitted_at")
     began = column("first turn", lambda row: ago(row.started_at, never="not yet"))

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
-from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from chain.blocks import Granularity
@@ -15,12 +14,14 @@ from rewind.models import ArchivedSlot, Baseline, Gap
 from rewind.services.gaps import archive_gaps
 from staff.columns import column
 from staff.formatting import ago, badge, grouped, in_full, shortened
+from staff.own_pages import PagesAdmin
 from staff.parsing import slot_in
 from staff.read_only import LongListAdmin
 
 
 @admin.register(ArchivedSlot)
-class ArchivedSlotAdmin(LongListAdmin):
+class ArchivedSlotAdmin(PagesAdmin, LongListAdmin):
+    own_pages = account_history.PAGES
     list_display = (
         "slot_number",
         "short_hash",
@@ -34,9 +35,6 @@ class ArchivedSlotAdmin(LongListAdmin):
     search_help_text = "A slot"
     fields = ("slot_number", "hash", "parent", "written", "detail", "source", "recorded")
 
-    def get_urls(self) -> list[URLPattern]:
-        return [*account_history.urls(self), *super().get_urls()]
-
     def condition(self, text: str) -> Q | None:
         slot = slot_in(text)
         return None if slot is None else Q(slot=slot)
@@ -48,10 +46,7 @@ class ArchivedSlotAdmin(LongListAdmin):
 
     slot_number = column("slot", lambda row: str(row.slot), "slot")
     short_hash = column("blockhash", lambda row: shortened(row.blockhash))
-    hash = column(
-        "blockhash",
-        lambda row: in_full(row.blockhash),
-    )
+    hash = column("blockhash", lambda row: in_full(row.blockhash))
     parent = column("parent slot", lambda row: str(row.parent_slot))
     written = column("changes", lambda row: grouped(row.changes))
 

@@ -1,6 +1,7 @@
 """A summary of the replay audit, for its page."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -54,15 +55,12 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
     reasons: Counter[str] = Counter()
     for each in found.values():
         reasons.update(each.reasons)
-    total = Count()
-    for day in days:
-        total = total.plus(day.count)
     programs = store.counts_by_program(first, limit=_PROGRAMS + 1)
     slot = store.audited_to().slot
     unresolved = store.open_divergences()
     return AuditOverview(
         days=days,
-        total=total,
+        total=sum_of(day.count for day in days),
         passed_over=sum(day.passed_over for day in days),
         programs=programs[:_PROGRAMS],
         more_programs=len(programs) > _PROGRAMS,
@@ -74,16 +72,21 @@ def audit_overview(*, now: datetime, most_behind: int = 100_000) -> AuditOvervie
     )
 
 
+def sum_of(counts: Iterable[Count]) -> Count:
+    total = Count()
+    for count in counts:
+        total = total.plus(count)
+    return total
+
+
 def audited_days(now: datetime) -> list[Day]:
     """The last 30 days, today last, those without an audit too."""
     return _days(*_found(now))
 
 
-def audited_today(now: datetime) -> tuple[Count, int]:
-    """Today's replays, and how many divergences are open."""
-    day = store.days_from(now.astimezone(UTC).date()).first()
-    count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
-    return count, store.open_divergences().count()
+def audited_today(now: datetime) -> Count:
+    """Today's replays."""
+    return _count(store.days_from(now.astimezone(UTC).date()).first())
 
 
 def _found(now: datetime) -> tuple[date, dict[date, AuditedDay]]:
@@ -92,11 +95,12 @@ def _found(now: datetime) -> tuple[date, dict[date, AuditedDay]]:
 
 
 def _days(first: date, found: dict[date, AuditedDay]) -> list[Day]:
-    return [_day(first + timedelta(days=number), found) for number in range(DAYS)]
+    days = [first + timedelta(days=number) for number in range(DAYS)]
+    return [
+        Day(day, _count(found.get(day)), found[day].passed_over if day in found else 0)
+        for day in days
+    ]
 
 
-def _day(day: date, found: dict[date, AuditedDay]) -> Day:
-    row = found.get(day)
-    if row is None:
-        return Day(day, Count(), 0)
-    return Day(day, Count(row.verified, row.diverged, row.unverified), row.passed_over)
+def _count(day: AuditedDay | None) -> Count:
+    return Count() if day is None else Count(day.verified, day.diverged, day.unverified)

@@ -1,9 +1,9 @@
 """Archive and ledger beside each other, from epochs down to single slots."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chain.epochs import EpochSchedule
 from chain.slot_ranges import SlotRange
@@ -35,6 +35,10 @@ class Cell:
     missing: int = 0
     unknown: int = 0
     not_covered: int = 0
+
+    @property
+    def range(self) -> SlotRange:
+        return SlotRange(self.first, self.last)
 
     @property
     def not_held(self) -> int:
@@ -150,52 +154,41 @@ def _between(edges: Sequence[int]) -> list[SlotRange]:
 
 
 def _archive(reach: SlotRange | None, cells: Sequence[SlotRange]) -> list[Cell]:
-    if reach is None:
-        return [Cell(*cell, slots=0) for cell in cells]
-    firsts, lasts = [cell.first for cell in cells], [cell.last for cell in cells]
-    counted = archive_store.count_cells(firsts, lasts, first=reach.first, last=reach.last)
     found = []
-    for cell, counts in zip(cells, counted, strict=True):
-        slots = _inside(cell, reach)
+    for cell, slots, counts in _counted(reach, cells, archive_store.count_cells):
         gaps = counts.gaps
-        found.append(
-            Cell(
-                *cell,
-                slots=slots,
-                held=counts.archived,
-                coarse=counts.coarse,
-                # Between the archive's ends what is neither archived nor in a gap was skipped.
-                skipped=max(0, slots - counts.archived - gaps.missing - gaps.unknown),
-                missing=gaps.missing,
-                unknown=gaps.unknown,
-            )
-        )
-    return found
+        # Between the archive's ends what is neither archived nor in a gap was skipped.
+        skipped = max(0, slots - counts.archived - gaps.missing - gaps.unknown)
+        held = {"held": counts.archived, "coarse": counts.coarse, "skipped": skipped}
+        found.append(Cell(*cell, slots, missing=gaps.missing, unknown=gaps.unknown, **held))
+    return found or _outside(cells)
 
 
 def _ledger(reach: SlotRange | None, cells: Sequence[SlotRange]) -> list[Cell]:
-    if reach is None:
-        return [Cell(*cell, slots=0) for cell in cells]
-    firsts, lasts = [cell.first for cell in cells], [cell.last for cell in cells]
-    counted = ledger_store.count_cells(firsts, lasts, first=reach.first, last=reach.last)
     found = []
-    for cell, counts in zip(cells, counted, strict=True):
-        slots = _inside(cell, reach)
+    for cell, slots, counts in _counted(reach, cells, ledger_store.count_cells):
         gaps = counts.missing
-        found.append(
-            Cell(
-                *cell,
-                slots=slots,
-                held=counts.blocks,
-                skipped=counts.skipped,
-                missing=gaps.missing,
-                unknown=gaps.unknown,
-                not_covered=max(
-                    0, slots - counts.blocks - counts.skipped - gaps.missing - gaps.unknown
-                ),
-            )
-        )
-    return found
+        known = counts.blocks + counts.skipped + gaps.missing + gaps.unknown
+        held = {"held": counts.blocks, "skipped": counts.skipped}
+        held["not_covered"] = max(0, slots - known)
+        found.append(Cell(*cell, slots, missing=gaps.missing, unknown=gaps.unknown, **held))
+    return found or _outside(cells)
+
+
+def _counted(
+    reach: SlotRange | None, cells: Sequence[SlotRange], count: Callable[..., Iterable[Any]]
+) -> Iterator[tuple[SlotRange, int, Any]]:
+    """Each cell, how many of its slots are within reach, and its counts; nothing without reach."""
+    if reach is None:
+        return
+    firsts, lasts = [cell.first for cell in cells], [cell.last for cell in cells]
+    counted = count(firsts, lasts, first=reach.first, last=reach.last)
+    for cell, counts in zip(cells, counted, strict=True):
+        yield cell, _inside(cell, reach), counts
+
+
+def _outside(cells: Sequence[SlotRange]) -> list[Cell]:
+    return [Cell(*cell, slots=0) for cell in cells]
 
 
 def _inside(cell: SlotRange, reach: SlotRange) -> int:

@@ -39,14 +39,10 @@ class Forecast:
 def of_owner(pubkey: Pubkey) -> Forecast:
     """What the accounts of the program make."""
     sample = store.sample_of_owner(owner_id(pubkey))
-    per_day = _all_writes_a_day()
     share = sample.chosen_rows / sample.rows if sample.rows else 0.0
-    each = _bytes_of(sample.chosen_rows, sample.chosen_size)
+    bytes_each = _bytes_of(sample.chosen_rows, sample.chosen_size)
     return _forecast(
-        pubkey,
-        writes=share * per_day,
-        size=share * per_day * each,
-        sample=sample,
+        *(pubkey, share * _all_writes_a_day(), bytes_each, sample),
         seen=sample.chosen_rows,
         accounts=sample.chosen_accounts,
     )
@@ -54,41 +50,35 @@ def of_owner(pubkey: Pubkey) -> Forecast:
 
 def of_account(pubkey: Pubkey) -> Forecast:
     """What the account alone makes."""
-    bounds = archive.bounds()
-    first, last = bounds or (0, 0)
+    first, last = archive.bounds() or (0, 0)
     begins = max(first, last - _LOOKED_BACK + 1)
     written = store.writes_of_account(bytes(pubkey), begins)
     if written.is_cut and written.lowest_slot is not None:
         begins = written.lowest_slot
     writes = written.rows / (last - begins + 1) * mentions.slots_per_day()
+    bytes_each = _bytes_of(written.rows, written.size)
     return _forecast(
-        pubkey,
-        writes=writes,
-        size=writes * _bytes_of(written.rows, written.size),
-        sample=store.sample_of_owner(None),
-        seen=written.rows,
-        accounts=None,
+        pubkey, writes, bytes_each, store.sample_of_owner(None), seen=written.rows, accounts=None
     )
 
 
 def _forecast(
     pubkey: Pubkey,
-    *,
     writes: float,
-    size: float,
+    bytes_each: float,
     sample: store.Sample,
+    *,
     seen: int,
     accounts: int | None,
 ) -> Forecast:
-    a_day = mentions.slots_per_day()
-    all_writes = _all_writes_a_day()
+    a_day, all_writes = mentions.slots_per_day(), _all_writes_a_day()
     named = None
     if not seen:
         found = mentions.mentions_of(pubkey)
         named = None if found is None else found.transactions / found.slots * a_day
     return Forecast(
         writes=writes,
-        size=size,
+        size=writes * bytes_each,
         all_writes=all_writes,
         all_size=all_writes * _bytes_of(sample.rows, sample.size),
         epochs_per_day=a_day / epochs().schedule.slots_per_epoch,

@@ -48,11 +48,6 @@ def run_of(start: int) -> tuple[int, int] | None:
     return None if row is None else (row[0], row[1])
 
 
-def unknown_slots(first: int, last: int) -> int:
-    """How many slots of the range are in gaps of which it is not known whether a block was made."""
-    return sum(slots for status, _, slots in _counted(first, last) if status == "unknown")
-
-
 def slots_given_up(first: int, last: int) -> int:
     """How many slots of the range are in gaps that no source can fill."""
     with connection.cursor() as cursor:

@@ -42,7 +42,7 @@ def test_missing_processes_are_named_and_calls_are_still_answered(client: Any) -
     assert answer.status_code == 200 and answer.json()["status"] == "degraded"
     found = answer.json()["checks"]["processes"]
     assert not found["ok"] and found["why"].endswith(" missing")
-    assert "starts it" in found["remedy"]
+    assert "restarts a process that ended" in found["remedy"]
     assert "worker" not in found["missing"] and {"beat", "lander"} <= set(found["missing"])
     assert found["watchedSecondsAgo"] is None
     watching.watch(now=timezone.now())
@@ -62,7 +62,7 @@ def test_readiness_home_and_alarms_agree_on_what_hangs(
     found = ready(client)["checks"]["processes"]
     assert (found["hung"], found["missing"], found["why"]) == (["lander"], [], "lander hung")
     home = " ".join(admin_client.get("/admin/").content.decode().split())
-    assert "lander hung" in home and "restart it: the Procfile has its command" in home
+    assert "lander hung" in home and "restart it with its command in the Procfile" in home
     assert watching.watch_processes(now=timezone.now()) == {"lander"}
     alarm = Alarm.objects.get()
     assert (alarm.name, alarm.subject) == ("process_missing", "lander")

@@ -169,6 +169,15 @@ def test_the_pages_lead_from_epochs_to_slots(admin_client: Any, record: Any) -> 
     assert answer["Location"] == f"{COVERAGE}slots/?first=1000&last=1999"
 
 
+def test_slots_that_no_source_has_are_shown_as_such(admin_client: Any, record: Any) -> None:
+    record(block(1_000), block(1_005, parent=1_003))
+    gaps = [each.pk for each in archive_gaps.open_gaps(1_000, 1_005)]
+    assert archive_gaps.give_up(gaps, by="ada", now=NOW) == len(gaps) > 0
+    slots = text_of(admin_client, f"{COVERAGE}slots/", first=1_000, last=1_999)
+    assert 'title="Slot 1003: cannot be had"' in slots
+    assert "no source has it any more" in slots
+
+
 WHATEVER: list[tuple[str, dict[str, str]]] = [
     ("", {"newest": "99999999999999"}),
     ("", {"newest": "x"}),

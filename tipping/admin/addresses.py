@@ -10,20 +10,13 @@ from django.utils.safestring import SafeString
 from access.admin.key_names import key_link, with_key_names
 from staff.columns import column
 from staff.filters import choice_filter, row_filter
-from staff.formatting import ago, badge, grouped, in_full, lamports, link, shortened
+from staff.formatting import ago, grouped, in_full, lamports, link, shortened
 from staff.parsing import pubkey_in
 from staff.read_only import LongListAdmin
-from tipping.models import TipAddress, TipBatch, TipEntry, TipSweep
+from tipping.models import TipAddress, TipBatch, TipEntry
 from tipping.services import ledger
 
 _SHOWN = 50
-SWEEP_HUES = {
-    TipSweep.State.PLANNED: "warning",
-    TipSweep.State.LANDED: "good",
-    TipSweep.State.FAILED: "bad",
-    TipSweep.State.EXPIRED: "quiet",
-}
-
 
 IssuedFilter = choice_filter(
     "issued",
@@ -65,7 +58,12 @@ class TipAddressAdmin(LongListAdmin):
         return None if pubkey is None else Q(pk=pubkey)
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        return _moves(row)
+        entries = list(TipEntry.objects.filter(pubkey=row.pubkey)[: _SHOWN + 1])
+        return {
+            "entries": entries[:_SHOWN],
+            "more_entries": len(entries) > _SHOWN,
+            "parts": row.parts.select_related("sweep").order_by("-pk")[:_SHOWN],
+        }
 
     # --- what is shown ---
 
@@ -88,31 +86,5 @@ class TipAddressAdmin(LongListAdmin):
     @admin.display(description="holds (lamports)")
     def holds(self, address: Any) -> SafeString | str:
         if not hasattr(address, "held"):
-            key = bytes(address.pubkey)
-            address.held = ledger.balance_of([key])[key]
+            self.complete_rows([address])
         return lamports(address.held)
-
-
-def _moves(address: TipAddress) -> dict[str, Any]:
-    entries = list(TipEntry.objects.filter(pubkey=address.pubkey)[: _SHOWN + 1])
-    parts = address.parts.select_related("sweep").order_by("-pk")[:_SHOWN]
-    return {
-        "entries": [
-            {
-                "row": entry,
-                "signature": shortened(str(entry.signature)),
-                "lamports": f"{entry.lamports:+,}",
-            }
-            for entry in entries[:_SHOWN]
-        ],
-        "more_entries": len(entries) > _SHOWN,
-        "parts": [
-            {
-                "sweep": part.sweep,
-                "signature": shortened(str(part.sweep.signature)),
-                "lamports": lamports(part.lamports),
-                "state": badge(part.sweep.state, SWEEP_HUES[TipSweep.State(part.sweep.state)]),
-            }
-            for part in parts
-        ],
-    }

@@ -15,14 +15,10 @@ from staff.filters import choice_filter
 from staff.formatting import ago, badge, counted, link
 from staff.parsing import id_in
 from staff.read_only import ReadOnlyAdmin
+from staff.states import state_badge
 from tipping.models import TipAddress, TipBatch, TipSweepPart
 from tipping.services import sweeping
 
-_HUES = {
-    TipBatch.State.PREPARED: "quiet",
-    TipBatch.State.OPEN: "good",
-    TipBatch.State.CLOSED: "quiet",
-}
 _WAITING = Q(state=TipBatch.State.CLOSED, swept_at__isnull=True)
 
 SweptFilter = choice_filter(
@@ -55,7 +51,9 @@ class TipBatchAdmin(ReadOnlyAdmin):
         return queryset.select_related("ttl_class")
 
     def complete_rows(self, rows: Any) -> None:
-        counts = _issued_of([batch.pk for batch in rows])
+        issued = TipAddress.objects.filter(batch__in=[each.pk for each in rows])
+        issued = issued.filter(issued_at__isnull=False).order_by()
+        counts = dict(issued.values_list("batch").annotate(Count("pk")))
         for batch in rows:
             batch.issued_count = counts.get(batch.pk, 0)
 
@@ -86,20 +84,18 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     name = column("batch", lambda row: str(row.number), "number")
     ttl = column("class", lambda row: f"{row.ttl_seconds:,} s", "ttl_seconds")
-    standing = column(
-        "state", lambda row: badge(row.state, _HUES[TipBatch.State(row.state)]), "state"
-    )
+    standing = column("state", lambda row: state_badge(row.state), "state")
 
     @admin.display(description="issued")
     def issued(self, batch: Any) -> str:
         if not hasattr(batch, "issued_count"):
-            batch.issued_count = _issued_of([batch.pk]).get(batch.pk, 0)
+            self.complete_rows([batch])
         return f"{batch.issued_count:,} of {batch.size:,}"
 
-    @admin.display(description="its addresses")
-    def links(self, batch: TipBatch) -> SafeString:
-        return link("show the addresses", "tipping_tipaddress_changelist", batch=batch.pk)
-
+    links = column(
+        "its addresses",
+        lambda row: link("show the addresses", "tipping_tipaddress_changelist", batch=row.pk),
+    )
     prepared = column("prepared", lambda row: ago(row.prepared_at))
     opened = column("opened", lambda row: ago(row.opened_at, never="-"), "opened_at")
     window_ends = column("window ends", lambda row: ago(row.window_ends_at, never="-"))
@@ -117,8 +113,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     note = column("note", lambda row: row.sweep_note or "-")
     read = column(
-        "balances read",
-        lambda row: ago(row.balances_read_at, never="not since something changed"),
+        "balances read", lambda row: ago(row.balances_read_at, never="not since something changed")
     )
 
     @admin.display(description="sweeps")
@@ -128,8 +123,3 @@ class TipBatchAdmin(ReadOnlyAdmin):
         waiting = parts.filter(is_open=True).count()
         text = f"{sweeps:,} sweep{'s'[: sweeps != 1]} with {parts.count():,} of its addresses"
         return f"{text}; {waiting:,} not settled yet" if waiting else text
-
-
-def _issued_of(batches: list[int]) -> dict[int, int]:
-    rows = TipAddress.objects.filter(batch__in=batches, issued_at__isnull=False).order_by()
-    return dict(rows.values_list("batch").annotate(Count("pk")))

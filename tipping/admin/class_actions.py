@@ -1,7 +1,6 @@
 """Actions on a TTL class."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -50,10 +49,7 @@ def _preparing(row: TtlClass) -> str:
 
 def _prepare(request: HttpRequest, row: TtlClass) -> str:
     made = batches.prepare(
-        row.pk,
-        seed=settings.TIP_SECRET_SEED,
-        now=timezone.now(),
-        keep=state_of(row).prepared + 1,
+        row.pk, seed=settings.TIP_SECRET_SEED, now=timezone.now(), keep=state_of(row).prepared + 1
     )
     return "one more batch is prepared" if made else ""
 
@@ -78,35 +74,25 @@ def _sweep(request: HttpRequest, row: TtlClass) -> str:
     return f"sweeping {counted(count, 'batch', 'batches')}" if count else ""
 
 
-def _action(
-    name: str, title: str, effect: Any, verb: str, run: Any, in_vain: str, **more: Any
-) -> AdminAction:
-    return AdminAction(
-        name,
-        title,
-        effect,
-        verb,
-        run,
-        said=lambda row, text: f"Class of {row}: {text}.",
-        in_vain=in_vain,
-        logs=True,
-        **more,
-    )
+def _said(row: TtlClass, text: str) -> str:
+    return f"Class of {row}: {text}."
 
 
 ACTIONS = (
-    _action(
-        *("rotate", "Rotate now", _rotating, "rotated", _rotate),
+    AdminAction(
+        *("rotate", "Rotate now", _rotating, "rotated", _rotate, _cannot_rotate, _said),
         in_vain="no batch was prepared that could be opened",
-        why_not=_cannot_rotate,
+        logs=True,
     ),
-    _action(
+    AdminAction(
         *("prepare", "Prepare one more batch", _preparing, "prepared a batch of", _prepare),
+        said=_said,
         in_vain="another batch is being prepared: try again",
+        logs=True,
     ),
-    _action(
-        *("sweep", "Sweep now", _sweeping, "ordered sweeps of", _sweep),
+    AdminAction(
+        *("sweep", "Sweep now", _sweeping, "ordered sweeps of", _sweep, _cannot_sweep, _said),
         in_vain="nothing is left to sweep",
-        why_not=_cannot_sweep,
+        logs=True,
     ),
 )

@@ -8,14 +8,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from staff.formatting import ago, badge, duration, grouped, in_full, lamports, link, utc
+from staff.formatting import ago, badge, duration, utc
 from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
-from tipping.services.desk import ClassRow, NamedAddress, TipSums, TreasuryState
+from tipping.services.desk import ClassRow, TreasuryState
 
 
 def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -23,6 +22,7 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
     if not admin.has_view_permission(request):
         raise PermissionDenied
     now = timezone.now()
+    may_see_ledger = request.user.has_perm("tipping.view_tipentry")
     found = desk.tip_desk(
         treasury=settings.TREASURY_ADDRESS, static=settings.TIP_ADDRESSES, now=now
     )
@@ -32,9 +32,10 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "may_act": may_act(request),
         "classes": [_class(each, now) for each in found.classes],
         "strips": [strip for each in found.classes if (strip := _strip(each, now))],
-        "sums": [_sums(each) for each in found.sums] if _may_see_ledger(request) else [],
-        "treasury": _treasury(found.treasury, now) if _may_see_ledger(request) else None,
-        "named": [_named(each) for each in found.named] if _may_see_ledger(request) else [],
+        "sums": found.sums,
+        "treasury": found.treasury if may_see_ledger else None,
+        "why": _why(found.treasury),
+        "named": found.named,
         "sweep_after": duration(timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS)),
     }
     page: HttpResponse = admin.page(request, "admin/tipping/ttlclass/desk.html", context)
@@ -44,10 +45,6 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
 def may_act(request: HttpRequest) -> bool:
     """May the user rotate, prepare and sweep?"""
     return request.user.has_perm("tipping.change_tipbatch")
-
-
-def _may_see_ledger(request: HttpRequest) -> bool:
-    return request.user.has_perm("tipping.view_tipentry")
 
 
 def class_badge(state: ClassState | None) -> SafeString:
@@ -62,43 +59,17 @@ def class_badge(state: ClassState | None) -> SafeString:
     return badge("available", "good")
 
 
-def batch_link(batch: TipBatch) -> SafeString:
-    return link(batch.number, "tipping_tipbatch_change", batch.pk)
-
-
 def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
-    state, ttl_class = row.state, row.state.ttl_class
-    batch = state.batch
-    ends = None if batch is None else batch.window_ends_at
-    waiting: SafeString | str = "none"
-    if row.waiting:
-        noted = badge(f"{row.noted} noted", "warning", "The sweeper left a note.")
-        asked = {"ttl_class__id__exact": ttl_class.pk, "swept": "waiting"}
-        batches = link(grouped(row.waiting), "tipping_tipbatch_changelist", **asked)
-        waiting = format_html("{} {}", batches, noted if row.noted else "")
+    batch, ttl_class = row.state.batch, row.state.ttl_class
     return {
-        "pk": ttl_class.pk,
+        "row": row,
+        "batch": batch,
+        "ttl_class": ttl_class,
         "name": f"{ttl_class.ttl_seconds:,} s",
-        "ttl": duration(timedelta(seconds=ttl_class.ttl_seconds)),
         "window": duration(timedelta(seconds=ttl_class.window_seconds)),
-        "size": grouped(ttl_class.batch_size),
-        "is_default": ttl_class.is_default,
-        "badge": class_badge(state),
-        "batch": None if batch is None else batch_link(batch),
-        "left": state.left,
-        "left_shown": grouped(state.left),
-        "of": 0 if batch is None else batch.size,
-        "of_shown": "" if batch is None else grouped(batch.size),
-        "ends": ends,
-        "ends_in": "-" if ends is None else "now" if ends <= now else ago(ends, now),
-        "ends_at": "" if ends is None else ends.isoformat(),
-        "expires": "-" if batch is None else ago(batch.expires_at, now, "-"),
-        "rate": f"{row.per_minute:,.1f} a minute",
+        "badge": class_badge(row.state),
+        "is_over": batch is not None and batch.window_ends_at and batch.window_ends_at <= now,
         "dry": _dry(row, now),
-        "prepared": state.prepared,
-        "waiting": waiting,
-        "last_swept": ago(row.last_swept_at, now, "nothing yet"),
-        "change": reverse("admin:tipping_ttlclass_change", args=[ttl_class.pk]),
     }
 
 
@@ -149,34 +120,6 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%b} {moment.day} {moment:%H:%M:%S}"
 
 
-def _sums(each: TipSums) -> dict[str, Any]:
-    return {
-        "label": each.label,
-        "tips": grouped(each.tips),
-        "static": lamports(each.static),
-        "dynamic": lamports(each.dynamic),
-        "total": lamports(each.static + each.dynamic),
-        "swept": lamports(each.swept),
-        "fees": lamports(each.fees),
-    }
-
-
-def _treasury(each: TreasuryState, now: datetime) -> dict[str, Any]:
-    node = each.by_node
-    return {
-        "address": in_full(each.address),
-        "by_ledger": lamports(each.by_ledger),
-        "by_node": "" if node is None else lamports(node.lamports),
-        "slot": "" if node is None else node.slot,
-        "read": "" if node is None else ago(node.at, now),
-        "difference": "" if not each.difference else f"{each.difference:+,}",
-        "why": _why(each),
-        "unswept": lamports(each.unswept),
-        "sweeping": lamports(each.sweeping),
-        "sweeping_since": ago(each.sweeping_since, now, ""),
-    }
-
-
 def _why(each: TreasuryState) -> str:
     if not each.difference:
         return ""
@@ -189,19 +132,3 @@ def _why(each: TreasuryState) -> str:
         "The balance by the ledger is higher: payments are in blocks that are not stored yet, or"
         " in a gap of the ledger."
     )
-
-
-def _named(each: NamedAddress) -> dict[str, Any]:
-    roles = [
-        name for name, has in (("static", each.is_static), ("treasury", each.is_treasury)) if has
-    ]
-    return {
-        "pubkey": str(each.pubkey),
-        "roles": ", ".join(roles),
-        "tips": grouped(each.tips),
-        "tipped": lamports(each.tipped),
-        "received": lamports(each.received),
-        "paid": lamports(each.paid),
-        "balance": lamports(each.balance),
-        "entries": f"{reverse('admin:tipping_tipentry_changelist')}?q={each.pubkey}",
-    }

@@ -11,17 +11,13 @@ from django.utils.safestring import SafeString
 from access.admin.key_names import key_link, with_key_names
 from staff.columns import column
 from staff.filters import value_filter
-from staff.formatting import ago, badge, grouped, in_full, link, shortened
+from staff.formatting import ago, badge, in_full, link, shortened
 from staff.parsing import pubkey_in, signature_in
 from staff.read_only import LongListAdmin
 from tipping.models import TipAddress, TipEntry
 from tipping.store.days import days_of_tips
 
-_HUES = {
-    TipEntry.Kind.TIP: "good",
-    TipEntry.Kind.SWEEP: "quiet",
-    TipEntry.Kind.OTHER: "warning",
-}
+_HUES = {TipEntry.Kind.TIP: "good", TipEntry.Kind.SWEEP: "quiet", TipEntry.Kind.OTHER: "warning"}
 _DAYS = 7
 
 
@@ -55,20 +51,7 @@ class TipEntryAdmin(LongListAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         days, classes = days_of_tips(days=_DAYS)
-        extra = {
-            "classes": [f"{seconds:,} s" for seconds in classes],
-            "days": [
-                {
-                    "day": day.day,
-                    "static": grouped(day.static),
-                    "by_class": [grouped(day.by_class.get(each, 0)) for each in classes],
-                    "count": grouped(day.tips),
-                    "swept": grouped(day.swept),
-                }
-                for day in days
-            ],
-            **(extra_context or {}),
-        }
+        extra = {"days": days, "classes": classes, **(extra_context or {})}
         return super().changelist_view(request, extra)  # type: ignore[no-any-return]
 
     # --- what is shown ---

@@ -5,13 +5,12 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from staff.columns import column
-from staff.formatting import ago, badge, grouped, in_full, lamports, link, shortened
+from staff.formatting import ago, grouped, in_full, lamports, link, shortened
 from staff.parsing import signature_in
 from staff.read_only import LongListAdmin
-from tipping.admin.addresses import SWEEP_HUES
+from staff.states import state_badge
 from tipping.models import TipSweep, TipSweepPart
 
 
@@ -44,25 +43,13 @@ class TipSweepAdmin(LongListAdmin):
 
     def beside_fields(self, request: HttpRequest, row: TipSweep) -> dict[str, Any]:
         parts = TipSweepPart.objects.filter(sweep=row).order_by("pk").select_related("address")
-        rows = [
-            {
-                "pubkey": str(part.address_id),
-                "lamports": lamports(part.lamports),
-                "pays": number == 0,
-            }
-            for number, part in enumerate(parts)
-        ]
-        return {"parts": rows}
+        return {"parts": parts}
 
     # --- what is shown ---
 
     name = column("transaction", lambda row: shortened(row.signature))
     whole_name = column("signature", lambda row: in_full(row.signature))
-    standing = column(
-        "state",
-        lambda row: badge(row.state, SWEEP_HUES[TipSweep.State(row.state)], row.reason),
-        "state",
-    )
+    standing = column("state", lambda row: state_badge(row.state, row.reason), "state")
     why = column("reason", lambda row: row.reason or "-")
     moved = column("lamports", lambda row: lamports(row.lamports))
     taken = column("of it the fee", lambda row: lamports(row.fee))
@@ -72,6 +59,7 @@ class TipSweepAdmin(LongListAdmin):
     planned = column("planned", lambda row: ago(row.planned_at))
     settled = column("settled", lambda row: ago(row.settled_at, never="not yet"))
 
-    @admin.display(description="submission")
-    def submission(self, sweep: TipSweep) -> SafeString:
-        return link("show the submission", "priority_submission_changelist", q=sweep.signature)
+    submission = column(
+        "submission",
+        lambda row: link("show the submission", "priority_submission_changelist", q=row.signature),
+    )

@@ -45,6 +45,10 @@ class TipSums:
     swept: int
     fees: int
 
+    @property
+    def total(self) -> int:
+        return self.static + self.dynamic
+
 
 @dataclass(frozen=True, slots=True)
 class NamedAddress:

@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from access.admin.key_formatting import key_badge
 from access.counted_calls import OUR_FAILURES
@@ -13,9 +13,9 @@ from access.key_states import KeyState, condition
 from access.models import ApiKey
 from access.services import usage_reports
 from operations.home import figures
-from operations.home.cards import Card, list_of
+from operations.home.cards import Shown
 from operations.readings.present import Readings
-from staff.formatting import badge, grouped, milliseconds
+from staff.formatting import badge, grouped, link, milliseconds
 
 _LISTED = 5
 _OUTCOMES = 8
@@ -24,26 +24,19 @@ _NOT_KNOWN = "not known yet"
 _SOME, _MANY = 0.0, 0.01
 
 
-def calls(request: HttpRequest, now: Readings) -> Card:
+def calls(request: HttpRequest, now: Readings) -> Shown:
     counted = usage_reports.calls_by_status(since=now.at - timedelta(hours=1), now=now.at)
+    most = len(counted) if len(counted) <= _OUTCOMES else _OUTCOMES - 1
     rows: list[tuple[Any, Any]] = [("Calls in the last hour", _total(counted))]
-    shown = counted if len(counted) <= _OUTCOMES else counted[: _OUTCOMES - 1]
-    rows += [(badge(status, _hue(status)), grouped(n)) for status, n in shown]
-    if len(shown) < len(counted):
-        others = counted[len(shown) :]
+    rows += [(badge(status, _hue(status)), grouped(n)) for status, n in counted[:most]]
+    if others := counted[most:]:
         label = badge("other", "quiet", ", ".join(status for status, _ in others))
-        rows.append((label, grouped(sum(number for _, number in others))))
+        rows.append((label, _total(others)))
     speed = None if now.calls is None else now.calls.per_second
-    return Card(
-        "calls",
-        "Calls",
-        _NOT_KNOWN if speed is None else f"{figures.per_second(speed)}",
-        None,
-        "Over the last minute. By outcome: ok, or the reason of the refusal.",
-        rows,
-        list_of(request, "access", "usageminute"),
-        "Usage",
-        figures.CALLS,
+    return Shown(
+        _NOT_KNOWN if speed is None else figures.per_second(speed),
+        hint="Over the last minute. By outcome: ok, or the reason of the refusal.",
+        rows=rows,
     )
 
 
@@ -57,7 +50,7 @@ def _hue(status: str) -> str:
     return "good" if status == "ok" else "warning"
 
 
-def failures(request: HttpRequest, now: Readings) -> Card:
+def failures(request: HttpRequest, now: Readings) -> Shown:
     found = now.calls
     figure, state = _NOT_KNOWN, None
     if found is not None and found.per_second is not None:
@@ -73,61 +66,29 @@ def failures(request: HttpRequest, now: Readings) -> Card:
             rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
         if found.milliseconds is not None:
             rows.append(("Mean time of a call", milliseconds(found.milliseconds)))
-    return Card(
-        "failures",
-        "Failures",
-        figure,
-        state,
-        "Calls of the last minute that ended with an internal error.",
-        rows,
-        list_of(request, "access", "usageminute"),
-        "Usage",
-        figures.FAILED,
-    )
+    return Shown(figure, state, "Calls of the last minute that ended with an internal error.", rows)
 
 
-def speed(request: HttpRequest, now: Readings) -> Card:
+def speed(request: HttpRequest, now: Readings) -> Shown:
     found = None if now.calls is None else now.calls.milliseconds
-    return Card(
-        "speed",
-        "Time of a call",
+    return Shown(
         "no calls now" if found is None else milliseconds(found),
-        None,
-        "In this service, from reading the call to its answer; the mean of the last minute.",
-        (),
-        list_of(request, "access", "usageminute"),
-        "Usage",
-        figures.CALL_TIME,
+        hint="In this service, from reading the call to its answer; the mean of the last minute.",
     )
 
 
-def expiring(request: HttpRequest, now: Readings) -> Card:
+def expiring(request: HttpRequest, now: Readings) -> Shown:
     soon = ApiKey.objects.filter(condition(KeyState.EXPIRING, now=now.at)).defer("digest")
     keys = list(soon.select_related("customer").order_by("expires_at")[: _LISTED + 1])
     rows: list[tuple[Any, Any]] = [
-        (
-            format_html(
-                '<a class="tm-link" href="{}" title="{}">{}</a>',
-                reverse("admin:access_apikey_change", args=[key.pk]),
-                key.customer,
-                key,
-            ),
-            key_badge(key, now.at),
-        )
+        (link(_with_customer(key), "access_apikey_change", key.pk), key_badge(key, now.at))
         for key in keys[:_LISTED]
     ]
-    link = list_of(request, "access", "apikey")
     if len(keys) > _LISTED:
-        more = format_html('<a class="tm-link" href="{}?state=expiring">and more</a>', link)
-        rows.append((more, ""))
-    return Card(
-        "expiring",
-        "Keys expiring within 7 days",
-        "",
-        None,
-        "",
-        rows,
-        f"{link}?state=expiring" if rows else link,
-        "API keys",
-        empty="None.",
-    )
+        rows.append((link("and more", "access_apikey_changelist", state="expiring"), ""))
+    return Shown(rows=rows, query="?state=expiring" if rows else "", empty="None.")
+
+
+def _with_customer(key: ApiKey) -> SafeString:
+    """The key's name, with its customer as a hint."""
+    return format_html('<span title="{}">{}</span>', key.customer, key)

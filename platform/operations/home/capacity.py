@@ -5,32 +5,27 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from operations.home import figures
-from operations.home.cards import Card, list_of, zero_badge
+from operations.home.cards import Shown, zero_badge
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.readings.servers import RedisReading
-from staff.formatting import ago, badge, duration, grouped, milliseconds, size_of
+from staff.formatting import ago, badge, grouped, milliseconds, size_of
 
 _FEW, _LITTLE = 5_000_000_000, 0.1
 _FULL = 0.8
 _MANY = 200
 
 
-def processes(request: HttpRequest, now: Readings) -> Card:
+def processes(request: HttpRequest, now: Readings) -> Shown:
     found = now.processes
     if found is None:
         state = ("not known", "bad", "Valkey does not answer.")
-        return Card(
-            "processes", "Processes", "not known", state, "Each reports its heartbeat to Valkey."
-        )
+        return Shown("not known", state, "Each reports its heartbeat to Valkey.")
     alive = sum(bool(each.alive) for each in found)
     state = ("all alive", "good", "")
     if troubles := _troubles(found):
         state = (troubles, "bad", REMEDY)
-    return Card(
-        "processes",
-        "Processes",
+    return Shown(
         f"{alive} of {len(found)} kinds alive",
         state,
         "Each sends a heartbeat every second; after 4 s without one it counts as missing or hung."
@@ -53,16 +48,13 @@ def _alive(each: ProcessReading, now: Readings) -> Any:
     duty = f"It {(DUTIES | SERVER_DUTIES)[each.kind]}."
     if each.alive and not each.trouble:
         return badge("alive" if each.alive == 1 else f"{each.alive} alive", "good", duty)
-    heard = "no heartbeat yet"
-    if each.heard_at is not None:
-        heard = f"last heartbeat {duration(now.at - each.heard_at)} ago"
     if not each.trouble:
         return badge("starting", "warning", duty)
     count = f"{each.silent} of {each.alive + each.silent} " if each.alive else ""
-    return badge(f"{count}{each.trouble}", "bad", f"{heard}. {duty} {REMEDY}")
+    return badge(f"{count}{each.trouble}", "bad", f"{each.heard(now.at)}. {duty} {REMEDY}")
 
 
-def servers(request: HttpRequest, now: Readings) -> Card:
+def servers(request: HttpRequest, now: Readings) -> Shown:
     database, redis = now.database, now.redis
     hint = f"answered in {milliseconds(database.milliseconds)}"
     rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", hint))]
@@ -74,16 +66,11 @@ def servers(request: HttpRequest, now: Readings) -> Card:
             up = badge("cannot write", "bad", "its disk is full or broken")
         rows.append((f"Valkey {redis.version}", up))
     rows.append(("Last sample", ago(now.sampled_at, now.at, "none yet")))
-    return Card(
-        "servers",
-        "Servers",
+    return Shown(
         milliseconds(database.milliseconds),
         _servers_state(redis),
         "Time that PostgreSQL takes for an empty query.",
         rows,
-        "/readyz",
-        "Readiness",
-        figures.DATABASE_TIME,
     )
 
 
@@ -95,7 +82,7 @@ def _servers_state(redis: RedisReading | None) -> tuple[str, str, str]:
     return "answering", "good", ""
 
 
-def space(request: HttpRequest, now: Readings) -> Card:
+def space(request: HttpRequest, now: Readings) -> Shown:
     free, total, redis = now.disk.free, now.disk.total, now.redis
     state = ("enough", "good", "")
     rows: list[tuple[Any, Any]] = [("The database", size_of(now.database.size))]
@@ -111,18 +98,15 @@ def space(request: HttpRequest, now: Readings) -> Card:
     if free < _LITTLE * total:
         hue = "bad" if free < _FEW else "warning"
         state = ("disk nearly full", hue, "Less than a tenth is free.")
-    return Card(
-        "space",
-        "Disk and memory",
+    return Shown(
         f"{size_of(free)} free",
         state,
         f"Of {size_of(total)} of the file system with the run directory.",
         rows,
-        drawn=figures.DISK,
     )
 
 
-def queues(request: HttpRequest, now: Readings) -> Card:
+def queues(request: HttpRequest, now: Readings) -> Shown:
     lengths = {} if now.redis is None else now.redis.queues
     waiting = sum(lengths.values())
     rows: list[tuple[Any, Any]] = [
@@ -141,14 +125,9 @@ def queues(request: HttpRequest, now: Readings) -> Card:
         state = ("filling", "warning", "Workers are too slow or missing.")
     if now.redis is None:
         state = ("not known", "bad", "Valkey does not answer.")
-    return Card(
-        "queues",
-        "Queues",
+    return Shown(
         f"{grouped(waiting)} waiting" if now.redis is not None else "not known",
         state,
         "Tasks that wait for a worker, and what else waits.",
         rows,
-        list_of(request, "alerts", "delivery"),
-        "Deliveries",
-        figures.QUEUED,
     )

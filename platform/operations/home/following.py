@@ -7,20 +7,20 @@ from django.utils import timezone
 
 from historical.services import overview
 from operations.home import figures
-from operations.home.cards import Card, list_of, zero_badge
+from operations.home.cards import Shown, zero_badge
 from operations.readings.chain import NOT_FOLLOWED, ChainReading
 from operations.readings.present import Readings
 from rewind.admin.audit import rate
-from rewind.models import AuditedDay
-from rewind.store.audits import Count
-from staff.formatting import ago, badge, grouped, utc
+from rewind.services.audit_overview import audited_today
+from staff.formatting import ago, badge, counted, grouped, utc
+from staff.states import state_badge
 
 _NEARLY = 16
 _IMPORTS = 3
 _HUES = {"following": "good", "silent": "bad", "not connected": "bad", NOT_FOLLOWED: "quiet"}
 
 
-def chain(request: HttpRequest, now: Readings) -> Card:
+def chain(request: HttpRequest, now: Readings) -> Shown:
     found = now.chain
     figure, state = _behind(found)
     rows: list[tuple[Any, Any]] = []
@@ -31,22 +31,12 @@ def chain(request: HttpRequest, now: Readings) -> Card:
             ("Last message", _heard(found)),
             ("Newest finalized slot", found.finalized_slot or "none yet"),
             ("Newest stored slot", found.newest_slot or "none yet"),
-            ("Waiting to be stored", _slots(found.waiting_slots)),
+            ("Waiting to be stored", counted(found.waiting_slots, "slot")),
         ]
     hint = "The newest stored slot compared with the newest finalized slot of the stream."
     if found.stream == NOT_FOLLOWED:
         hint = "No follower has reported in the last half minute."
-    return Card(
-        "chain",
-        "Chain",
-        figure,
-        state,
-        found.problem or hint,
-        rows,
-        list_of(request, "rewind", "slottally"),
-        "Coverage",
-        figures.BEHIND,
-    )
+    return Shown(figure, state, found.problem or hint, rows)
 
 
 def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
@@ -61,14 +51,10 @@ def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
         return "not connected", ("not connected", "bad", found.problem)
     if found.behind is None:
         return "nothing stored yet", ("following", "warning", "")
-    text = f"{_slots(found.behind)} behind"
+    text = f"{counted(found.behind, 'slot')} behind"
     if found.behind > _NEARLY:
         return text, ("catching up", "warning", "")
     return text, ("following", "good", "")
-
-
-def _slots(count: int) -> str:
-    return f"{grouped(count)} slot{'' if count == 1 else 's'}"
 
 
 def _heard(found: ChainReading) -> str:
@@ -77,7 +63,7 @@ def _heard(found: ChainReading) -> str:
     return "now" if found.silent_seconds < 2 else f"{found.silent_seconds} s ago"
 
 
-def gaps(request: HttpRequest, now: Readings) -> Card:
+def gaps(request: HttpRequest, now: Readings) -> Shown:
     found = now.chain
     total, slots = found.open_gaps(), found.gap_slots()
     old = sum(each.old for each in found.gaps)
@@ -93,85 +79,54 @@ def gaps(request: HttpRequest, now: Readings) -> Card:
     rows.append(("Replays that match the chain", _replays()))
     rows.append(("Open divergences", zero_badge(found.divergences, bad="bad")))
     state = ("none", "good", "")
-    link = list_of(request, "rewind", "gap")
-    if total and link:
-        link += "?state=open"
     if total:
-        hint = f"{old} of them for more than two minutes"
-        state = ("open", "warning", hint)
+        state = ("open", "warning", f"{old} of them for more than two minutes")
     if found.divergences:
         state = ("divergences", "warning", "The result of a replay differs from the chain's.")
-    return Card(
-        "gaps",
-        "Gaps",
+    return Shown(
         _gap_figure(slots, total),
         state,
         "Slots that should be stored and are not; they are fetched from streams and nodes.",
         rows,
-        link,
-        "Gaps",
-        figures.GAP_SLOTS,
+        "?state=open" if total else "",
     )
 
 
 def _gap_figure(slots: int, gaps: int) -> str:
-    if not gaps:
-        return "none open"
-    return f"{_slots(slots)} in {grouped(gaps)} gap{'' if gaps == 1 else 's'}"
+    return "none open" if not gaps else f"{counted(slots, 'slot')} in {counted(gaps, 'gap')}"
 
 
 def _replays() -> str:
-    day = AuditedDay.objects.filter(day=timezone.now().date()).first()
-    count = Count() if day is None else Count(day.verified, day.diverged, day.unverified)
+    count = audited_today(timezone.now())
     return f"{rate(count)} of {grouped(count.replayed)}" if count.replayed else "none today"
 
 
-def ledger(request: HttpRequest, now: Readings) -> Card:
+def ledger(request: HttpRequest, now: Readings) -> Shown:
     found = overview.ledger_overview()
-    link = list_of(request, "historical", "block")
     if found is None:
-        return Card(
-            "ledger",
-            "Ledger",
+        return Shown(
             "empty",
-            None,
-            "Import blocks on the server: .venv/bin/python manage.py import_blocks FILE…"
+            hint="Import blocks on the server: .venv/bin/python manage.py import_blocks FILE…"
             " --genesis CHAIN",
-            (),
-            link,
-            "Blocks",
         )
     speed = now.slots_per_second
-    return Card(
-        "ledger",
-        "Ledger",
+    return Shown(
         f"{'' if found.exact else 'about '}{grouped(found.blocks)} blocks",
         None,
         "A slot is a leader's turn to produce a block; some are skipped.",
         [
             ("Slots", f"{found.first_slot} to {found.last_slot}"),
             ("Newest block", ago(found.newest_at, now.at, "unknown")),
-            ("Stored", "not known yet" if speed is None else f"{figures.per_second(speed)}"),
+            ("Stored", "not known yet" if speed is None else figures.per_second(speed)),
         ],
-        link,
-        "Blocks",
-        figures.SLOTS,
     )
 
 
-def imports(request: HttpRequest, now: Readings) -> Card:
-    hues = {"done": "good", "failed": "bad", "running": "warning"}
-    rows: list[tuple[Any, Any]] = []
-    for entry in overview.last_imports(_IMPORTS):
-        rows.append((entry.file, badge(entry.state, hues[entry.state], utc(entry.started_at))))
-    return Card(
-        "imports",
-        "Last imports",
-        "",
-        None,
-        "Files that were imported by hand." if rows else "",
-        rows,
-        list_of(request, "historical", "import"),
-        "Imports",
+def imports(request: HttpRequest, now: Readings) -> Shown:
+    found = overview.last_imports(_IMPORTS)
+    rows = [(each.file, state_badge(each.state, utc(each.started_at))) for each in found]
+    return Shown(
+        hint="Files that were imported by hand." if rows else "",
+        rows=rows,
         empty="None yet: use manage.py import_blocks, import_epoch and import_snapshot.",
     )

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from operations.home import figures
-from operations.home.cards import Card, link_to, list_of, zero_badge
+from operations.home.cards import Shown, zero_badge
 from operations.readings.landing import WINDOW, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
@@ -16,13 +16,13 @@ from priority.admin.fates import HUES
 from priority.submissions import State
 from staff.formatting import badge, grouped, milliseconds, shortened, utc
 
-_MINUTES = int(WINDOW.total_seconds()) // 60
+MINUTES = int(WINDOW.total_seconds()) // 60
 # Land rates below are shown as warning and bad, if so many submissions settled.
 _GOOD_SHARE, _POOR_SHARE, _ENOUGH = 0.8, 0.5, 10
 _MANY_WAITING = 1_000
 
 
-def rate(request: HttpRequest, now: Readings) -> Card:
+def rate(request: HttpRequest, now: Readings) -> Shown:
     found = now.landing
     rows: list[tuple[Any, Any]] = [
         (badge(state, HUES[state]), grouped(found.states[state]))
@@ -36,39 +36,29 @@ def rate(request: HttpRequest, now: Readings) -> Card:
             state = ("some land", "warning", "")
         if found.rate < _POOR_SHARE:
             state = ("few land", "bad", "")
-    return Card(
-        "submissions",
-        f"Submissions in the last {_MINUTES} minutes",
+    return Shown(
         "none settled" if found.rate is None else f"{figures.percent(100 * found.rate)} landed",
         state,
         f"Of {grouped(found.settled)} settled ones; the others are in progress.",
         rows,
-        link_to(request, "priority_landing", "priority.view_submission"),
-        "Landing",
-        figures.LANDED,
         empty="Nothing was submitted.",
     )
 
 
-def latency(request: HttpRequest, now: Readings) -> Card:
+def latency(request: HttpRequest, now: Readings) -> Shown:
     found = now.landing
     rows: list[tuple[Any, Any]] = []
     if found.first_send_milliseconds is not None:
         rows.append(("First attempt sent after", milliseconds(found.first_send_milliseconds)))
     rows += [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
     slots = found.slots_to_land
-    return Card(
-        "latency",
-        "Time to land",
+    return Shown(
         "not known yet" if slots is None else f"{slots:.1f} slots",
         None,
         "From acceptance to the block, on average. By upstream: the mean time of an attempt, and"
         " the share landed of what was sent to it.",
         rows,
-        list_of(request, "priority", "upstream"),
-        "Upstreams",
-        figures.SLOTS_TO_LAND,
-        empty=f"Nothing was sent in the last {_MINUTES} minutes.",
+        empty=f"Nothing was sent in the last {MINUTES} minutes.",
     )
 
 
@@ -81,7 +71,7 @@ def _by(each: UpstreamReading) -> Any:
     return format_html('<span title="{}">{}{}</span>', hint, took, landed)
 
 
-def landers(request: HttpRequest, now: Readings) -> Card:
+def landers(request: HttpRequest, now: Readings) -> Shown:
     found = now.landing
     rows: list[tuple[Any, Any]] = []
     if found.waiting is not None:
@@ -111,22 +101,17 @@ def landers(request: HttpRequest, now: Readings) -> Card:
     state = ("alive", "good", "") if alive else ("missing", "bad", "")
     if alive and (broken or not enabled):
         state = ("an upstream is broken", "warning", "") if enabled else ("no upstream", "bad", "")
-    return Card(
-        "landers",
-        "Landers",
+    return Shown(
         f"{alive} alive" if alive else "none alive",
         state,
         "They send accepted submissions until these settle."
         if alive
         else "Accepted submissions wait until one runs: manage.py land.",
         rows,
-        list_of(request, "priority", "upstream"),
-        "Upstreams",
-        figures.ACCEPTED,
     )
 
 
-def addresses(request: HttpRequest, now: Readings) -> Card:
+def addresses(request: HttpRequest, now: Readings) -> Shown:
     found = now.tips
     available = sum(each.is_available for each in found.classes)
     rows: list[tuple[Any, Any]] = [
@@ -142,16 +127,11 @@ def addresses(request: HttpRequest, now: Readings) -> Card:
         state = ("needs attention", "warning", "")
     if available < len(found.classes):
         state = ("unavailable", "bad", f"{len(found.classes) - available} classes")
-    return Card(
-        "addresses",
-        "Tip addresses",
+    return Shown(
         f"{available} of {len(found.classes)} classes",
         state,
         "Classes from which an address can be fetched now.",
         rows,
-        list_of(request, "tipping", "ttlclass"),
-        "TTL classes",
-        figures.TIPS_LEFT,
     )
 
 

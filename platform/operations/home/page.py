@@ -1,79 +1,76 @@
 """The home page as a whole: active alarms, and cards under the questions they answer."""
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 
-from operations.home import calling, capacity, following, landing
-from operations.home.cards import Card, Group, link_to
+from operations.home import calling, capacity, figures, following, landing
+from operations.home.cards import Card, Group, Kind, Link, link_to, list_of
 from operations.home.charts import line_of
 from operations.models import Alarm
 from operations.readings.present import Readings, present
 from operations.rules import BY_NAME, CLOCK_PATIENCE, PAGES_OF_SUBJECTS
 from operations.services import alarms, series
-from staff.formatting import ago, badge, duration
+from staff.formatting import duration
 
-_Make = Callable[[HttpRequest, Readings], Card]
+_GAPS = list_of("Gaps", "rewind", "gap")
+_BLOCKS = list_of("Blocks", "historical", "block")
+_IMPORTS = list_of("Imports", "historical", "import")
+_COVERAGE = list_of("Coverage", "rewind", "slottally")
+_LANDING = Link("Landing", "priority_landing", "priority.view_submission")
+_UPSTREAMS = list_of("Upstreams", "priority", "upstream")
+_CLASSES = list_of("TTL classes", "tipping", "ttlclass")
+_USAGE = list_of("Usage", "access", "usageminute")
+_KEYS = list_of("API keys", "access", "apikey")
+_DELIVERIES = list_of("Deliveries", "alerts", "delivery")
+_NONE, _READINESS = Link("", ""), Link("Readiness", "/readyz")
+_SUBMISSIONS = f"Submissions in the last {landing.MINUTES} minutes"
 
-# Question → its cards, each with the permission that it takes; empty: every staff user.
-_QUESTIONS: tuple[tuple[str, str, tuple[tuple[_Make, str], ...]], ...] = (
+# Question → its cards.
+_QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
     (
         "following",
         "Is it following?",
         (
-            (following.chain, "rewind.view_gap"),
-            (following.gaps, "rewind.view_gap"),
-            (following.ledger, "historical.view_block"),
-            (following.imports, "historical.view_import"),
+            Kind("chain", "Chain", following.chain, _COVERAGE, figures.BEHIND, "rewind.view_gap"),
+            Kind("gaps", "Gaps", following.gaps, _GAPS, figures.GAP_SLOTS),
+            Kind("ledger", "Ledger", following.ledger, _BLOCKS, figures.SLOTS),
+            Kind("imports", "Last imports", following.imports, _IMPORTS),
         ),
     ),
     (
         "landing",
         "Is it landing?",
         (
-            (landing.rate, "priority.view_submission"),
-            (landing.latency, "priority.view_upstream"),
-            (landing.landers, "priority.view_upstream"),
-            (landing.addresses, "tipping.view_ttlclass"),
+            Kind("submissions", _SUBMISSIONS, landing.rate, _LANDING, figures.LANDED),
+            Kind("latency", "Time to land", landing.latency, _UPSTREAMS, figures.SLOTS_TO_LAND),
+            Kind("landers", "Landers", landing.landers, _UPSTREAMS, figures.ACCEPTED),
+            Kind("addresses", "Tip addresses", landing.addresses, _CLASSES, figures.TIPS_LEFT),
         ),
     ),
     (
         "calling",
         "Can customers call?",
         (
-            (calling.calls, "access.view_usageminute"),
-            (calling.failures, "access.view_usageminute"),
-            (calling.speed, "access.view_usageminute"),
-            (calling.expiring, "access.view_apikey"),
+            Kind("calls", "Calls", calling.calls, _USAGE, figures.CALLS),
+            Kind("failures", "Failures", calling.failures, _USAGE, figures.FAILED),
+            Kind("speed", "Time of a call", calling.speed, _USAGE, figures.CALL_TIME),
+            Kind("expiring", "Keys expiring within 7 days", calling.expiring, _KEYS),
         ),
     ),
     (
         "capacity",
         "Is everything running, with enough capacity?",
         (
-            (capacity.processes, ""),
-            (capacity.servers, ""),
-            (capacity.queues, ""),
-            (capacity.space, ""),
+            Kind("processes", "Processes", capacity.processes, _NONE),
+            Kind("servers", "Servers", capacity.servers, _READINESS, figures.DATABASE_TIME),
+            Kind("queues", "Queues", capacity.queues, _DELIVERIES, figures.QUEUED, ""),
+            Kind("space", "Disk and memory", capacity.space, _NONE, figures.DISK),
         ),
     ),
 )
-
-
-class ActiveAlarm(NamedTuple):
-    """An open alarm as the page shows it; `link` is the page to act on it."""
-
-    alarm: Alarm
-    title: str
-    advice: str
-    severity: Any
-    since: Any
-    link: str
-    page: str
 
 
 def home(request: HttpRequest) -> dict[str, Any]:
@@ -84,9 +81,11 @@ def home(request: HttpRequest) -> dict[str, Any]:
     groups = _groups(request, readings)
     _draw(groups, span, now)
     may_see = request.user.has_perm("operations.view_alarm")
+    opened = alarms.open_alarms() if may_see else []
     return {
         "groups": groups,
-        "active": _active(request, now) if may_see else None,
+        "may_see_alarms": may_see,
+        "active": [(each, BY_NAME.get(each.name), page_to_act(request, each)) for each in opened],
         "alarms_link": link_to(request, "operations_alarm_changelist", "operations.view_alarm"),
         "unchecked": _unchecked(readings, now),
         "rules": len(BY_NAME),
@@ -97,41 +96,25 @@ def home(request: HttpRequest) -> dict[str, Any]:
 
 
 def _groups(request: HttpRequest, readings: Readings) -> list[Group]:
-    may = request.user.has_perm
-    groups = []
-    for name, question, makers in _QUESTIONS:
-        cards = [make(request, readings) for make, needed in makers if not needed or may(needed)]
-        if cards:
-            groups.append(Group(name, question, cards))
-    return groups
+    found = [
+        (name, question, [_card(kind, request, readings) for kind in kinds if kind.is_for(request)])
+        for name, question, kinds in _QUESTIONS
+    ]
+    return [Group(name, question, cards) for name, question, cards in found if cards]
+
+
+def _card(kind: Kind, request: HttpRequest, readings: Readings) -> Card:
+    shown = kind.show(request, readings)
+    link = kind.link.address(request) if kind.link.text else ""
+    return Card(kind, shown, f"{link}{shown.query}" if link else "")
 
 
 def _draw(groups: list[Group], span: series.Span, now: datetime) -> None:
     """Reads all lines with one query."""
-    drawn = [card for group in groups for card in group.cards if card.drawn is not None]
-    found = series.lines([card.drawn.name for card in drawn if card.drawn], span, now=now)
-    for card in drawn:
-        if card.drawn is not None:
-            card.line = line_of(card.drawn, found[card.drawn.name], span)
-
-
-def _active(request: HttpRequest, now: datetime) -> list[ActiveAlarm]:
-    found = []
-    for alarm in alarms.open_alarms():
-        rule = BY_NAME.get(alarm.name)
-        hue = "bad" if alarm.severity == Alarm.Severity.CRITICAL else "warning"
-        found.append(
-            ActiveAlarm(
-                alarm,
-                alarm.name if rule is None else rule.title,
-                "" if rule is None else rule.advice,
-                badge(alarm.severity, hue),
-                ago(alarm.began_at, now),
-                page_to_act(request, alarm),
-                reverse("admin:operations_alarm_change", args=[alarm.pk]),
-            )
-        )
-    return found
+    drawn = [(card, card.kind.drawn) for group in groups for card in group.cards if card.kind.drawn]
+    found = series.lines([figure.name for _, figure in drawn], span, now=now)
+    for card, figure in drawn:
+        card.line = line_of(figure, found[figure.name], span)
 
 
 def page_to_act(request: HttpRequest, alarm: Alarm) -> str:

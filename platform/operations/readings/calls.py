@@ -52,10 +52,7 @@ def read_counters() -> dict[tuple[str, ...], int] | None:
 
 
 def read_calls(
-    counts: Counts | None,
-    *,
-    now: datetime,
-    before: tuple[datetime, CallTotals] | None,
+    counts: Counts | None, *, now: datetime, before: tuple[datetime, CallTotals] | None
 ) -> CallsReading | None:
     """Against an earlier moment's totals; None while Redis is away."""
     if counts is None:

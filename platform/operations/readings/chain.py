@@ -1,6 +1,7 @@
 """How far the stored slots are behind the chain, and which are missing."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import redis
@@ -45,19 +46,19 @@ class ChainReading(msgspec.Struct, frozen=True):
     of several streams are not connected.
     """
 
-    stream: str
-    source: str
-    problem: str
-    silent_seconds: int | None
-    head_slot: int | None
-    finalized_slot: int | None
     newest_slot: int | None
-    behind: int | None
-    waiting_slots: int
-    waiting_bytes: int
     gaps: list[GapCount]
     divergences: int
-    given_up: dict[str, int] = {}
+    given_up: dict[str, int]
+    stream: str = NOT_FOLLOWED
+    source: str = ""
+    problem: str = ""
+    silent_seconds: int | None = None
+    head_slot: int | None = None
+    finalized_slot: int | None = None
+    behind: int | None = None
+    waiting_slots: int = 0
+    waiting_bytes: int = 0
     streams_down: int = 0
 
     def open_gaps(self, store: str | None = None) -> int:
@@ -69,46 +70,33 @@ class ChainReading(msgspec.Struct, frozen=True):
 
 def read_chain(now: datetime) -> ChainReading:
     newest = newest_slot_or_none()
-    gaps, given_up = _gaps(now), _given_up()
-    divergences = Divergence.objects.filter(resolved_at__isnull=True).count()
+    stored: dict[str, Any] = {
+        "newest_slot": newest,
+        "gaps": _gaps(now),
+        "given_up": _given_up(),
+        "divergences": Divergence.objects.filter(resolved_at__isnull=True).count(),
+    }
     try:
         state = published()
     except redis.RedisError:
         state = None
     if state is None:
-        return ChainReading(
-            stream=NOT_FOLLOWED,
-            source="",
-            problem="",
-            silent_seconds=None,
-            head_slot=None,
-            finalized_slot=None,
-            newest_slot=newest,
-            behind=None,
-            waiting_slots=0,
-            waiting_bytes=0,
-            gaps=gaps,
-            divergences=divergences,
-            given_up=given_up,
-        )
+        return ChainReading(**stored)
     stream = str(state.stream(now.timestamp()))
     behind = None
     if stream == "following" and state.finalized_slot and newest is not None:
         behind = max(0, state.finalized_slot - newest)
     return ChainReading(
+        **stored,
         stream=stream,
         source=state.source,
         problem=state.problem,
         silent_seconds=state.silent_seconds(now.timestamp()),
         head_slot=state.head_slot or None,
         finalized_slot=state.finalized_slot or None,
-        newest_slot=newest,
         behind=behind,
         waiting_slots=state.waiting_slots,
         waiting_bytes=state.waiting_bytes,
-        gaps=gaps,
-        divergences=divergences,
-        given_up=given_up,
         streams_down=state.streams - state.streams_connected if state.streams > 1 else 0,
     )
 

@@ -1,6 +1,7 @@
 """Recent outcomes of submissions by upstream, and the landers."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import redis
@@ -31,7 +32,7 @@ WHERE accepted_at >= %s GROUP BY state
 # First by upstream and submission, which the database does without sorting names.
 _BY_UPSTREAM = """
 SELECT t.upstream, sum(t.sent)::int, sum(t.refused)::int, sum(t.failed)::int,
-       sum(t.latency_us) / 1000.0 / sum(t.attempts),
+       (sum(t.latency_us) / 1000.0 / sum(t.attempts))::float8,
        count(*) FILTER (WHERE t.sent > 0 AND s.state = 'landed'),
        count(s.id) FILTER (WHERE t.sent > 0)
 FROM (
@@ -117,46 +118,20 @@ def read_landing(now: datetime) -> LandingReading:
     )
 
 
-def _upstreams(
-    attempts: dict[str, tuple[int, int, int, float | None, int, int]],
-) -> list[UpstreamReading]:
+def _upstreams(attempts: dict[str, tuple[Any, ...]]) -> list[UpstreamReading]:
     """Every upstream, and deleted ones with attempts in the window."""
-    found = []
-    for row in Upstream.objects.order_by("name"):
-        counts = attempts.pop(row.name, None)
-        found.append(
-            _upstream(row.pk, row.name, row.is_enabled, row.broken_until, row.broken_reason, counts)
+    found = [
+        UpstreamReading(
+            *(row.pk, row.name, row.is_enabled, row.broken_until, row.broken_reason),
+            *attempts.pop(row.name, ()),
         )
-    gone = [
-        _upstream(None, name, False, None, "", counts) for name, counts in sorted(attempts.items())
+        for row in Upstream.objects.order_by("name")
     ]
-    return found + gone
-
-
-def _upstream(
-    pk: int | None,
-    name: str,
-    is_enabled: bool,
-    broken_until: datetime | None,
-    broken_reason: str,
-    counts: tuple[int, int, int, float | None, int, int] | None,
-) -> UpstreamReading:
-    if counts is None:
-        return UpstreamReading(pk, name, is_enabled, broken_until, broken_reason)
-    sent, refused, failed, milliseconds, landed, settled = counts
-    return UpstreamReading(
-        pk,
-        name,
-        is_enabled,
-        broken_until,
-        broken_reason,
-        sent=sent,
-        refused=refused,
-        failed=failed,
-        milliseconds=None if milliseconds is None else float(milliseconds),
-        landed=landed,
-        settled=settled,
-    )
+    deleted = [
+        UpstreamReading(None, name, False, None, "", *counts)
+        for name, counts in sorted(attempts.items())
+    ]
+    return found + deleted
 
 
 def _redis_state() -> tuple[list[LanderReading] | None, int | None, QueueState | None]:

@@ -85,9 +85,7 @@ def read(now: datetime) -> Readings:
         chain=found_chain,
         landing=landing.read_landing(now),
         tips=tips.read_tips(
-            now,
-            sweep_after_seconds=settings.TIP_SWEEP_AFTER_SECONDS,
-            known=_tip_sums(newest),
+            now, sweep_after_seconds=settings.TIP_SWEEP_AFTER_SECONDS, known=_tip_sums(newest)
         ),
         calls=calls.read_calls(counts, now=now, before=_call_totals(before)),
         slots_per_second=_slots_per_second(counts, now, before),
@@ -143,17 +141,8 @@ def _call_totals(before: Sample | None) -> tuple[datetime, calls.CallTotals] | N
 def _tip_sums(newest: Sample | None) -> tips.TipSums:
     if newest is None or "tips_upto" not in newest.totals:
         return tips.TipSums()
-    return tips.TipSums(
-        **{
-            name: int(newest.totals[field])
-            for name, field in (
-                ("upto", "tips_upto"),
-                ("tips", "tips_counted"),
-                ("static", "tips_static"),
-                ("dynamic", "tips_dynamic"),
-            )
-        }
-    )
+    kept = tips.KEPT_SUMS.items()
+    return tips.TipSums(**{name: int(newest.totals[field]) for name, field in kept})
 
 
 def _read_at(sample: Sample) -> datetime:

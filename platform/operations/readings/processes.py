@@ -11,32 +11,30 @@ from django.conf import settings
 from columns.exists_queries import exists
 from embedded.run_state import ProgramState, RunState, read_run_state
 from shared_state import heartbeats
+from staff.formatting import duration
 
-# What each kind does.
+# What each kind does, as a sentence without its subject.
 DUTIES = {
-    "web": "answers calls and shows these pages",
-    "worker": "does what clocks start: rotation, sweeps, samples, alarms, mails",
+    "web": "answers calls and serves these pages",
+    "worker": "runs periodic tasks: rotation, sweeps, samples, alarms and mails",
     "ingest": "stores slots",
     "simulations": "runs simulation jobs and the replay audit",
     "follower": "reads the chain's stream",
-    "lander": "sends what was accepted",
-    "beat": "starts periodic tasks",
-    "localnet": "is the small Solana of this machine",
+    "lander": "sends accepted submissions to upstreams",
+    "beat": "starts periodic tasks on schedule",
+    "localnet": "runs the Solana test network of this machine",
 }
-
-
 # The servers of `make run`, which are listed only while they hang.
 SERVER_DUTIES = {
-    "postgres": "stores everything",
-    "valkey": "holds limits, queues and what waits",
+    "postgres": "stores all data",
+    "valkey": "holds rate limits, queues and submissions in progress",
 }
 # What to do about one that is missing or hung.
 REMEDY = (
-    "The supervisor of `make run` kills what makes no progress for 20 s, and starts it and what"
-    " ended again; under another supervisor restart it: the Procfile has its command. Its last"
-    " lines in the log say why."
+    "`make run` restarts a process that ended, or made no progress for 20 s. If it does not come"
+    " back, its last lines on standard error show why; then stop and start `make run`. Under"
+    " another supervisor, restart it with its command in the Procfile."
 )
-
 
 # As long as a program may take until its first progress.
 _FIRST_HEARTBEAT_SECONDS = 60.0
@@ -62,6 +60,12 @@ class ProcessReading(msgspec.Struct, frozen=True):
         if self.silent:
             return "hung"
         return "" if self.alive or self.starting else "missing"
+
+    def heard(self, now: datetime) -> str:
+        """When its last heartbeat came."""
+        if self.heard_at is None:
+            return "no heartbeat yet"
+        return f"last heartbeat {duration(now - self.heard_at)} ago"
 
 
 def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessReading] | None:

@@ -48,6 +48,15 @@ class TipSums(msgspec.Struct, frozen=True):
     dynamic: int = 0
 
 
+# Where a sample keeps each field of the sums.
+KEPT_SUMS = {
+    "upto": "tips_upto",
+    "tips": "tips_counted",
+    "static": "tips_static",
+    "dynamic": "tips_dynamic",
+}
+
+
 class ClassReading(msgspec.Struct, frozen=True):
     """One TTL class: `left` addresses of `size` in its open batch, `prepared` batches behind it."""
 

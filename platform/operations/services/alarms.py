@@ -56,10 +56,7 @@ def forget_closed(*, now: datetime) -> None:
 
 
 def _hold(
-    rule: Rule,
-    findings: Iterable[Finding],
-    unclosed: dict[tuple[str, str], Alarm],
-    now: datetime,
+    rule: Rule, findings: Iterable[Finding], unclosed: dict[tuple[str, str], Alarm], now: datetime
 ) -> None:
     """Creates or updates an alarm for each finding, and removes it from the unclosed ones."""
     for finding in findings:
@@ -70,10 +67,7 @@ def _hold(
 def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> None:
     if alarm is None:
         alarm = Alarm(
-            name=rule.name,
-            subject=finding.subject[:200],
-            severity=rule.severity,
-            began_at=now,
+            name=rule.name, subject=finding.subject[:200], severity=rule.severity, began_at=now
         )
     alarm.text, alarm.well_since = finding.text, None
     opens = alarm.opened_at is None and now - alarm.began_at >= timedelta(seconds=rule.holds)

@@ -9,6 +9,7 @@ from operations import store
 from operations.models import Sample
 from operations.readings.calls import call_totals
 from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
+from operations.readings.tips import KEPT_SUMS
 
 MEAN_SECONDS = 300
 MOMENTS_KEPT = timedelta(hours=2)
@@ -115,10 +116,7 @@ def _totals_of(readings: Readings) -> dict[str, float]:
     settled = readings.tips.settled_sums
     found: dict[str, float] = {
         "read_at": readings.at.timestamp(),
-        "tips_upto": settled.upto,
-        "tips_counted": settled.tips,
-        "tips_static": settled.static,
-        "tips_dynamic": settled.dynamic,
+        **{field: getattr(settled, name) for name, field in KEPT_SUMS.items()},
     }
     if readings.calls is not None:
         counts = {tuple(name.split("|")): count for name, count in readings.counters.items()}

@@ -1,0 +1,9 @@
+"""Figures of landing in templates."""
+
+from django import template
+
+from priority.landing_formats import class_name, microseconds, percent
+
+register = template.Library()
+for _filter in (class_name, microseconds, percent):
+    register.filter(_filter.__name__, _filter)
