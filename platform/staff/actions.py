@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -48,6 +49,19 @@ class AdminAction:
     logs: bool = False
     shows: bool = False
     danger: bool = False
+    permission: str = "act"
+
+
+def theme_link(
+    name: str, title: str, icon: str, permission: str, address: Callable[[Any, int], str]
+) -> Any:
+    """A link at the top of a row's page, to `address(admin, id of the row)`."""
+
+    def lead(admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        return HttpResponseRedirect(address(admin, int(object_id)))
+
+    lead.__name__ = name  # by which the theme knows it
+    return theme_action(description=title, icon=icon, permissions=[permission])(lead)
 
 
 class ActionsAdmin(StaffAdmin):
@@ -62,7 +76,10 @@ class ActionsAdmin(StaffAdmin):
         super().__init_subclass__()
         linked = [each for each in cls.admin_actions if each.icon]
         for each in linked:
-            setattr(cls, each.name, _theme_link(each))
+            link = theme_link(
+                each.name, each.title, each.icon, each.permission, partial(_address, each.name)
+            )
+            setattr(cls, each.name, link)
         cls.actions_detail = tuple(each.name for each in linked)
 
     # --- hooks ---
@@ -85,6 +102,11 @@ class ActionsAdmin(StaffAdmin):
     def after_action(self, row: Any) -> str:
         """The address of the next page."""
         return self.page_of(row.pk)
+
+    def action_address(self, name: str, pk: int) -> str:
+        """The address of the confirmation page."""
+        page = f"admin:{self.opts.app_label}_{self.opts.model_name}_order"
+        return reverse(page, args=[pk, name])
 
     # --- the page ---
 
@@ -155,10 +177,5 @@ class ActionsAdmin(StaffAdmin):
         return [each for each in allowed if each.method.original_function_name in fit]
 
 
-def _theme_link(each: AdminAction) -> Any:
-    def lead(admin: ActionsAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-        name = f"admin:{admin.opts.app_label}_{admin.opts.model_name}_order"
-        return HttpResponseRedirect(reverse(name, args=[int(object_id), each.name]))
-
-    lead.__name__ = each.name  # by which the theme knows it
-    return theme_action(description=each.title, icon=each.icon, permissions=["act"])(lead)
+def _address(name: str, admin: ActionsAdmin, pk: int) -> str:
+    return admin.action_address(name, pk)

@@ -37,6 +37,10 @@ class InvitingAdmin(ActionsAdmin):
 
     second_factor = column("second factor", _factor, "has_device")
 
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
+        title = {"title": self.invite_title} if object_id is None else {}
+        return super().form_context(request, object_id) | title
+
     def show_link(self, request: HttpRequest, invited: Any) -> HttpResponse:
         raise NotImplementedError
 
@@ -58,8 +62,6 @@ class InvitingAdmin(ActionsAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra = {"title": self.invite_title} if object_id is None else {}
-        extra |= extra_context or {}
-        response = super().changeform_view(request, object_id, form_url, extra)
+        response = super().changeform_view(request, object_id, form_url, extra_context)
         invited = getattr(request, "invited", None)
         return response if invited is None else self.show_link(request, invited)

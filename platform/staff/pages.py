@@ -51,6 +51,27 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         """Context for the templates above and below a row's fields."""
         return {}
 
+    def why_not_delete(self, row: Any) -> str | None:
+        """Why the row cannot be deleted now."""
+        return None
+
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
+        """Context of a row's page, or of the page that adds one (None)."""
+        extra: dict[str, Any] = {}
+        if self.adds_one:
+            extra["show_save_and_add_another"] = False
+        if object_id is None and self.adds_one:
+            extra["show_save_and_continue"] = False
+        if object_id is not None and type(self).beside_fields is not StaffAdmin.beside_fields:
+            row = self.get_object(request, unquote(object_id))
+            if row is not None and self.has_view_or_change_permission(request, row):
+                extra |= self.beside_fields(request, row)
+        return extra
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Context of the list."""
+        return {}
+
     def complete_rows(self, rows: Any) -> None:
         """Adds what the list shows from other tables to the rows of one page."""
 
@@ -109,16 +130,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra: dict[str, Any] = {}
-        if self.adds_one:
-            extra["show_save_and_add_another"] = False
-        if object_id is None and self.adds_one:
-            extra["show_save_and_continue"] = False
-        if object_id is not None and type(self).beside_fields is not StaffAdmin.beside_fields:
-            row = self.get_object(request, unquote(object_id))
-            if row is not None and self.has_view_or_change_permission(request, row):
-                extra |= self.beside_fields(request, row)
-        extra |= extra_context or {}
+        extra = self.form_context(request, object_id) | (extra_context or {})
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         except ActionRefused as refusal:
@@ -126,10 +138,20 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
             return HttpResponseRedirect(request.get_full_path())
         return response
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        return super().changelist_view(request, self.list_context(request) | (extra_context or {}))
+
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
         try:
+            if row is not None and self.has_delete_permission(request, row):
+                reason = self.why_not_delete(row)
+                if reason is not None:
+                    raise ActionRefused(reason)
             response: HttpResponse = super().delete_view(request, object_id, extra_context)
         except ActionRefused as refusal:
             messages.error(request, str(refusal))

@@ -11,7 +11,6 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.decorators import action
 
 from access import key_text, store
 from access.admin import issued, key_actions, key_formatting, usage_panel
@@ -28,25 +27,14 @@ from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
+from staff.actions import ActionsAdmin
 from staff.columns import column
 from staff.formatting import ago, utc
-from staff.pages import StaffAdmin
 
 _GIVEN = (
     *("name", "tier", "environment", "scopes", "networks", "expires_at"),
     *("methods", "calls_per_month", "notes"),
 )
-
-
-def _action_link(name: str, permission: str = "change") -> Any:
-    """A link of the theme to the confirmation page."""
-
-    def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(key_actions.link_to(name, [int(object_id)]))
-
-    lead.__name__ = name  # by which the theme knows it
-    found = key_actions.ACTIONS[name]
-    return action(description=found.title, icon=found.icon, permissions=[permission])(lead)
 
 
 def _list_action(name: str, title: str, permission: str = "change", *, asks: bool = False) -> Any:
@@ -70,7 +58,9 @@ def _list_action(name: str, title: str, permission: str = "change", *, asks: boo
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(StaffAdmin):
+class ApiKeyAdmin(ActionsAdmin):
+    admin_actions = tuple(key_actions.ACTIONS.values())
+    action_path = "orders/<slug:name>/"
     adds_one = True
     plain_choices = ("customer", "tier")
     list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
@@ -90,7 +80,6 @@ class ApiKeyAdmin(StaffAdmin):
     search_help_text = "Name, customer, prefix, or a whole secret"
     autocomplete_fields = ("customer",)
     actions = ("suspend_keys", "resume_keys", "revoke_keys", "rotate_keys")
-    actions_detail = ("rotate", "suspend", "resume", "revoke")
     actions_row = ("rotate", "suspend", "resume", "revoke")
     change_form_outer_after_template = "admin/access/apikey/usage.html"
     readonly_fields = ("key", "state", "issued_at", "used", "rotation", "month", "limits")
@@ -225,17 +214,11 @@ class ApiKeyAdmin(StaffAdmin):
     ) -> HttpResponse:
         return issued.lead_to(request.parked_secret)  # type: ignore[attr-defined]
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        extra = dict(extra_context or {})
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
+        extra = super().form_context(request, object_id)
         if object_id is not None and not self.has_add_permission(request):
             extra |= {"show_save": False, "show_save_and_continue": False}
-        return super().changeform_view(request, object_id, form_url, extra)
+        return extra
 
     def beside_fields(self, request: HttpRequest, row: ApiKey) -> dict[str, Any]:
         if request.method != "GET" or not self.has_add_permission(request):
@@ -272,9 +255,10 @@ class ApiKeyAdmin(StaffAdmin):
                 " history. Rotate the key if others use the browser.",
             )
             return self._found(request, asked)
-        return super().changelist_view(  # type: ignore[no-any-return]
-            request, {"title": "API keys", **(extra_context or {})}
-        )
+        return super().changelist_view(request, extra_context)  # type: ignore[no-any-return]
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {"title": "API keys"}
 
     def _find(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST":
@@ -301,11 +285,6 @@ class ApiKeyAdmin(StaffAdmin):
         wrap = self.admin_site.admin_view
         own = [
             path(
-                "orders/<slug:name>/",
-                wrap(lambda request, name: key_actions.page(self, request, name)),
-                name="access_apikey_order",
-            ),
-            path(
                 "issued/",
                 wrap(lambda request: issued.page(self, request)),
                 name="access_apikey_issued",
@@ -314,26 +293,15 @@ class ApiKeyAdmin(StaffAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """The actions that this key allows now."""
-        allowed = super().get_actions_detail(request, object_id)
-        key = self.get_object(request, str(object_id))
-        if key is None:
-            return []
-        actions = key_actions.ACTIONS
-        return [
-            each
-            for each in allowed
-            if not actions[each.method.original_function_name].why_not(request, key)
-        ]
+    def action_address(self, name: str, pk: int) -> str:
+        return key_actions.link_to(name, [pk])
+
+    def action_view(self, request: HttpRequest, name: str) -> HttpResponse:  # type: ignore[override]
+        """Of one or many keys, which the query names."""
+        return key_actions.page(self, request, name)
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return key_actions.may(self, request, "rotate")
-
-    rotate = _action_link("rotate", "rotate")
-    suspend = _action_link("suspend")
-    resume = _action_link("resume")
-    revoke = _action_link("revoke")
 
     suspend_keys = _list_action("suspend", "Suspend")
     resume_keys = _list_action("resume", "Resume")

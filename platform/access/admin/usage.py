@@ -17,22 +17,13 @@ from access.services import usage_reports
 from access.spans import span_named
 from access.usage_queries import Asked
 from staff.formatting import grouped
-from staff.pages import StaffAdmin
 from staff.parsing import id_in
+from staff.read_only import ReadOnlyAdmin
 
 
 @admin.register(UsageMinute)
-class UsageAdmin(StaffAdmin):
+class UsageAdmin(ReadOnlyAdmin):
     """Usage is counted, never edited; its rows are shown as sums only."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
