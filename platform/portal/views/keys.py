@@ -109,7 +109,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "name": found.name,
         "environment": found.environment,
         "scopes": found.scopes,
-        "networks": "\n".join(found.networks),
+        "networks": found.networks,
         "expires_at": found.expires_at,
     }
     offered = tuple(scope for scope in SCOPES if scope in (*rights.scopes, *found.scopes))
