@@ -16,6 +16,7 @@ from access.admin.key_formatting import key_badge
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits
+from access.usage_queries import Asked
 from staff.actions import theme_link
 from staff.columns import column
 from staff.formatting import ago, grouped, link
@@ -136,7 +137,8 @@ class CustomerAdmin(StaffAdmin):
     def beside_fields(self, request: HttpRequest, row: Customer) -> dict[str, Any]:
         if not request.user.has_perm("access.view_usageminute"):
             return {}
-        return {"usage": usage_panel.panel(request, customer_id=row.pk)}
+        asked = Asked(customer_id=row.pk, **usage_panel.narrowing(request))
+        return {"usage": usage_panel.panel(request, asked)}
 
     def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
         customer_edits.save_customer(obj)

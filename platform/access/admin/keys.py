@@ -27,6 +27,7 @@ from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
+from access.usage_queries import Asked
 from staff.actions import ActionsAdmin
 from staff.columns import column
 from staff.formatting import ago, utc
@@ -228,7 +229,9 @@ class ApiKeyAdmin(ActionsAdmin):
             "entries": key_formatting.history(request, row, timezone.now()),
         }
         if request.user.has_perm("access.view_usageminute"):
-            found["usage"] = usage_panel.panel(request, key_id=row.pk)
+            found["usage"] = usage_panel.panel(
+                request, Asked(key_id=row.pk, **usage_panel.narrowing(request))
+            )
         return found
 
     # --- finding ---

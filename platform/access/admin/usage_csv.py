@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -56,15 +57,7 @@ def _name(of: str, asked: Asked, span: Span) -> str:
 
 
 def _report(asked: Asked, span: Span, now: datetime) -> usage_reports.UsageReport:
-    return usage_reports.usage_report(
-        span,
-        now=now,
-        key_id=asked.key_id,
-        customer_id=asked.customer_id,
-        keyless=asked.keyless,
-        method=asked.method,
-        status=asked.status,
-    )
+    return usage_reports.usage_report(span, now=now, **asdict(asked))
 
 
 def _steps(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:
