@@ -78,6 +78,7 @@ def attempt_rows(
 
 
 def _outcome(each: Attempt, *, by_mail: bool) -> SafeString:
+    text = "no response" if each.status is None else f"HTTP {each.status}"
     if not each.problem:
-        return badge("accepted" if by_mail else str(each.status), "good")
-    return badge("no response" if each.status is None else str(each.status), "bad")
+        return badge("accepted" if by_mail else text, "good")
+    return badge(text, "bad")

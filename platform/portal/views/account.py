@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -14,7 +13,7 @@ from access.callers import Quota
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
-from portal.views.pages import for_oneself, limited, page
+from portal.views.pages import attempt, count, for_oneself, page
 from staff import audit, second_factor, sessions
 from staff.formatting import ago
 
@@ -27,9 +26,7 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
     """The overview of the account; its form changes the password."""
     form = ChangePasswordForm(request.POST or None)
     if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
+        _count_attempt(request, member)
         if form.is_valid() and _changed(request, member, form):
             messages.success(request, "Password changed; other sessions are signed out")
             return _back()
@@ -48,15 +45,12 @@ def _changed(request: HttpRequest, member: Member, form: ChangePasswordForm) -> 
     if not user.check_password(form.cleaned_data["current"]):
         form.add_error("current", "Wrong password")
         return False
-    try:
-        with transaction.atomic():
-            members.choose_password(user, form.cleaned_data["password"])
-            audit.record(request, "changed the password", member)
-    except ValidationError as problem:
-        form.add_error("password", problem)
-        return False
-    update_session_auth_hash(request, user)
-    return True
+    with attempt(request, form, "password") as attempted:
+        members.choose_password(user, form.cleaned_data["password"])
+        audit.record(request, "changed the password", member)
+    if attempted.done:
+        update_session_auth_hash(request, user)
+    return attempted.done
 
 
 @for_oneself
@@ -68,9 +62,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     form = NewCodeForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
+        _count_attempt(request, member)
         if form.is_valid():
             with transaction.atomic():
                 codes = second_factor.confirm(request, form.cleaned_data["code"])
@@ -93,9 +85,7 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
     if not second_factor.has_device(member.user):
         return _back()
     if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
+        _count_attempt(request, member)
         if _proven(request, member):
             with transaction.atomic():
                 codes = second_factor.renew_recovery_codes(member.user)
@@ -113,9 +103,7 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
 def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
     """Removes the second factor; takes the password and a code."""
     if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
+        _count_attempt(request, member)
         if _proven(request, member):
             with transaction.atomic():
                 second_factor.remove(member.user)
@@ -147,8 +135,8 @@ def _proven(request: HttpRequest, member: Member) -> bool:
     return False
 
 
-def _limited(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return limited(request, "oneself", f"member {member.pk}", _ATTEMPTS)
+def _count_attempt(request: HttpRequest, member: Member) -> None:
+    count(request, "oneself", f"member {member.pk}", _ATTEMPTS)
 
 
 def _back() -> HttpResponse:
