@@ -17,7 +17,10 @@ UNFOLD: dict[str, Any] = {
         lambda request: static("tidemark/parts.css"),
         lambda request: static("tidemark/admin.css"),
     ],
-    "SCRIPTS": [lambda request: static("tidemark/strict.js")],
+    "SCRIPTS": [
+        lambda request: static("tidemark/strict.js"),
+        lambda request: static("tidemark/copy.js"),
+    ],
     "SITE_FAVICONS": [
         {
             "rel": "icon",

@@ -35,7 +35,7 @@ from portal.views.pages import (
 )
 from staff import audit
 from staff.changes import between
-from staff.formatting import ago
+from staff.formatting import ago, utc
 
 # Each makes rows that are never deleted.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
@@ -137,7 +137,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         and state is not KeyState.REVOKED
         and not key_rights.is_suspended_by_staff(found),
         "by_staff": key_rights.is_suspended_by_staff(found),
-        "given_until": rights.expires_at,
+        "longest": ""
+        if rights.expires_at is None
+        else f"It can be valid until {utc(rights.expires_at)} at most.",
     }
     return page(request, "portal/key.html", context)
 
