@@ -23,7 +23,7 @@ from staff.errors import ActionRefused
 from staff.pages import StaffAdmin
 
 
-def _always(request: HttpRequest, row: Any) -> str:
+def always(request: HttpRequest, row: Any) -> str:
     return ""
 
 
@@ -41,7 +41,7 @@ class AdminAction:
     effect: str | Callable[[Any], str]
     verb: str
     run: Callable[[HttpRequest, Any], Any]
-    why_not: Callable[[HttpRequest, Any], str] = _always
+    why_not: Callable[[HttpRequest, Any], str] = always
     said: Callable[[Any, Any], str] | str = ""
     in_vain: str = ""
     icon: str = ""

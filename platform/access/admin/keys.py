@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from access import key_text, store
@@ -30,7 +30,7 @@ from access.services.keys import issue_key
 from access.usage_queries import Asked
 from staff.actions import ActionsAdmin
 from staff.columns import column
-from staff.formatting import ago, utc
+from staff.formatting import ago, link, utc
 
 _GIVEN = (
     *("name", "tier", "environment", "scopes", "networks", "expires_at"),
@@ -133,25 +133,16 @@ class ApiKeyAdmin(ActionsAdmin):
 
     @admin.display(description="rotation")
     def rotation(self, key: ApiKey) -> SafeString | str:
-        parts = []
-        if key.rotated_from_id is not None:
-            parts.append(("successor of", key.rotated_from))
-        after = getattr(key, "rotated_to", None)
-        if after is not None:
-            parts.append(("replaced by", after))
+        others = (
+            ("successor of", key.rotated_from),
+            ("replaced by", getattr(key, "rotated_to", None)),
+        )
         links = [
-            format_html(
-                '{} <a class="text-link" href="{}">{}</a>',
-                word,
-                reverse("admin:access_apikey_change", args=[other.pk]),
-                other,
-            )
-            for word, other in parts
+            (text, link(other, "access_apikey_change", other.pk))
+            for text, other in others
             if other is not None
         ]
-        if not links:
-            return "never"
-        return links[0] if len(links) == 1 else format_html("{}; {}", *links)
+        return format_html_join("; ", "{} {}", links) or "never"
 
     @admin.display(description="this month")
     def month(self, key: ApiKey) -> SafeString | str:
@@ -226,7 +217,7 @@ class ApiKeyAdmin(ActionsAdmin):
             return {}
         found: dict[str, Any] = {
             "key_links": key_formatting.links(request, row),
-            "entries": key_formatting.history(request, row, timezone.now()),
+            "entries": key_formatting.history(request, row),
         }
         if request.user.has_perm("access.view_usageminute"):
             found["usage"] = usage_panel.panel(

@@ -11,8 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.models import Customer
-from alerts.admin.deliveries import customer_link
-from alerts.admin.states import delivery_rows, kind_badge
+from alerts.admin.states import customer_link, delivery_rows, kind_badge
 from alerts.kinds import KINDS
 from alerts.models import Delivery, Event
 from staff.columns import column

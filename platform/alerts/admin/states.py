@@ -6,9 +6,10 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from access.models import Customer
 from alerts.kinds import KINDS
 from alerts.models import Attempt, Delivery, Webhook
-from staff.formatting import ago, badge, duration, grouped, utc
+from staff.formatting import ago, badge, duration, grouped, link, utc
 
 
 def webhook_state(webhook: Webhook, now: datetime) -> SafeString:
@@ -43,6 +44,13 @@ def kind_badge(name: str) -> SafeString:
     """The kind's name, with what it means as a hint."""
     kind = KINDS.get(name)
     return badge(name, "quiet", "" if kind is None else kind.meaning)
+
+
+def customer_link(customer: Customer | None) -> SafeString | str:
+    """Whose events or webhooks it is about."""
+    if customer is None:
+        return "the staff"
+    return link(customer, "access_customer_change", customer.pk)
 
 
 def delivery_rows(deliveries: Iterable[Delivery], now: datetime) -> list[dict[str, Any]]:

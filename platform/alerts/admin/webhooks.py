@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from alerts import addresses
-from alerts.admin.states import delivery_rows, kind_badge, webhook_state
+from alerts.admin.states import customer_link, delivery_rows, kind_badge, webhook_state
 from alerts.admin.webhook_actions import ACTIONS
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
@@ -19,7 +19,7 @@ from alerts.services import webhooks
 from staff.actions import ActionsAdmin, AdminAction
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, grouped, link, utc
+from staff.formatting import ago, grouped, utc
 
 _SHOWN = 20
 _STANDINGS = {
@@ -66,15 +66,7 @@ class WebhookAdmin(ActionsAdmin):
 
     # --- what is shown ---
 
-    owner = column(
-        "owner",
-        lambda row: (
-            "the staff"
-            if row.customer is None
-            else link(row.customer, "access_customer_change", row.customer_id)
-        ),
-        "customer__name",
-    )
+    owner = column("owner", lambda row: customer_link(row.customer), "customer__name")
 
     @admin.display(description="leads to")
     def leads_to(self, webhook: Webhook) -> SafeString:

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -77,16 +76,8 @@ def code(request: HttpRequest) -> HttpResponse:
         if device is not None:
             second_factor.finish(request, member.user, device)
             return HttpResponseRedirect(waiting[1])
-        form.add_error("code", _why_no_code(member.user))
+        form.add_error("code", second_factor.why_not(member.user))
     return page(request, "portal/code.html", {"form": form})
-
-
-def _why_no_code(user: User) -> str:
-    locked = second_factor.locked_until(user)
-    if locked is None:
-        return "Wrong or used code: enter the newest one"
-    seconds = max(1, round((locked - timezone.now()).total_seconds()))
-    return f"Wrong code. Try again in {seconds} s"
 
 
 @require_POST
