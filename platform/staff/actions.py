@@ -24,6 +24,7 @@ from staff.pages import StaffAdmin
 
 
 def always(request: HttpRequest, row: Any) -> str:
+    """Can be done at any time."""
     return ""
 
 
@@ -33,7 +34,7 @@ class AdminAction:
     `run` does it, in one transaction with the audit entry (`verb`; if that is empty, `run` writes
     the entry). What `run` returns goes to `said`, the message afterwards; with `logs` it is the
     entry's text, and "" means that nothing was done (`in_vain`); with `shows` the admin's
-    `result_page` shows it.
+    `result_page` shows it. The link to it takes `has_{permission}_permission`.
     """
 
     name: str

@@ -1,5 +1,6 @@
 """StaffAdmin: the base of every page of the admin."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -36,6 +37,8 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     why_nothing = ""
     # Related fields without links to add, change or view their rows.
     plain_choices: ClassVar[tuple[str, ...]] = ()
+    # What empty fields show.
+    placeholders: ClassVar[Mapping[str, str]] = {}
     # Rows are added one at a time, without “save and add another”.
     adds_one = False
 
@@ -163,6 +166,10 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         if field is not None and db_field.name in self.plain_choices:
             for what in ("add", "change", "delete", "view"):
                 setattr(field.widget, f"can_{what}_related", False)
+        if field is not None and db_field.name in self.placeholders:
+            field.widget.attrs["placeholder"] = self.placeholders[db_field.name]
+        if field is not None and db_field.name == "notes":
+            field.widget.attrs["rows"] = 3
         return field
 
     # --- the audit log ---

@@ -90,12 +90,6 @@ class CustomerAdmin(StaffAdmin):
         for customer in rows:
             customer.month_calls = calls.get(customer.pk, 0)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "notes" and field is not None:
-            field.widget.attrs["rows"] = 3
-        return field
-
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Any]:
         return [] if obj is None else self.inlines
 

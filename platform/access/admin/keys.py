@@ -64,6 +64,7 @@ class ApiKeyAdmin(ActionsAdmin):
     action_path = "orders/<slug:name>/"
     adds_one = True
     plain_choices = ("customer", "tier")
+    placeholders: ClassVar = {"calls_per_month": "as the tier says"}
     list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")
@@ -179,14 +180,6 @@ class ApiKeyAdmin(ActionsAdmin):
         # Who may only suspend or revoke cannot change tier, scopes or limits.
         given = [] if self.has_add_permission(request) else _GIVEN
         return [*self.readonly_fields, "customer", *given]
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and db_field.name == "notes":
-            field.widget.attrs["rows"] = 3
-        if field is not None and db_field.name == "calls_per_month":
-            field.widget.attrs["placeholder"] = "as the tier says"
-        return field
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         if change:

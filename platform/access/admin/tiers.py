@@ -1,6 +1,6 @@
 """Tiers: every limit editable in the list."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -82,6 +82,7 @@ class TierFormSet(forms.BaseModelFormSet):  # type: ignore[type-arg]
 @admin.register(Tier)
 class TierAdmin(StaffAdmin):
     form = TierForm
+    placeholders: ClassVar = {each.name: "∞" for each in Tier._meta.fields if each.null}
     list_display = (
         "name",
         "rank",
@@ -121,8 +122,6 @@ class TierAdmin(StaffAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and db_field.null:
-            field.widget.attrs["placeholder"] = "∞"
         if isinstance(field, forms.FloatField):
             field.widget.attrs["step"] = "any"
         return field

@@ -57,7 +57,7 @@ class WebhookAdmin(ActionsAdmin):
     autocomplete_fields = ("customer",)
     actions = None
     change_form_outer_before_template = "admin/alerts/webhook/row_actions.html"
-    change_form_outer_after_template = "admin/alerts/webhook/deliveries.html"
+    change_form_outer_after_template = "admin/alerts/deliveries.html"
     readonly_fields = ("owner", "leads_to", "events")
     why_nothing = (
         "A webhook is a URL to which events are posted: customers add theirs in the portal,"
@@ -138,6 +138,11 @@ class WebhookAdmin(ActionsAdmin):
         )
         newest = Delivery.objects.filter(webhook=row).select_related("event", "webhook")
         may = self.has_change_permission(request, row)
+        none = "No deliveries yet."
+        if may and row.is_enabled:
+            none += " Send a test to check that the receiver answers."
+        elif may:
+            none += " Enable it, then send a test."
         return {
             "state": webhook_state(row, now),
             "reason": row.disabled_reason,
@@ -145,6 +150,7 @@ class WebhookAdmin(ActionsAdmin):
             "last_success": ago(row.delivered_at, now),
             "waiting": grouped(by_state.get(Delivery.State.WAITING, 0)),
             "actions": [each for each in ACTIONS if may and not each.why_not(request, row)],
+            "none": none,
             "deliveries": delivery_rows(newest.order_by("-pk")[:_SHOWN], now),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
             "all_link": reverse("admin:alerts_delivery_changelist")

@@ -1,5 +1,6 @@
 """The member's own account: password, second factor, sessions."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +14,7 @@ from access.callers import Quota
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
-from portal.views.pages import attempt, count, for_oneself, page
+from portal.views.pages import Page, attempt, count, for_oneself, page
 from staff import audit, second_factor, sessions
 from staff.formatting import ago
 
@@ -79,36 +80,47 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     return page(request, "portal/second_step.html", context)
 
 
-@for_oneself
-def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
-    """Replaces the recovery codes; takes the password and a code."""
-    if not second_factor.has_device(member.user):
+def _with_proof(view: Callable[[HttpRequest, Member], HttpResponse]) -> Page[[]]:
+    """An action that takes the password and a code."""
+
+    @for_oneself
+    def proven(request: HttpRequest, member: Member) -> HttpResponse:
+        if request.method != "POST":
+            return _back()
+        _count_attempt(request, member)
+        form = TurnOffForm(request.POST)
+        if (
+            form.is_valid()
+            and member.user.check_password(form.cleaned_data["current"])
+            and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
+        ):
+            return view(request, member)
+        messages.error(request, "Wrong password or code: nothing was changed")
         return _back()
-    if request.method == "POST":
-        _count_attempt(request, member)
-        if _proven(request, member):
-            with transaction.atomic():
-                codes = second_factor.renew_recovery_codes(member.user)
-                device = second_factor.device_of(member.user)
-                if device is not None:
-                    # A session that began with a recovery code would end with the old codes.
-                    second_factor.finish(request, member.user, device)
-                audit.record(request, "renewed the recovery codes", member)
-            context = {"codes": codes}
-            return page(request, "portal/recovery_codes.html", context)
-    return _back()
+
+    return proven
 
 
-@for_oneself
+@_with_proof
+def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
+    """Replaces the recovery codes."""
+    with transaction.atomic():
+        codes = second_factor.renew_recovery_codes(member.user)
+        device = second_factor.device_of(member.user)
+        if device is not None:
+            # A session that began with a recovery code would end with the old codes.
+            second_factor.finish(request, member.user, device)
+        audit.record(request, "renewed the recovery codes", member)
+    return page(request, "portal/recovery_codes.html", {"codes": codes})
+
+
+@_with_proof
 def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
-    """Removes the second factor; takes the password and a code."""
-    if request.method == "POST":
-        _count_attempt(request, member)
-        if _proven(request, member):
-            with transaction.atomic():
-                second_factor.remove(member.user)
-                audit.record(request, "removed the second factor", member)
-            messages.success(request, "Signing in now takes only the password")
+    """Removes the second factor."""
+    with transaction.atomic():
+        second_factor.remove(member.user)
+        audit.record(request, "removed the second factor", member)
+    messages.success(request, "Signing in now takes only the password")
     return _back()
 
 
@@ -120,19 +132,6 @@ def sign_out_everywhere(request: HttpRequest, member: Member) -> HttpResponse:
             audit.record(request, "signed out everywhere", member)
         return HttpResponseRedirect(reverse("portal:sign_in"))
     return _back()
-
-
-def _proven(request: HttpRequest, member: Member) -> bool:
-    """Are password and code right? If not, a message says so."""
-    form = TurnOffForm(request.POST)
-    if (
-        form.is_valid()
-        and member.user.check_password(form.cleaned_data["current"])
-        and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
-    ):
-        return True
-    messages.error(request, "Wrong password or code: nothing was changed")
-    return False
 
 
 def _count_attempt(request: HttpRequest, member: Member) -> None:
