@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils import timezone
@@ -95,16 +95,10 @@ class AuditEntryAdmin(LongListAdmin):
     def beside_fields(self, request: HttpRequest, row: AuditEntry) -> dict[str, Any]:
         return {"changes": row.changes, "entry": row}
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
         asked = request.GET.copy()
         asked.pop("p", None)
-        shown = {"check": audit_chain.last_check(), "asked": asked.urlencode()}
-        response: HttpResponse = super().changelist_view(
-            request, {**shown, **(extra_context or {})}
-        )
-        return response
+        return {"check": audit_chain.last_check(), "asked": asked.urlencode()}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str

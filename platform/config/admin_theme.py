@@ -13,8 +13,14 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "6px",
     "DASHBOARD_CALLBACK": "config.admin_home.dashboard",
-    "STYLES": [lambda request: static("tidemark/admin.css")],
-    "SCRIPTS": [lambda request: static("tidemark/strict.js")],
+    "STYLES": [
+        lambda request: static("tidemark/parts.css"),
+        lambda request: static("tidemark/admin.css"),
+    ],
+    "SCRIPTS": [
+        lambda request: static("tidemark/strict.js"),
+        lambda request: static("tidemark/copy.js"),
+    ],
     "SITE_FAVICONS": [
         {
             "rel": "icon",

@@ -2,16 +2,14 @@
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
-from django.utils import timezone
 
-from staff import second_factor, sessions
 from staff.actions import AdminAction
+from staff.inviting import sign_in_actions
 
 
 def _no_reset(request: HttpRequest, user: User) -> str:
-    if user.pk == request.user.pk:
-        return "Your own is turned off on your page “Two-factor sign-in”, with a code"
-    return "" if second_factor.has_device(user) else "No second factor is set up"
+    own = "Your own is turned off on your page “Two-factor sign-in”, with a code"
+    return own if user.pk == request.user.pk else ""
 
 
 ACTIONS = (
@@ -26,23 +24,5 @@ ACTIONS = (
         icon="link",
         shows=True,
     ),
-    AdminAction(
-        "reset_second_factor",
-        "Reset second factor",
-        "The app and the recovery codes are void: the password alone signs in until a new app is"
-        " set up. Be sure that it is this person who asks.",
-        "reset the second factor",
-        lambda request, row: second_factor.remove(row),
-        _no_reset,
-        said=lambda row, _: f"{row}: the second factor is reset",
-        icon="phonelink_erase",
-    ),
-    AdminAction(
-        "sign_out",
-        "Sign out everywhere",
-        "Ends every session of this person, in every browser, at once. Signing in again is open.",
-        "signed out everywhere",
-        lambda request, row: sessions.sign_out_everywhere(row, timezone.now()),
-        icon="logout",
-    ),
+    *sign_in_actions(lambda user: user, _no_reset),
 )

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -24,7 +23,7 @@ from portal.models import Member
 from staff import audit, invitations, sessions
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge
+from staff.formatting import ago, badge, link
 from staff.inviting import InvitingAdmin, sign_in_badge
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
@@ -201,10 +200,8 @@ class UserAdmin(InvitingAdmin):
         member = Member.objects.filter(user=user).select_related("customer").first()
         if member is None:
             return "no customer"
-        link = reverse("admin:access_customer_change", args=[member.customer_id])
-        return format_html(
-            '<a class="text-link" href="{}">{}</a>, on the portal', link, member.customer
-        )
+        customer = link(member.customer, "access_customer_change", member.customer_id)
+        return format_html("{}, on the portal", customer)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return "password" not in lookup and super().lookup_allowed(lookup, value, request)
@@ -224,12 +221,12 @@ class UserAdmin(InvitingAdmin):
             if is_new:
                 user.set_unusable_password()  # another one, so that links of before are void
                 user.save(update_fields=["password"])
-            link = invitations.link_for(user)
+            address = invitations.link_for(user)
             audit.record(request, "made a password link", user)
         mailed = ""
         if user.email:
             try:
-                invitations.mail(user, link, by=request.user.get_username(), is_new=is_new)
+                invitations.mail(user, address, by=request.user.get_username(), is_new=is_new)
                 mailed = user.email
             except OSError as error:  # smtplib's errors are
                 messages.error(request, f"It could not be mailed to {user.email}: {error}")
@@ -241,7 +238,7 @@ class UserAdmin(InvitingAdmin):
                 *(user, invitations.days()),
             ),
             "heading": f"Link for {user.get_full_name() or user}",
-            "secret": link,
+            "secret": address,
             "hint": f"Mailed to {mailed} as well."
             if mailed
             else "Not mailed: give it to the person yourself, over a private channel.",

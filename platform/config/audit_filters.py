@@ -12,7 +12,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from staff.filters import value_filter
 from staff.models import AuditEntry
+from staff.parsing import id_in
 
 Entries = QuerySet[AuditEntry]
 # People, verbs or kinds to choose among.
@@ -101,36 +103,21 @@ class PersonFilter(admin.SimpleListFilter):
             return queryset.filter(user__isnull=True, who=who)
         if chosen == "customers":
             return queryset.filter(user__in=User.objects.filter(is_staff=False))
-        if chosen.isascii() and chosen.isdecimal() and len(chosen) < 10:
-            return queryset.filter(user_id=int(chosen))
-        return queryset
+        pk = id_in(chosen)
+        return queryset if pk is None else queryset.filter(user_id=pk)
 
 
-class VerbFilter(admin.SimpleListFilter):
-    title = "what was done"
-    parameter_name = "verb"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(verb, verb) for verb in _values("verb")]
-
-    def queryset(self, request: HttpRequest, queryset: Entries) -> Entries:
-        chosen = self.value()
-        return queryset if chosen is None else queryset.filter(verb=chosen)
-
-
-class SubjectFilter(admin.SimpleListFilter):
-    title = "to what kind"
-    parameter_name = "subject_type"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return sorted(
-            ((name, _kind(name)) for name in _values("subject_type") if name),
-            key=lambda choice: choice[1],
-        )
-
-    def queryset(self, request: HttpRequest, queryset: Entries) -> Entries:
-        chosen = self.value()
-        return queryset if chosen is None else queryset.filter(subject_type=chosen)
+VerbFilter = value_filter(
+    "what was done", "verb", lambda: [(verb, verb) for verb in _values("verb")]
+)
+SubjectFilter = value_filter(
+    "to what kind",
+    "subject_type",
+    lambda: sorted(
+        ((name, _kind(name)) for name in _values("subject_type") if name),
+        key=lambda choice: choice[1],
+    ),
+)
 
 
 # Entries are written in the order of their numbers, and their moments are of shortly before: with

@@ -1,25 +1,11 @@
-"""How the portal's pages show webhooks, tiers and limits."""
+"""How the portal's pages show tiers and limits."""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
-
-from django.utils.safestring import SafeString
 
 from access.models import ApiKey, Tier
 from access.services.monthly_quotas import MonthlyUsage
-from alerts.models import Webhook
-from staff.formatting import badge, utc
-
-
-def webhook_state(webhook: Webhook, now: datetime) -> SafeString:
-    """Whether events reach it."""
-    if not webhook.is_enabled:
-        return badge("off", "bad", webhook.disabled_reason)
-    if webhook.failing_since is not None:
-        return badge("failing", "warning", f"since {utc(webhook.failing_since)}")
-    return badge("on", "good")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -22,7 +23,8 @@ from staff.errors import ActionRefused
 from staff.pages import StaffAdmin
 
 
-def _always(request: HttpRequest, row: Any) -> str:
+def always(request: HttpRequest, row: Any) -> str:
+    """Can be done at any time."""
     return ""
 
 
@@ -32,7 +34,7 @@ class AdminAction:
     `run` does it, in one transaction with the audit entry (`verb`; if that is empty, `run` writes
     the entry). What `run` returns goes to `said`, the message afterwards; with `logs` it is the
     entry's text, and "" means that nothing was done (`in_vain`); with `shows` the admin's
-    `result_page` shows it.
+    `result_page` shows it. The link to it takes `has_{permission}_permission`.
     """
 
     name: str
@@ -40,7 +42,7 @@ class AdminAction:
     effect: str | Callable[[Any], str]
     verb: str
     run: Callable[[HttpRequest, Any], Any]
-    why_not: Callable[[HttpRequest, Any], str] = _always
+    why_not: Callable[[HttpRequest, Any], str] = always
     said: Callable[[Any, Any], str] | str = ""
     in_vain: str = ""
     icon: str = ""
@@ -48,6 +50,19 @@ class AdminAction:
     logs: bool = False
     shows: bool = False
     danger: bool = False
+    permission: str = "act"
+
+
+def theme_link(
+    name: str, title: str, icon: str, permission: str, address: Callable[[Any, int], str]
+) -> Any:
+    """A link at the top of a row's page, to `address(admin, id of the row)`."""
+
+    def lead(admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        return HttpResponseRedirect(address(admin, int(object_id)))
+
+    lead.__name__ = name  # by which the theme knows it
+    return theme_action(description=title, icon=icon, permissions=[permission])(lead)
 
 
 class ActionsAdmin(StaffAdmin):
@@ -62,7 +77,10 @@ class ActionsAdmin(StaffAdmin):
         super().__init_subclass__()
         linked = [each for each in cls.admin_actions if each.icon]
         for each in linked:
-            setattr(cls, each.name, _theme_link(each))
+            link = theme_link(
+                each.name, each.title, each.icon, each.permission, partial(_address, each.name)
+            )
+            setattr(cls, each.name, link)
         cls.actions_detail = tuple(each.name for each in linked)
 
     # --- hooks ---
@@ -85,6 +103,11 @@ class ActionsAdmin(StaffAdmin):
     def after_action(self, row: Any) -> str:
         """The address of the next page."""
         return self.page_of(row.pk)
+
+    def action_address(self, name: str, pk: int) -> str:
+        """The address of the confirmation page."""
+        page = f"admin:{self.opts.app_label}_{self.opts.model_name}_order"
+        return reverse(page, args=[pk, name])
 
     # --- the page ---
 
@@ -155,10 +178,5 @@ class ActionsAdmin(StaffAdmin):
         return [each for each in allowed if each.method.original_function_name in fit]
 
 
-def _theme_link(each: AdminAction) -> Any:
-    def lead(admin: ActionsAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-        name = f"admin:{admin.opts.app_label}_{admin.opts.model_name}_order"
-        return HttpResponseRedirect(reverse(name, args=[int(object_id), each.name]))
-
-    lead.__name__ = each.name  # by which the theme knows it
-    return theme_action(description=each.title, icon=each.icon, permissions=["act"])(lead)
+def _address(name: str, admin: ActionsAdmin, pk: int) -> str:
+    return admin.action_address(name, pk)

@@ -1,6 +1,6 @@
 """What a form changed, as {field: [before, after]}."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,6 +45,16 @@ def of_form(form: Any, *, is_new: bool) -> dict[str, Any]:
         before = None if is_new else _shown(field, form.get_initial_for_field(field, name))
         found[name] = [before, _shown(field, form.cleaned_data[name])]
     return found
+
+
+def between(before: Mapping[str, Any], row: Any) -> dict[str, list[Any]]:
+    """What a row's attributes are now, of those that had other values `before`."""
+    pairs = {name: [value, getattr(row, name)] for name, value in before.items()}
+    return {
+        name: [*map(host_of, pair)] if is_address(name) else pair
+        for name, pair in pairs.items()
+        if pair[0] != pair[1]
+    }
 
 
 def of_formsets(formsets: Iterable[Any]) -> dict[str, Any]:

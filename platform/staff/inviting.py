@@ -1,11 +1,14 @@
 """InvitingAdmin: users are added by a link with which they set a password."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from staff.actions import ActionsAdmin, AdminAction
+from staff import second_factor, sessions
+from staff.actions import ActionsAdmin, AdminAction, always
 from staff.columns import column
 from staff.formatting import badge
 
@@ -17,6 +20,37 @@ def sign_in_badge(*, is_active: bool, is_invited: bool) -> SafeString:
     if is_invited:
         return badge("invited", "warning", "has not set a password yet")
     return badge("active", "good")
+
+
+def sign_in_actions(
+    user_of: Callable[[Any], Any], why_not_reset: Callable[[HttpRequest, Any], str] = always
+) -> tuple[AdminAction, ...]:
+    """Resetting the second factor and signing out, of the user of a row."""
+
+    def why_not(request: HttpRequest, row: Any) -> str:
+        has_device = second_factor.has_device(user_of(row))
+        return why_not_reset(request, row) or ("" if has_device else "No second factor is set up")
+
+    return (
+        AdminAction(
+            "reset_second_factor",
+            "Reset second factor",
+            "The app and the recovery codes become void: signing in takes only the password until"
+            " a new app is set up. Verify first that this user asked for it.",
+            "reset the second factor",
+            lambda request, row: second_factor.remove(user_of(row)),
+            why_not,
+            icon="phonelink_erase",
+        ),
+        AdminAction(
+            "sign_out",
+            "Sign out everywhere",
+            "Ends every session of this user at once. The user can sign in again.",
+            "signed out everywhere",
+            lambda request, row: sessions.sign_out_everywhere(user_of(row), timezone.now()),
+            icon="logout",
+        ),
+    )
 
 
 def _factor(row: Any) -> SafeString:
@@ -36,6 +70,10 @@ class InvitingAdmin(ActionsAdmin):
     actions: Any = None
 
     second_factor = column("second factor", _factor, "has_device")
+
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
+        title = {"title": self.invite_title} if object_id is None else {}
+        return super().form_context(request, object_id) | title
 
     def show_link(self, request: HttpRequest, invited: Any) -> HttpResponse:
         raise NotImplementedError
@@ -58,8 +96,6 @@ class InvitingAdmin(ActionsAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra = {"title": self.invite_title} if object_id is None else {}
-        extra |= extra_context or {}
-        response = super().changeform_view(request, object_id, form_url, extra)
+        response = super().changeform_view(request, object_id, form_url, extra_context)
         invited = getattr(request, "invited", None)
         return response if invited is None else self.show_link(request, invited)

@@ -1,5 +1,6 @@
 """StaffAdmin: the base of every page of the admin."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -36,6 +37,8 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     why_nothing = ""
     # Related fields without links to add, change or view their rows.
     plain_choices: ClassVar[tuple[str, ...]] = ()
+    # What empty fields show.
+    placeholders: ClassVar[Mapping[str, str]] = {}
     # Rows are added one at a time, without “save and add another”.
     adds_one = False
 
@@ -49,6 +52,27 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Context for the templates above and below a row's fields."""
+        return {}
+
+    def why_not_delete(self, row: Any) -> str | None:
+        """Why the row cannot be deleted now."""
+        return None
+
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
+        """Context of a row's page, or of the page that adds one (None)."""
+        extra: dict[str, Any] = {}
+        if self.adds_one:
+            extra["show_save_and_add_another"] = False
+        if object_id is None and self.adds_one:
+            extra["show_save_and_continue"] = False
+        if object_id is not None and type(self).beside_fields is not StaffAdmin.beside_fields:
+            row = self.get_object(request, unquote(object_id))
+            if row is not None and self.has_view_or_change_permission(request, row):
+                extra |= self.beside_fields(request, row)
+        return extra
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Context of the list."""
         return {}
 
     def complete_rows(self, rows: Any) -> None:
@@ -109,16 +133,7 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        extra: dict[str, Any] = {}
-        if self.adds_one:
-            extra["show_save_and_add_another"] = False
-        if object_id is None and self.adds_one:
-            extra["show_save_and_continue"] = False
-        if object_id is not None and type(self).beside_fields is not StaffAdmin.beside_fields:
-            row = self.get_object(request, unquote(object_id))
-            if row is not None and self.has_view_or_change_permission(request, row):
-                extra |= self.beside_fields(request, row)
-        extra |= extra_context or {}
+        extra = self.form_context(request, object_id) | (extra_context or {})
         try:
             response: HttpResponse = super().changeform_view(request, object_id, form_url, extra)
         except ActionRefused as refusal:
@@ -126,10 +141,20 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
             return HttpResponseRedirect(request.get_full_path())
         return response
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        return super().changelist_view(request, self.list_context(request) | (extra_context or {}))
+
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
         try:
+            if row is not None and self.has_delete_permission(request, row):
+                reason = self.why_not_delete(row)
+                if reason is not None:
+                    raise ActionRefused(reason)
             response: HttpResponse = super().delete_view(request, object_id, extra_context)
         except ActionRefused as refusal:
             messages.error(request, str(refusal))
@@ -141,6 +166,10 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
         if field is not None and db_field.name in self.plain_choices:
             for what in ("add", "change", "delete", "view"):
                 setattr(field.widget, f"can_{what}_related", False)
+        if field is not None and db_field.name in self.placeholders:
+            field.widget.attrs["placeholder"] = self.placeholders[db_field.name]
+        if field is not None and db_field.name == "notes":
+            field.widget.attrs["rows"] = 3
         return field
 
     # --- the audit log ---

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.admin.utils import flatten_fieldsets
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from unfold.paginator import InfinitePaginator
 
 from staff.pages import StaffAdmin
@@ -17,17 +17,10 @@ class ReadOnlyAdmin(StaffAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return flatten_fieldsets(self.get_fieldsets(request, obj))
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
         # The service wrote the row: it has a history only if staff acted on it.
         known = object_id is not None and self.has_history(object_id)
-        extra = {"show_history": known, **(extra_context or {})}
-        return super().changeform_view(request, object_id, form_url, extra)
+        return {**super().form_context(request, object_id), "show_history": known}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

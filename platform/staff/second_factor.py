@@ -107,6 +107,15 @@ def locked_until(user: Any) -> datetime | None:
     return max(moments, default=None)
 
 
+def why_not(user: Any) -> str:
+    """Why a code was not accepted."""
+    until = locked_until(user)
+    if until is None:
+        return "Wrong or used code: wait for the next one"
+    seconds = max(1, round((until - timezone.now()).total_seconds()))
+    return f"Wrong or used code. Wait {seconds} s, then enter a new one"
+
+
 # --- setting it up ---
 
 

@@ -1,15 +1,14 @@
 """Customers, with their keys."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
+from django.contrib import admin
 from django.db.models import Count, Max, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from unfold.admin import TabularInline
-from unfold.decorators import action
 
 from access import usage_queries
 from access.admin import usage_panel
@@ -17,6 +16,8 @@ from access.admin.key_formatting import key_badge
 from access.models import ApiKey, Customer
 from access.months import month_of
 from access.services import customer_edits
+from access.usage_queries import Asked
+from staff.actions import theme_link
 from staff.columns import column
 from staff.formatting import ago, grouped, link
 from staff.pages import StaffAdmin
@@ -50,14 +51,8 @@ class KeysOfCustomer(TabularInline):  # type: ignore[misc]
     used = column("last used", lambda row: ago(row.last_used_at))
 
 
-def _page_link(name: str, title: str, icon: str, page: str, permission: str) -> Any:
-    """A link of the theme to another page, of this customer."""
-
-    def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(f"{reverse(f'admin:{page}')}?customer={int(object_id)}")
-
-    lead.__name__ = name  # by which the theme knows it
-    return action(description=title, icon=icon, permissions=[permission])(lead)
+def _of_customer(page: str) -> Callable[[Any, int], str]:
+    return lambda _admin, pk: f"{reverse(f'admin:{page}')}?customer={pk}"
 
 
 def _allowed(permission: str) -> Any:
@@ -95,12 +90,6 @@ class CustomerAdmin(StaffAdmin):
         for customer in rows:
             customer.month_calls = calls.get(customer.pk, 0)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "notes" and field is not None:
-            field.widget.attrs["rows"] = 3
-        return field
-
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Any]:
         return [] if obj is None else self.inlines
 
@@ -120,20 +109,18 @@ class CustomerAdmin(StaffAdmin):
     used = column("last used", lambda row: ago(row.used_at), "used_at")
     created = column("created", lambda row: ago(row.created_at), "created_at")
 
-    show_usage = _page_link(
-        "show_usage",
-        "Usage",
-        "bar_chart",
-        "access_usageminute_changelist",
-        "usage",
+    show_usage = theme_link(
+        "show_usage", "Usage", "bar_chart", "usage", _of_customer("access_usageminute_changelist")
     )
-    issue_key = _page_link("issue_key", "Issue a key", "key", "access_apikey_add", "issue")
-    portal_users = _page_link(
-        "portal_users", "Portal users", "badge", "portal_member_changelist", "portal"
+    issue_key = theme_link(
+        "issue_key", "Issue a key", "key", "issue", _of_customer("access_apikey_add")
     )
-    add_portal_user = _page_link(
-        *("add_portal_user", "Add a portal user", "person_add"),
-        *("portal_member_add", "add_portal"),
+    portal_users = theme_link(
+        "portal_users", "Portal users", "badge", "portal", _of_customer("portal_member_changelist")
+    )
+    add_portal_user = theme_link(
+        *("add_portal_user", "Add a portal user", "person_add", "add_portal"),
+        _of_customer("portal_member_add"),
     )
 
     has_usage_permission = _allowed("access.view_usageminute")
@@ -144,7 +131,8 @@ class CustomerAdmin(StaffAdmin):
     def beside_fields(self, request: HttpRequest, row: Customer) -> dict[str, Any]:
         if not request.user.has_perm("access.view_usageminute"):
             return {}
-        return {"usage": usage_panel.panel(request, customer_id=row.pk)}
+        asked = Asked(customer_id=row.pk, **usage_panel.narrowing(request))
+        return {"usage": usage_panel.panel(request, asked)}
 
     def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
         customer_edits.save_customer(obj)
@@ -152,13 +140,5 @@ class CustomerAdmin(StaffAdmin):
     def delete_model(self, request: HttpRequest, obj: Customer) -> None:
         customer_edits.delete_customer(obj)
 
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        customer = self.get_object(request, unquote(object_id))
-        if customer is not None and self.has_delete_permission(request, customer):
-            reason = customer_edits.why_customer_stays(customer)
-            if reason is not None:
-                messages.error(request, reason)
-                return HttpResponseRedirect(self.page_of(customer.pk))
-        return super().delete_view(request, object_id, extra_context)
+    def why_not_delete(self, row: Customer) -> str | None:
+        return customer_edits.why_customer_stays(row)

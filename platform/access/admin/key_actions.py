@@ -50,6 +50,17 @@ ACTIONS = {
     action.name: action
     for action in (
         AdminAction(
+            "rotate",
+            "Rotate",
+            "A new key with the same rights is issued and its secret shown once;"
+            " the old one stays valid for the overlap.",
+            "rotated",
+            lambda request, key: None,  # `_rotate` parks all secrets together
+            _not_rotatable,
+            icon="autorenew",
+            permission="rotate",
+        ),
+        AdminAction(
             "suspend",
             "Suspend",
             "Calls with the key are answered 403 within two seconds, until it is resumed.",
@@ -57,6 +68,7 @@ ACTIONS = {
             lambda request, key: keys.suspend_key(key.pk, now=timezone.now()),
             _not_suspendable,
             icon="pause",
+            permission="change",
         ),
         AdminAction(
             "resume",
@@ -66,6 +78,7 @@ ACTIONS = {
             lambda request, key: keys.resume_key(key.pk, now=timezone.now()),
             _not_resumable,
             icon="play_arrow",
+            permission="change",
         ),
         AdminAction(
             "revoke",
@@ -76,17 +89,8 @@ ACTIONS = {
             lambda request, key: keys.revoke_key(key.pk, now=timezone.now()),
             lambda request, key: "revoked already" if key.revoked_at else "",
             icon="block",
+            permission="change",
             danger=True,
-        ),
-        AdminAction(
-            "rotate",
-            "Rotate",
-            "A new key with the same rights is issued and its secret shown once;"
-            " the old one stays valid for the overlap.",
-            "rotated",
-            lambda request, key: None,  # `_rotate` parks all secrets together
-            _not_rotatable,
-            icon="autorenew",
         ),
     )
 }

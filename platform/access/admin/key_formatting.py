@@ -1,7 +1,6 @@
 """Formatting of a key: state, limits, month, links and history."""
 
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -122,14 +121,11 @@ def links(request: HttpRequest, key: ApiKey) -> list[tuple[str, str, str]]:
     return found
 
 
-def history(request: HttpRequest, key: ApiKey, now: datetime) -> list[tuple[Any, str, str, str]]:
-    """(when, who, what was done, more) of the newest entries of the audit log on the key."""
+def history(request: HttpRequest, key: ApiKey) -> list[AuditEntry]:
+    """The newest entries of the audit log on the key."""
     if not request.user.has_perm("staff.view_auditentry"):
         return []
     entries = AuditEntry.objects.filter(
         subject_type=key._meta.label_lower, subject_id=str(key.pk)
     ).order_by("-pk")
-    return [
-        (ago(each.at, now), each.who, each.verb, each.text or ", ".join(each.changes))
-        for each in entries[:_STORY]
-    ]
+    return list(entries[:_STORY])

@@ -9,9 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.decorators import action
 
 from access import key_text, store
 from access.admin import issued, key_actions, key_formatting, usage_panel
@@ -28,25 +27,15 @@ from access.models import ApiKey
 from access.services import parked_secrets
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
+from access.usage_queries import Asked
+from staff.actions import ActionsAdmin
 from staff.columns import column
-from staff.formatting import ago, utc
-from staff.pages import StaffAdmin
+from staff.formatting import ago, link, utc
 
 _GIVEN = (
     *("name", "tier", "environment", "scopes", "networks", "expires_at"),
     *("methods", "calls_per_month", "notes"),
 )
-
-
-def _action_link(name: str, permission: str = "change") -> Any:
-    """A link of the theme to the confirmation page."""
-
-    def lead(_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(key_actions.link_to(name, [int(object_id)]))
-
-    lead.__name__ = name  # by which the theme knows it
-    found = key_actions.ACTIONS[name]
-    return action(description=found.title, icon=found.icon, permissions=[permission])(lead)
 
 
 def _list_action(name: str, title: str, permission: str = "change", *, asks: bool = False) -> Any:
@@ -70,9 +59,12 @@ def _list_action(name: str, title: str, permission: str = "change", *, asks: boo
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(StaffAdmin):
+class ApiKeyAdmin(ActionsAdmin):
+    admin_actions = tuple(key_actions.ACTIONS.values())
+    action_path = "orders/<slug:name>/"
     adds_one = True
     plain_choices = ("customer", "tier")
+    placeholders: ClassVar = {"calls_per_month": "as the tier says"}
     list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")
@@ -90,7 +82,6 @@ class ApiKeyAdmin(StaffAdmin):
     search_help_text = "Name, customer, prefix, or a whole secret"
     autocomplete_fields = ("customer",)
     actions = ("suspend_keys", "resume_keys", "revoke_keys", "rotate_keys")
-    actions_detail = ("rotate", "suspend", "resume", "revoke")
     actions_row = ("rotate", "suspend", "resume", "revoke")
     change_form_outer_after_template = "admin/access/apikey/usage.html"
     readonly_fields = ("key", "state", "issued_at", "used", "rotation", "month", "limits")
@@ -143,25 +134,16 @@ class ApiKeyAdmin(StaffAdmin):
 
     @admin.display(description="rotation")
     def rotation(self, key: ApiKey) -> SafeString | str:
-        parts = []
-        if key.rotated_from_id is not None:
-            parts.append(("successor of", key.rotated_from))
-        after = getattr(key, "rotated_to", None)
-        if after is not None:
-            parts.append(("replaced by", after))
+        others = (
+            ("successor of", key.rotated_from),
+            ("replaced by", getattr(key, "rotated_to", None)),
+        )
         links = [
-            format_html(
-                '{} <a class="text-link" href="{}">{}</a>',
-                word,
-                reverse("admin:access_apikey_change", args=[other.pk]),
-                other,
-            )
-            for word, other in parts
+            (text, link(other, "access_apikey_change", other.pk))
+            for text, other in others
             if other is not None
         ]
-        if not links:
-            return "never"
-        return links[0] if len(links) == 1 else format_html("{}; {}", *links)
+        return format_html_join("; ", "{} {}", links) or "never"
 
     @admin.display(description="this month")
     def month(self, key: ApiKey) -> SafeString | str:
@@ -199,14 +181,6 @@ class ApiKeyAdmin(StaffAdmin):
         given = [] if self.has_add_permission(request) else _GIVEN
         return [*self.readonly_fields, "customer", *given]
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and db_field.name == "notes":
-            field.widget.attrs["rows"] = 3
-        if field is not None and db_field.name == "calls_per_month":
-            field.widget.attrs["placeholder"] = "as the tier says"
-        return field
-
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         if change:
             changes = {name: form.cleaned_data[name] for name in form.changed_data}
@@ -225,27 +199,23 @@ class ApiKeyAdmin(StaffAdmin):
     ) -> HttpResponse:
         return issued.lead_to(request.parked_secret)  # type: ignore[attr-defined]
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        extra = dict(extra_context or {})
+    def form_context(self, request: HttpRequest, object_id: str | None) -> dict[str, Any]:
+        extra = super().form_context(request, object_id)
         if object_id is not None and not self.has_add_permission(request):
             extra |= {"show_save": False, "show_save_and_continue": False}
-        return super().changeform_view(request, object_id, form_url, extra)
+        return extra
 
     def beside_fields(self, request: HttpRequest, row: ApiKey) -> dict[str, Any]:
         if request.method != "GET" or not self.has_add_permission(request):
             return {}
         found: dict[str, Any] = {
             "key_links": key_formatting.links(request, row),
-            "entries": key_formatting.history(request, row, timezone.now()),
+            "entries": key_formatting.history(request, row),
         }
         if request.user.has_perm("access.view_usageminute"):
-            found["usage"] = usage_panel.panel(request, key_id=row.pk)
+            found["usage"] = usage_panel.panel(
+                request, Asked(key_id=row.pk, **usage_panel.narrowing(request))
+            )
         return found
 
     # --- finding ---
@@ -272,9 +242,10 @@ class ApiKeyAdmin(StaffAdmin):
                 " history. Rotate the key if others use the browser.",
             )
             return self._found(request, asked)
-        return super().changelist_view(  # type: ignore[no-any-return]
-            request, {"title": "API keys", **(extra_context or {})}
-        )
+        return super().changelist_view(request, extra_context)  # type: ignore[no-any-return]
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {"title": "API keys"}
 
     def _find(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST":
@@ -301,11 +272,6 @@ class ApiKeyAdmin(StaffAdmin):
         wrap = self.admin_site.admin_view
         own = [
             path(
-                "orders/<slug:name>/",
-                wrap(lambda request, name: key_actions.page(self, request, name)),
-                name="access_apikey_order",
-            ),
-            path(
                 "issued/",
                 wrap(lambda request: issued.page(self, request)),
                 name="access_apikey_issued",
@@ -314,26 +280,15 @@ class ApiKeyAdmin(StaffAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """The actions that this key allows now."""
-        allowed = super().get_actions_detail(request, object_id)
-        key = self.get_object(request, str(object_id))
-        if key is None:
-            return []
-        actions = key_actions.ACTIONS
-        return [
-            each
-            for each in allowed
-            if not actions[each.method.original_function_name].why_not(request, key)
-        ]
+    def action_address(self, name: str, pk: int) -> str:
+        return key_actions.link_to(name, [pk])
+
+    def action_view(self, request: HttpRequest, name: str) -> HttpResponse:  # type: ignore[override]
+        """Of one or many keys, which the query names."""
+        return key_actions.page(self, request, name)
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return key_actions.may(self, request, "rotate")
-
-    rotate = _action_link("rotate", "rotate")
-    suspend = _action_link("suspend")
-    resume = _action_link("resume")
-    revoke = _action_link("revoke")
 
     suspend_keys = _list_action("suspend", "Suspend")
     resume_keys = _list_action("resume", "Resume")

@@ -1,12 +1,11 @@
 """Tiers: every limit editable in the list."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
-from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
+from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
@@ -83,6 +82,7 @@ class TierFormSet(forms.BaseModelFormSet):  # type: ignore[type-arg]
 @admin.register(Tier)
 class TierAdmin(StaffAdmin):
     form = TierForm
+    placeholders: ClassVar = {each.name: "∞" for each in Tier._meta.fields if each.null}
     list_display = (
         "name",
         "rank",
@@ -122,8 +122,6 @@ class TierAdmin(StaffAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and db_field.null:
-            field.widget.attrs["placeholder"] = "∞"
         if isinstance(field, forms.FloatField):
             field.widget.attrs["step"] = "any"
         return field
@@ -142,13 +140,5 @@ class TierAdmin(StaffAdmin):
     def delete_model(self, request: HttpRequest, obj: Tier) -> None:
         tier_edits.delete_tier(obj)
 
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        tier = self.get_object(request, unquote(object_id))
-        if tier is not None and self.has_delete_permission(request, tier):
-            reason = tier_edits.why_tier_stays(tier)
-            if reason is not None:
-                messages.error(request, reason)
-                return HttpResponseRedirect(self.page_of(tier.pk))
-        return super().delete_view(request, object_id, extra_context)
+    def why_not_delete(self, row: Tier) -> str | None:
+        return tier_edits.why_tier_stays(row)

@@ -11,28 +11,18 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from access.admin import usage_csv
-from access.admin.usage_panel import narrowing, panel
+from access.admin.usage_panel import busiest_keys, narrowing, panel
 from access.models import ApiKey, Customer, UsageMinute
-from access.services import usage_reports
 from access.spans import span_named
 from access.usage_queries import Asked
 from staff.formatting import grouped
-from staff.pages import StaffAdmin
 from staff.parsing import id_in
+from staff.read_only import ReadOnlyAdmin
 
 
 @admin.register(UsageMinute)
-class UsageAdmin(StaffAdmin):
+class UsageAdmin(ReadOnlyAdmin):
     """Usage is counted, never edited; its rows are shown as sums only."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         raise PermissionDenied
@@ -48,13 +38,7 @@ class UsageAdmin(StaffAdmin):
         of = request.GET.get("of", "methods")
         if of not in usage_csv.FILES:
             raise Http404
-        key, customer, keyless = _who(request)
-        asked = Asked(
-            None if key is None else key.pk,
-            None if customer is None else customer.pk,
-            keyless,
-            **narrowing(request),
-        )
+        asked = _asked(request, *_who(request))
         return usage_csv.answer(of, asked, span_named(request.GET.get("span")), now=timezone.now())
 
     def changelist_view(
@@ -63,29 +47,17 @@ class UsageAdmin(StaffAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         key, customer, keyless = _who(request)
-        usage = panel(
-            request,
-            key_id=None if key is None else key.pk,
-            customer_id=None if customer is None else customer.pk,
-            keyless=keyless,
-        )
-        span = span_named(request.GET.get("span"))
-        busiest: list[usage_reports.KeyCalls] = []
-        if key is None and not keyless:
-            busiest = usage_reports.busiest_keys(
-                span,
-                now=timezone.now(),
-                customer_id=None if customer is None else customer.pk,
-                **narrowing(request),
-            )
+        asked = _asked(request, key, customer, keyless)
+        busiest = [] if key or keyless else busiest_keys(request, asked)
         here = reverse("admin:access_usageminute_changelist")
+        span = span_named(request.GET.get("span"))
         kept = {"span": span.name, **narrowing(request)}
         context = {
             "title": "Usage",
             "key": key,
             "customer": customer,
             "keyless": keyless,
-            "usage": usage,
+            "usage": panel(request, asked),
             "busiest": [
                 (
                     row.key,
@@ -109,6 +81,17 @@ def _who(request: HttpRequest) -> tuple[ApiKey | None, Customer | None, bool]:
     customer = None if key is not None else _named(Customer, request.GET.get("customer"))
     keyless = key is None and customer is None and request.GET.get("who") == "keyless"
     return key, customer, keyless
+
+
+def _asked(
+    request: HttpRequest, key: ApiKey | None, customer: Customer | None, keyless: bool
+) -> Asked:
+    return Asked(
+        None if key is None else key.pk,
+        None if customer is None else customer.pk,
+        keyless,
+        **narrowing(request),
+    )
 
 
 def _named(model: type[Any], pk: str | None) -> Any:

@@ -1,47 +1,26 @@
 """Usage as CSV (RFC 4180), sent line by line."""
 
-import csv
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase
 
 from access import usage_queries
 from access.models import ApiKey
 from access.services import usage_reports
 from access.spans import Span
 from access.usage_queries import Asked
+from staff.files import CSV, attachment, csv_lines
 
-# Spreadsheets would run such a cell as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 FILES = ("steps", "methods", "rows")
-
-
-class _Echo:
-    """A file whose `write` returns its argument."""
-
-    def write(self, line: str) -> str:
-        return line
 
 
 def answer(of: str, asked: Asked, span: Span, *, now: datetime) -> HttpResponseBase:
     """The file of that name, one of FILES."""
     lines = {"steps": _steps, "methods": _methods, "rows": _rows}[of](asked, span, now)
-    writer = csv.writer(_Echo())
-    response = StreamingHttpResponse(
-        (writer.writerow([_cell(value) for value in line]) for line in lines),
-        content_type="text/csv; charset=utf-8; header=present",
-    )
-    response.headers["Content-Disposition"] = f'attachment; filename="{_name(of, asked, span)}"'
-    response.headers["Cache-Control"] = "no-store"
-    return response
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return "'" + value
-    return value
+    return attachment(_name(of, asked, span), csv_lines(lines), f"{CSV}; header=present")
 
 
 def _name(of: str, asked: Asked, span: Span) -> str:
@@ -56,15 +35,7 @@ def _name(of: str, asked: Asked, span: Span) -> str:
 
 
 def _report(asked: Asked, span: Span, now: datetime) -> usage_reports.UsageReport:
-    return usage_reports.usage_report(
-        span,
-        now=now,
-        key_id=asked.key_id,
-        customer_id=asked.customer_id,
-        keyless=asked.keyless,
-        method=asked.method,
-        status=asked.status,
-    )
+    return usage_reports.usage_report(span, now=now, **asdict(asked))
 
 
 def _steps(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:

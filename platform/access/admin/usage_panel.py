@@ -1,5 +1,6 @@
 """A usage report for pages: chart, bars, table, and filters."""
 
+from dataclasses import asdict
 from typing import Any, TypedDict
 from urllib.parse import urlencode
 
@@ -9,7 +10,8 @@ from django.utils import timezone
 
 from access.admin.charts import chart_of, method_bars
 from access.services import usage_reports
-from access.spans import SPANS, Span, span_named
+from access.spans import SPANS, span_named
+from access.usage_queries import Asked
 from staff.formatting import grouped
 
 _LONGEST = 60
@@ -31,30 +33,21 @@ def narrowing(request: HttpRequest) -> Narrowing:
     return found
 
 
-def panel(
-    request: HttpRequest,
-    *,
-    key_id: int | None = None,
-    customer_id: int | None = None,
-    keyless: bool = False,
-) -> dict[str, Any]:
-    """Context of admin/usage_panel.html: the report over the span that the URL names."""
+def panel(request: HttpRequest, asked: Asked) -> dict[str, Any]:
+    """Context of admin/usage_panel.html."""
+    return {**report_of(request, asked), "exports": _exports(request, asked)}
+
+
+def report_of(request: HttpRequest, asked: Asked) -> dict[str, Any]:
+    """What a page shows of the report over the span that the URL names."""
     span = span_named(request.GET.get("span"))
-    chosen = narrowing(request)
-    report = usage_reports.usage_report(
-        span,
-        now=timezone.now(),
-        key_id=key_id,
-        customer_id=customer_id,
-        keyless=keyless,
-        **chosen,
-    )
+    report = usage_reports.usage_report(span, now=timezone.now(), **asdict(asked))
     return {
         "report": report,
         "chart": chart_of(report),
         "chart_label": f"Calls: {report.ok:,} ok, {report.errors:,} refused or failed",
         "bars": [
-            (bar, grouped(bar.calls), _address(request, method=bar.method))
+            (bar, grouped(bar.calls), address(request, method=bar.method))
             for bar in method_bars(report)
         ],
         "calls": report.ok + report.errors,
@@ -63,40 +56,53 @@ def panel(
         "methods": [
             (
                 row.method,
-                _address(request, method=row.method),
+                address(request, method=row.method),
                 row.status,
-                _address(request, status=row.status),
+                address(request, status=row.status),
                 grouped(row.calls),
                 f"{row.milliseconds:,.2f}",
             )
             for row in report.methods
         ],
         "narrowed": [
-            (name, value, _address(request, **{name: None})) for name, value in chosen.items()
+            (name, value, address(request, **{name: None}))
+            for name, value in narrowing(request).items()
         ],
         "spans": [
-            (each, each.name == span.name, _address(request, span=each.name)) for each in SPANS
+            (each, each.name == span.name, address(request, span=each.name)) for each in SPANS
         ],
-        "exports": _exports(span, chosen, key_id, customer_id, keyless),
     }
 
 
-def _address(request: HttpRequest, **changed: str | None) -> str:
+def busiest_keys(
+    request: HttpRequest, asked: Asked, *, limit: int = 20
+) -> list[usage_reports.KeyCalls]:
+    """The keys with the most calls of those that were asked for."""
+    return usage_reports.busiest_keys(
+        span_named(request.GET.get("span")),
+        now=timezone.now(),
+        customer_id=asked.customer_id,
+        limit=limit,
+        **narrowing(request),
+    )
+
+
+def address(request: HttpRequest, **changed: str | None) -> str:
     """This page with other values; None takes one out."""
     values = {**request.GET.dict(), **changed}
     return "?" + urlencode({name: value for name, value in values.items() if value is not None})
 
 
-def _exports(
-    span: Span,
-    chosen: Narrowing,
-    key_id: int | None,
-    customer_id: int | None,
-    keyless: bool,
-) -> list[tuple[str, str, str]]:
+def _exports(request: HttpRequest, asked: Asked) -> list[tuple[str, str, str]]:
     """(text, hint, address) of each file."""
-    who = {"key": key_id, "customer": customer_id, "who": "keyless" if keyless else None}
+    span = span_named(request.GET.get("span"))
+    who = {
+        "key": asked.key_id,
+        "customer": asked.customer_id,
+        "who": "keyless" if asked.keyless else None,
+    }
     named = {name: value for name, value in who.items() if value is not None}
+    kept = {**named, "span": span.name, **narrowing(request)}
     page = reverse("admin:access_usageminute_csv")
     each = "day" if span.is_of_days else "minute"
     files = (
@@ -104,7 +110,4 @@ def _exports(
         ("methods", "by method", "the table: one line a method and outcome"),
         ("rows", f"every {each}", f"one line a key, method, outcome and {each}"),
     )
-    return [
-        (text, hint, f"{page}?{urlencode({**named, 'span': span.name, **chosen, 'of': of})}")
-        for of, text, hint in files
-    ]
+    return [(text, hint, f"{page}?{urlencode({**kept, 'of': of})}") for of, text, hint in files]

@@ -6,13 +6,11 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from access.errors import ActionRefused
-from alerts.admin.states import attempt_rows, delivery_state, kind_badge
+from alerts.admin.states import attempt_rows, customer_link, delivery_state, kind_badge
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
@@ -136,10 +134,3 @@ class DeliveryAdmin(LongListAdmin):
             "none: sent by mail" if row.webhook_id is None else in_full(message_id(row.event))
         ),
     )
-
-
-def customer_link(customer: Any) -> SafeString | str:
-    if customer is None:
-        return "the staff"
-    link = reverse("admin:access_customer_change", args=[customer.pk])
-    return format_html('<a class="tm-link" href="{}">{}</a>', link, customer)

@@ -11,8 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.models import Customer
-from alerts.admin.deliveries import customer_link
-from alerts.admin.states import delivery_rows, kind_badge
+from alerts.admin.states import customer_link, delivery_rows, kind_badge
 from alerts.kinds import KINDS
 from alerts.models import Delivery, Event
 from staff.columns import column
@@ -43,7 +42,7 @@ class EventAdmin(LongListAdmin):
         (None, {"fields": ("kind_name", "meaning", "concerns", "subject", "text", "happened_at")}),
         ("Posted data", {"fields": ("content",)}),
     )
-    change_form_outer_after_template = "admin/alerts/event/deliveries.html"
+    change_form_outer_after_template = "admin/alerts/deliveries.html"
     why_nothing = (
         "Events are published when keys change, monthly quotas run out, and alarms open or"
         " close. They are kept for 35 days."
@@ -60,6 +59,10 @@ class EventAdmin(LongListAdmin):
     def beside_fields(self, request: HttpRequest, row: Event) -> dict[str, Any]:
         found = Delivery.objects.filter(event=row).select_related("event", "webhook")
         return {
+            "show_to": True,
+            "none": "None: no webhook and no mail address subscribes to this kind."
+            if row.spread_at
+            else "It is delivered within seconds.",
             "deliveries": delivery_rows(found.order_by("pk")[:_SHOWN], timezone.now()),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
         }

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from access.models import Customer
 from alerts.kinds import KINDS
 from alerts.models import Attempt, Delivery, Webhook
-from staff.formatting import ago, badge, duration, grouped, utc
+from staff.formatting import ago, badge, duration, grouped, link, utc
 
 
 def webhook_state(webhook: Webhook, now: datetime) -> SafeString:
@@ -45,6 +46,13 @@ def kind_badge(name: str) -> SafeString:
     return badge(name, "quiet", "" if kind is None else kind.meaning)
 
 
+def customer_link(customer: Customer | None) -> SafeString | str:
+    """Whose events or webhooks it is about."""
+    if customer is None:
+        return "the staff"
+    return link(customer, "access_customer_change", customer.pk)
+
+
 def delivery_rows(deliveries: Iterable[Delivery], now: datetime) -> list[dict[str, Any]]:
     """Rows of templates/admin/alerts/deliveries.html."""
     return [
@@ -78,6 +86,7 @@ def attempt_rows(
 
 
 def _outcome(each: Attempt, *, by_mail: bool) -> SafeString:
+    text = "no response" if each.status is None else f"HTTP {each.status}"
     if not each.problem:
-        return badge("accepted" if by_mail else str(each.status), "good")
-    return badge("no response" if each.status is None else str(each.status), "bad")
+        return badge("accepted" if by_mail else text, "good")
+    return badge(text, "bad")

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from alerts import addresses
-from alerts.admin.states import delivery_rows, kind_badge, webhook_state
+from alerts.admin.states import customer_link, delivery_rows, kind_badge, webhook_state
 from alerts.admin.webhook_actions import ACTIONS
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
@@ -19,7 +19,7 @@ from alerts.services import webhooks
 from staff.actions import ActionsAdmin, AdminAction
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, grouped, link, utc
+from staff.formatting import ago, grouped, utc
 
 _SHOWN = 20
 _STANDINGS = {
@@ -57,7 +57,7 @@ class WebhookAdmin(ActionsAdmin):
     autocomplete_fields = ("customer",)
     actions = None
     change_form_outer_before_template = "admin/alerts/webhook/row_actions.html"
-    change_form_outer_after_template = "admin/alerts/webhook/deliveries.html"
+    change_form_outer_after_template = "admin/alerts/deliveries.html"
     readonly_fields = ("owner", "leads_to", "events")
     why_nothing = (
         "A webhook is a URL to which events are posted: customers add theirs in the portal,"
@@ -66,15 +66,7 @@ class WebhookAdmin(ActionsAdmin):
 
     # --- what is shown ---
 
-    owner = column(
-        "owner",
-        lambda row: (
-            "the staff"
-            if row.customer is None
-            else link(row.customer, "access_customer_change", row.customer_id)
-        ),
-        "customer__name",
-    )
+    owner = column("owner", lambda row: customer_link(row.customer), "customer__name")
 
     @admin.display(description="leads to")
     def leads_to(self, webhook: Webhook) -> SafeString:
@@ -146,6 +138,11 @@ class WebhookAdmin(ActionsAdmin):
         )
         newest = Delivery.objects.filter(webhook=row).select_related("event", "webhook")
         may = self.has_change_permission(request, row)
+        none = "No deliveries yet."
+        if may and row.is_enabled:
+            none += " Send a test to check that the receiver answers."
+        elif may:
+            none += " Enable it, then send a test."
         return {
             "state": webhook_state(row, now),
             "reason": row.disabled_reason,
@@ -153,6 +150,7 @@ class WebhookAdmin(ActionsAdmin):
             "last_success": ago(row.delivered_at, now),
             "waiting": grouped(by_state.get(Delivery.State.WAITING, 0)),
             "actions": [each for each in ACTIONS if may and not each.why_not(request, row)],
+            "none": none,
             "deliveries": delivery_rows(newest.order_by("-pk")[:_SHOWN], now),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
             "all_link": reverse("admin:alerts_delivery_changelist")

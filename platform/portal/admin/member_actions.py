@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from portal.models import Member
 from portal.services import members
-from staff import second_factor, sessions
 from staff.actions import AdminAction
+from staff.inviting import sign_in_actions
 
 
 def _not_invited(request: HttpRequest, member: Member) -> str:
@@ -17,10 +17,6 @@ def _not_invited(request: HttpRequest, member: Member) -> str:
     if not members.is_invited(member.user):
         return "Has a password; a forgotten one is reset from the portal's sign-in page"
     return ""
-
-
-def _no_factor(request: HttpRequest, member: Member) -> str:
-    return "" if second_factor.has_device(member.user) else "No second factor is set up"
 
 
 def _set_active(active: bool) -> Any:
@@ -57,22 +53,5 @@ ACTIONS = (
         lambda request, row: "Already active" if row.user.is_active else "",
         icon="person_check",
     ),
-    AdminAction(
-        "reset_second_factor",
-        "Reset second factor",
-        "The app and the recovery codes become void: signing in takes only the password until a"
-        " new app is set up. Verify first that this user asked for it.",
-        "reset the second factor",
-        lambda request, row: second_factor.remove(row.user),
-        _no_factor,
-        icon="phonelink_erase",
-    ),
-    AdminAction(
-        "sign_out",
-        "Sign out everywhere",
-        "Ends every session of this user at once. The user can sign in again.",
-        "signed out everywhere",
-        lambda request, row: sessions.sign_out_everywhere(row.user, timezone.now()),
-        icon="logout",
-    ),
+    *sign_in_actions(lambda member: member.user),
 )

@@ -1,6 +1,5 @@
 """The forms of keys: issuing, changing, rotating."""
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -8,65 +7,34 @@ from typing import Any
 from django import forms
 
 from access.callers import SCOPES
+from access.key_fields import (
+    ENVIRONMENT_HELP,
+    NAME_HELP,
+    NetworksField,
+    ScopesField,
+    overlap_field,
+)
 from access.models import ApiKey
-from access.networks import read_network
 from portal.services.key_actions import LONGEST_OVERLAP
 from portal.services.key_rights import given
 
-MEANINGS = {
-    "priority": "send transactions",
-    "bundle": "send bundles and ask about them",
-    "rewind": "read accounts as they were",
-    "historical": "read blocks and transactions",
-    "simulate": "simulate transactions and bundles",
-    "proxy": "calls that are passed on to a node",
-}
-
-
-class NetworksField(forms.CharField):
-    """Networks, one a line → a list of texts."""
-
-    widget = forms.Textarea(
-        attrs={"rows": 3, "placeholder": "203.0.113.0/24", "spellcheck": "false"}
-    )
-
-    def to_python(self, value: Any) -> Any:
-        found: list[str] = []
-        wrong: list[str] = []
-        for text in filter(None, re.split(r"[\s,;]+", value or "")):
-            try:
-                network = str(read_network(text))
-            except ValueError:
-                wrong.append(text[:60])
-            else:
-                found += [] if network in found else [network]
-        if wrong:
-            raise forms.ValidationError(
-                f"Neither a network nor an address: {', '.join(wrong)}. Write 203.0.113.0/24,"
-                " 2001:db8::/32 or a single address, one a line"
-            )
-        if len(found) > 100:
-            raise forms.ValidationError("At most 100 networks")
-        return found
+_MOST_NETWORKS = 100
 
 
 class KeyForm(forms.Form):
     """The settings of a key that customers may change."""
 
-    name = forms.CharField(
-        max_length=100, help_text="What the key is for; shown in lists, no secret"
-    )
-    environment = forms.CharField(
-        max_length=30, required=False, help_text="For your own sorting: production, staging, …"
-    )
-    scopes = forms.MultipleChoiceField(
+    name = forms.CharField(max_length=100, help_text=NAME_HELP)
+    environment = forms.CharField(max_length=30, required=False, help_text=ENVIRONMENT_HELP)
+    scopes = ScopesField(
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one: a key without scopes may do nothing"},
         help_text="What the key may be used for; fewer are safer",
     )
     networks = NetworksField(
-        required=False,
-        help_text="Addresses that may use the key, one network or address a line; empty: any",
+        most=_MOST_NETWORKS,
+        widget=forms.Textarea(
+            attrs={"rows": 3, "placeholder": "203.0.113.0/24", "spellcheck": "false"}
+        ),
     )
     expires_at = forms.DateTimeField(
         label="Expires",
@@ -77,10 +45,8 @@ class KeyForm(forms.Form):
 
     def __init__(self, *args: Any, scopes: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        chosen: Any = self.fields["scopes"]
-        chosen.choices = [
-            (scope, f"{scope}: {MEANINGS.get(scope, scope)}") for scope in SCOPES if scope in scopes
-        ]
+        offered: Any = self.fields["scopes"]
+        offered.offer(scopes)
 
     def expiry(self, standing: datetime | None) -> datetime | None:
         """The chosen time; if unchanged, the standing one with its seconds."""
@@ -116,10 +82,4 @@ def _label(key: ApiKey) -> str:
 class RotateForm(forms.Form):
     """How long the old key stays valid after a rotation."""
 
-    overlap_hours = forms.IntegerField(
-        label="Overlap in hours",
-        min_value=0,
-        max_value=LONGEST_OVERLAP.days * 24,
-        initial=24,
-        help_text="The old key stays valid this long beside the new one; 0 ends it at once",
-    )
+    overlap_hours = overlap_field(LONGEST_OVERLAP.days * 24)

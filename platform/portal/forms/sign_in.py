@@ -7,23 +7,10 @@ from django import forms
 _EMAIL = forms.EmailInput(attrs={"autocomplete": "username", "autofocus": True})
 
 
-def _new_password(label: str) -> forms.CharField:
+def _password(label: str, autocomplete: str, **attributes: str) -> forms.CharField:
+    attrs = {"autocomplete": autocomplete, **attributes}
     return forms.CharField(
-        label=label,
-        max_length=200,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )
-
-
-class SignInForm(forms.Form):
-    """E-mail address and password."""
-
-    email = forms.EmailField(label="E-mail address", max_length=150, widget=_EMAIL)
-    password = forms.CharField(
-        max_length=200,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        label=label, max_length=200, strip=False, widget=forms.PasswordInput(attrs=attrs)
     )
 
 
@@ -31,6 +18,12 @@ class EmailForm(forms.Form):
     """Where a link is to be mailed."""
 
     email = forms.EmailField(label="E-mail address", max_length=150, widget=_EMAIL)
+
+
+class SignInForm(EmailForm):
+    """E-mail address and password."""
+
+    password = _password("Password", "current-password")
 
 
 class CodeForm(forms.Form):
@@ -56,8 +49,8 @@ class NewCodeForm(CodeForm):
 class PasswordForm(forms.Form):
     """A password, twice."""
 
-    password = _new_password("New password")
-    again = _new_password("Repeat the new password")
+    password = _password("New password", "new-password")
+    again = _password("Repeat the new password", "new-password")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -69,24 +62,14 @@ class PasswordForm(forms.Form):
 class ChangePasswordForm(PasswordForm):
     """A new password, with the current one."""
 
-    current = forms.CharField(
-        label="Current password",
-        max_length=200,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-    )
+    current = _password("Current password", "current-password")
     field_order = ("current", "password", "again")
 
 
 class TurnOffForm(forms.Form):
     """Password and code, to change the second factor."""
 
-    current = forms.CharField(
-        label="Password",
-        max_length=200,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "id": "off_current"}),
-    )
+    current = _password("Password", "current-password", id="off_current")
     code = forms.CharField(
         label="Code",
         max_length=20,

@@ -10,14 +10,14 @@ ROLES = (
 )
 
 
-class InviteForm(forms.Form):
-    """Who is invited."""
-
-    email = forms.EmailField(label="E-mail address", max_length=150)
-    role = forms.ChoiceField(choices=ROLES, initial=Member.Role.READER)
-
-
 class RoleForm(forms.Form):
     """What a colleague may do."""
 
-    role = forms.ChoiceField(choices=ROLES)
+    role = forms.ChoiceField(choices=ROLES, initial=Member.Role.READER)
+
+
+class InviteForm(RoleForm):
+    """Who is invited."""
+
+    email = forms.EmailField(label="E-mail address", max_length=150)
+    field_order = ("email", "role")

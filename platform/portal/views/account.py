@@ -1,10 +1,10 @@
 """The member's own account: password, second factor, sessions."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -14,7 +14,7 @@ from access.callers import Quota
 from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
-from portal.views.pages import for_oneself, limited, page
+from portal.views.pages import Page, attempt, count, for_oneself, page
 from staff import audit, second_factor, sessions
 from staff.formatting import ago
 
@@ -27,9 +27,7 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
     """The overview of the account; its form changes the password."""
     form = ChangePasswordForm(request.POST or None)
     if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
+        _count_attempt(request, member)
         if form.is_valid() and _changed(request, member, form):
             messages.success(request, "Password changed; other sessions are signed out")
             return _back()
@@ -48,15 +46,12 @@ def _changed(request: HttpRequest, member: Member, form: ChangePasswordForm) -> 
     if not user.check_password(form.cleaned_data["current"]):
         form.add_error("current", "Wrong password")
         return False
-    try:
-        with transaction.atomic():
-            members.choose_password(user, form.cleaned_data["password"])
-            audit.record(request, "changed the password", member)
-    except ValidationError as problem:
-        form.add_error("password", problem)
-        return False
-    update_session_auth_hash(request, user)
-    return True
+    with attempt(request, form, "password") as attempted:
+        members.choose_password(user, form.cleaned_data["password"])
+        audit.record(request, "changed the password", member)
+    if attempted.done:
+        update_session_auth_hash(request, user)
+    return attempted.done
 
 
 @for_oneself
@@ -68,9 +63,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     form = NewCodeForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
+        _count_attempt(request, member)
         if form.is_valid():
             with transaction.atomic():
                 codes = second_factor.confirm(request, form.cleaned_data["code"])
@@ -87,40 +80,47 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     return page(request, "portal/second_step.html", context)
 
 
-@for_oneself
-def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
-    """Replaces the recovery codes; takes the password and a code."""
-    if not second_factor.has_device(member.user):
+def _with_proof(view: Callable[[HttpRequest, Member], HttpResponse]) -> Page[[]]:
+    """An action that takes the password and a code."""
+
+    @for_oneself
+    def proven(request: HttpRequest, member: Member) -> HttpResponse:
+        if request.method != "POST":
+            return _back()
+        _count_attempt(request, member)
+        form = TurnOffForm(request.POST)
+        if (
+            form.is_valid()
+            and member.user.check_password(form.cleaned_data["current"])
+            and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
+        ):
+            return view(request, member)
+        messages.error(request, "Wrong password or code: nothing was changed")
         return _back()
-    if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
-        if _proven(request, member):
-            with transaction.atomic():
-                codes = second_factor.renew_recovery_codes(member.user)
-                device = second_factor.device_of(member.user)
-                if device is not None:
-                    # A session that began with a recovery code would end with the old codes.
-                    second_factor.finish(request, member.user, device)
-                audit.record(request, "renewed the recovery codes", member)
-            context = {"codes": codes}
-            return page(request, "portal/recovery_codes.html", context)
-    return _back()
+
+    return proven
 
 
-@for_oneself
+@_with_proof
+def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
+    """Replaces the recovery codes."""
+    with transaction.atomic():
+        codes = second_factor.renew_recovery_codes(member.user)
+        device = second_factor.device_of(member.user)
+        if device is not None:
+            # A session that began with a recovery code would end with the old codes.
+            second_factor.finish(request, member.user, device)
+        audit.record(request, "renewed the recovery codes", member)
+    return page(request, "portal/recovery_codes.html", {"codes": codes})
+
+
+@_with_proof
 def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
-    """Removes the second factor; takes the password and a code."""
-    if request.method == "POST":
-        refused = _limited(request, member)
-        if refused is not None:
-            return refused
-        if _proven(request, member):
-            with transaction.atomic():
-                second_factor.remove(member.user)
-                audit.record(request, "removed the second factor", member)
-            messages.success(request, "Signing in now takes only the password")
+    """Removes the second factor."""
+    with transaction.atomic():
+        second_factor.remove(member.user)
+        audit.record(request, "removed the second factor", member)
+    messages.success(request, "Signing in now takes only the password")
     return _back()
 
 
@@ -134,21 +134,8 @@ def sign_out_everywhere(request: HttpRequest, member: Member) -> HttpResponse:
     return _back()
 
 
-def _proven(request: HttpRequest, member: Member) -> bool:
-    """Are password and code right? If not, a message says so."""
-    form = TurnOffForm(request.POST)
-    if (
-        form.is_valid()
-        and member.user.check_password(form.cleaned_data["current"])
-        and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
-    ):
-        return True
-    messages.error(request, "Wrong password or code: nothing was changed")
-    return False
-
-
-def _limited(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return limited(request, "oneself", f"member {member.pk}", _ATTEMPTS)
+def _count_attempt(request: HttpRequest, member: Member) -> None:
+    count(request, "oneself", f"member {member.pk}", _ATTEMPTS)
 
 
 def _back() -> HttpResponse:

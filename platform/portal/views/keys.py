@@ -6,16 +6,15 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
 from access import secret_cookies
 from access.admin.key_formatting import key_badge, scopes_of
 from access.callers import SCOPES, Quota
-from access.errors import ActionRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import parked_secrets
@@ -26,16 +25,17 @@ from portal.models import Member
 from portal.services import key_actions, key_rights
 from portal.views.pages import (
     action_of_owners,
+    attempt,
     carry_out,
     changed_by_owners,
+    count,
     for_members,
     for_owners,
-    limited,
     page,
-    show_refusal,
 )
 from staff import audit
-from staff.formatting import ago
+from staff.changes import between
+from staff.formatting import ago, utc
 
 # Each makes rows that are never deleted.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
@@ -75,17 +75,14 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     """The form of a new key."""
     now = timezone.now()
     models = key_rights.models_of(store.keys_of(member.customer_id), now)
-    context: dict[str, Any] = {}
     if not models:
-        return page(request, "portal/no_key_to_follow.html", context)
+        return page(request, "portal/no_key_to_follow.html", {})
     best = key_rights.given(models[0])
     scopes = {scope for key in models for scope in key_rights.given(key).scopes}
     initial = {"scopes": best.scopes, "expires_at": best.expires_at, "like": models[0].pk}
     form = IssueForm(request.POST or None, models=models, scopes=tuple(scopes), initial=initial)
     if request.method == "POST" and form.is_valid():
-        refused = limited(request, "issue", f"customer {member.customer_id}", _ISSUES)
-        if refused is not None:
-            return refused
+        count(request, "issue", f"customer {member.customer_id}", _ISSUES)
         like = next(key for key in models if key.pk == form.cleaned_data["like"])
         wish = _wish(form, key_rights.given(like).expires_at)
 
@@ -95,9 +92,9 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
             return new
 
         return _show_secret(request, run) or page(
-            request, "portal/key_issue.html", {**context, "form": form}, status=409
+            request, "portal/key_issue.html", {"form": form}, status=409
         )
-    return page(request, "portal/key_issue.html", {**context, "form": form})
+    return page(request, "portal/key_issue.html", {"form": form})
 
 
 @changed_by_owners
@@ -109,26 +106,18 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "name": found.name,
         "environment": found.environment,
         "scopes": found.scopes,
-        "networks": "\n".join(found.networks),
+        "networks": found.networks,
         "expires_at": found.expires_at,
     }
     offered = tuple(scope for scope in SCOPES if scope in (*rights.scopes, *found.scopes))
     form = KeyForm(request.POST or None, scopes=offered, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
-            with transaction.atomic():
-                wish = _wish(form, found.expires_at)
-                changed = key_actions.edit(member.customer_id, pk, wish=wish, now=now)
-                audit.record(
-                    request,
-                    "changed",
-                    changed,
-                    text="in the portal",
-                    changes=_changes(found, changed),
-                )
-        except ActionRefused as refusal:
-            show_refusal(request, refusal)
-        else:
+        with attempt(request) as attempted:
+            wish = _wish(form, found.expires_at)
+            changed = key_actions.edit(member.customer_id, pk, wish=wish, now=now)
+            changes = between(initial, changed)
+            audit.record(request, "changed", changed, text="in the portal", changes=changes)
+        if attempted.done:
             messages.success(request, f"Changed {changed}; this applies within two seconds")
             return HttpResponseRedirect(reverse("portal:key", args=[pk]))
     state = state_of(found, now=now)
@@ -148,7 +137,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         and state is not KeyState.REVOKED
         and not key_rights.is_suspended_by_staff(found),
         "by_staff": key_rights.is_suspended_by_staff(found),
-        "given_until": rights.expires_at,
+        "longest": ""
+        if rights.expires_at is None
+        else f"It can be valid until {utc(rights.expires_at)} at most.",
     }
     return page(request, "portal/key.html", context)
 
@@ -164,12 +155,6 @@ def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
     )
 
 
-def _changes(before: ApiKey, after: ApiKey) -> dict[str, list[Any]]:
-    names = ("name", "environment", "scopes", "networks", "expires_at")
-    pairs = {name: [getattr(before, name), getattr(after, name)] for name in names}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-
-
 @action_of_owners
 def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """Issues a new key; the old one stays valid for the overlap."""
@@ -180,9 +165,7 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             request, f"Overlap in hours: {' '.join(map(str, form.errors['overlap_hours']))}"
         )
         return back
-    refused = limited(request, "issue", f"customer {member.customer_id}", _ISSUES)
-    if refused is not None:
-        return refused
+    count(request, "issue", f"customer {member.customer_id}", _ISSUES)
     overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
 
     def run() -> IssuedKey:
@@ -196,12 +179,10 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
 
 def _show_secret(request: HttpRequest, run: Callable[[], IssuedKey]) -> HttpResponse | None:
     """Redirects to the page with the secret; None, with a message, if refused."""
-    try:
+    with attempt(request) as attempted:
         # In one transaction with the parking, so that no secret is lost.
-        with transaction.atomic():
-            token = parked_secrets.park([run()], owner=str(request.user.pk))
-    except ActionRefused as refusal:
-        show_refusal(request, refusal)
+        token = parked_secrets.park([run()], owner=str(request.user.pk))
+    if not attempted.done:
         return None
     return secret_cookies.lead_to(reverse("portal:issued"), token)
 
@@ -226,7 +207,4 @@ revoke = _action("revoked", key_actions.revoke)
 
 
 def _own(member: Member, pk: int) -> ApiKey:
-    found = store.keys_of(member.customer_id).filter(pk=pk).first()
-    if found is None:
-        raise Http404("no such key of this customer")
-    return found
+    return get_object_or_404(store.keys_of(member.customer_id), pk=pk)

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from access import remaining_quota
@@ -50,9 +51,7 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
 def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """One key's limits and remaining quotas."""
     now = timezone.now()
-    key = store.keys_of(member.customer_id).filter(pk=pk).first()
-    if key is None:
-        raise Http404("no such key of this customer")
+    key = get_object_or_404(store.keys_of(member.customer_id), pk=pk)
     month = monthly_quotas.usage_of(pk, now)
     context = {
         "key": key,

@@ -12,6 +12,7 @@ from access.models import ApiKey
 from access.months import month_of
 from access.services import monthly_quotas, usage_reports
 from access.spans import DEFAULT_SPAN
+from alerts.admin.states import webhook_state
 from portal import formatting, refusal_advice, store
 from portal.models import Member
 from portal.views.pages import for_members, page
@@ -39,7 +40,7 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
         "error_calls": grouped(report.errors),
         "refusals": _refusals(customer, now),
         "troubled": [
-            (each, formatting.webhook_state(each, now))
+            (each, webhook_state(each, now))
             for each in store.webhooks_of(customer)
             if not each.is_enabled or each.failing_since is not None
         ],

@@ -1,13 +1,23 @@
 """Access to pages of the portal, and how actions run and pages render."""
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -71,7 +81,7 @@ def _restricted(view: View[P], who: str, methods: Collection[str]) -> Page[P]:
         needs_owner = who == "owners" or (who == "owners change" and request.method == "POST")
         if needs_owner and not member.is_owner:
             return page(request, "portal/forbidden.html", {}, status=403)
-        response = view(request, member, *args, **kwargs)
+        response = counting(view)(request, member, *args, **kwargs)
         add_never_cache_headers(response)
         return response
 
@@ -116,34 +126,73 @@ def page(
     return render(request, template, {**shared, **context}, status=status)
 
 
-def carry_out(
-    request: HttpRequest, subject: object, verb: str, run: Callable[[], object], *, said: str = ""
-) -> bool:
-    """Runs an action with its audit entry; a message says that it is done (`said`), or why not."""
+@dataclass(slots=True)
+class Attempt:
+    """Whether the block of `attempt` was done."""
+
+    done: bool = False
+
+
+@contextmanager
+def attempt(
+    request: HttpRequest, form: forms.Form | None = None, field: str | None = None
+) -> Iterator[Attempt]:
+    """Runs the block in one transaction. A refusal is shown at the form's field, or without a form
+    as a message. Raises Http404 for a row that is gone.
+    """
+    attempted = Attempt()
     try:
         with transaction.atomic():
-            run()
-            audit.record(request, verb, subject, text="in the portal")
-    except ActionRefused as refusal:
-        show_refusal(request, refusal)
-        return False
-    if said:
+            yield attempted
+        attempted.done = True
+    except (ActionRefused, ValidationError) as refusal:
+        text = str(refusal)
+        if form is not None:
+            form.add_error(field, refusal if isinstance(refusal, ValidationError) else text)
+        else:
+            messages.error(request, text[:1].upper() + text[1:])
+    except ObjectDoesNotExist:
+        raise Http404 from None
+
+
+def carry_out(
+    request: HttpRequest, subject: object, verb: str, run: Callable[[], object], *, said: str
+) -> None:
+    """Runs an action with its audit entry; a message says that it is done (`said`), or why not."""
+    with attempt(request) as attempted:
+        run()
+        audit.record(request, verb, subject, text="in the portal")
+    if attempted.done:
         messages.success(request, said)
-    return True
 
 
-def show_refusal(request: HttpRequest, refusal: ActionRefused) -> None:
-    """Shows the refusal on the next page."""
-    text = str(refusal)
-    messages.error(request, text[:1].upper() + text[1:])
+class _OverLimit(Exception):
+    """A limit of attempts is reached."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
 
 
-def limited(request: HttpRequest, what: str, who: str, limit: Quota) -> HttpResponse | None:
-    """The 429 page if `who` is over the limit; else None, and it is counted."""
+def count(request: HttpRequest, what: str, who: str, limit: Quota) -> None:
+    """Counts an attempt of `who`; over the limit the response is the 429 page."""
     taken = windows.take(request, f"portal-{what}", who, limit)
-    if taken.allowed:
-        return None
-    context = {"seconds": taken.retry_seconds}
-    response = page(request, "portal/too_often.html", context, status=429)
-    response.headers["Retry-After"] = str(taken.retry_seconds)
-    return response
+    if not taken.allowed:
+        raise _OverLimit(taken.retry_seconds)
+
+
+def counting(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """A view that calls `count`."""
+
+    @functools.wraps(view)
+    def counted(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            return view(*args, **kwargs)
+        except _OverLimit as over:
+            request: Any = args[0]
+            context = {"seconds": over.seconds}
+            response = page(request, "portal/too_often.html", context, status=429)
+            response.headers["Retry-After"] = str(over.seconds)
+            return response
+
+    return counted

@@ -1,14 +1,13 @@
 """Signing in and out, and setting a password by a link."""
 
 import hashlib
+from collections.abc import Callable
 
 from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -20,16 +19,20 @@ from portal.errors import LinkSpent
 from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
 from portal.services import links, members, post
 from portal.services.links import Purpose
-from portal.views.pages import limited, page, signed_in_member
+from portal.views.pages import attempt, count, counting, page, signed_in_member
 from staff import audit, second_factor
 
 _MAILS = Quota(rate=3 / 900, burst=3)
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
-@never_cache
-@limited_sign_in
-@require_http_methods(["GET", "HEAD", "POST"])
+def _open(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """A page for visitors who are not signed in."""
+    limited = limited_sign_in(require_http_methods(["GET", "HEAD", "POST"])(counting(view)))
+    return never_cache(limited)
+
+
+@_open
 def sign_in(request: HttpRequest) -> HttpResponse:
     """E-mail address and password, followed by the second factor if there is one."""
     if request.method == "POST":
@@ -60,9 +63,7 @@ def _sign_in_page(request: HttpRequest, form: SignInForm) -> HttpResponse:
     return page(request, "portal/sign_in.html", {"form": form, "next": _next(request)})
 
 
-@never_cache
-@limited_sign_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@_open
 def code(request: HttpRequest) -> HttpResponse:
     """The second step, within minutes of the password."""
     waiting = second_factor.pending(request)
@@ -75,16 +76,8 @@ def code(request: HttpRequest) -> HttpResponse:
         if device is not None:
             second_factor.finish(request, member.user, device)
             return HttpResponseRedirect(waiting[1])
-        form.add_error("code", _why_no_code(member.user))
+        form.add_error("code", second_factor.why_not(member.user))
     return page(request, "portal/code.html", {"form": form})
-
-
-def _why_no_code(user: User) -> str:
-    locked = second_factor.locked_until(user)
-    if locked is None:
-        return "Wrong or used code: enter the newest one"
-    seconds = max(1, round((locked - timezone.now()).total_seconds()))
-    return f"Wrong code. Try again in {seconds} s"
 
 
 @require_POST
@@ -93,32 +86,25 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("portal:sign_in"))
 
 
-@never_cache
-@limited_sign_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@_open
 def forgotten(request: HttpRequest) -> HttpResponse:
     """Mails a link; the response is the same for unknown addresses."""
     form = EmailForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         return page(request, "portal/forgotten.html", {"form": form})
     email = members.username_of(form.cleaned_data["email"])
-    refused = limited(request, "mail", _holder(email), _MAILS)
-    if refused is not None:
-        return refused
+    # The limit counts under a hash of the name.
+    count(request, "mail", hashlib.sha256(email.encode()).hexdigest(), _MAILS)
     context = {"form": form, "posted": post.post_new_password(email), "asked": True}
     return page(request, "portal/forgotten.html", context)
 
 
-@never_cache
-@limited_sign_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@_open
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return _by_link(request, token, Purpose.INVITATION)
 
 
-@never_cache
-@limited_sign_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@_open
 def new_password(request: HttpRequest, token: str) -> HttpResponse:
     return _by_link(request, token, Purpose.FORGOTTEN)
 
@@ -138,16 +124,12 @@ def _by_link(request: HttpRequest, token: str, purpose: Purpose) -> HttpResponse
 
 
 def _chosen(request: HttpRequest, user: User, form: PasswordForm, purpose: Purpose) -> bool:
-    try:
-        with transaction.atomic():
-            members.choose_password(user, form.cleaned_data["password"])
-            how = "by an invitation" if purpose is Purpose.INVITATION else "by a mailed link"
-            member = store.member_of(user.pk)
-            audit.record(request, "chose a password", member, text=how, by=user)
-    except ValidationError as problem:
-        form.add_error("password", problem)
-        return False
-    return True
+    with attempt(request, form, "password") as attempted:
+        members.choose_password(user, form.cleaned_data["password"])
+        how = "by an invitation" if purpose is Purpose.INVITATION else "by a mailed link"
+        member = store.member_of(user.pk)
+        audit.record(request, "chose a password", member, text=how, by=user)
+    return attempted.done
 
 
 def _next(request: HttpRequest) -> str:
@@ -156,8 +138,3 @@ def _next(request: HttpRequest) -> str:
     home = reverse("portal:overview")
     good = asked.startswith(home) and url_has_allowed_host_and_scheme(asked, allowed_hosts=None)
     return asked if good else home
-
-
-def _holder(name: str) -> str:
-    """The hash of a name, under which limits count."""
-    return hashlib.sha256(name.encode()).hexdigest()

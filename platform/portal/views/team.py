@@ -1,18 +1,17 @@
 """The members of a customer: list, inviting, changing, removing."""
 
 from django.contrib import messages
-from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
-from access.errors import ActionRefused
 from portal import store
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
 from portal.services import members, post
-from portal.views.pages import action_of_owners, changed_by_owners, limited, page, show_refusal
+from portal.views.pages import action_of_owners, attempt, changed_by_owners, count, page
 from staff import audit
 from staff.formatting import ago
 from staff.inviting import sign_in_badge
@@ -26,17 +25,12 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
     """All members, and the form to invite one."""
     form = InviteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        refused = _too_many(request, member)
-        if refused is not None:
-            return refused
+        _count_invitation(request, member)
         given = form.cleaned_data
-        try:
-            with transaction.atomic():
-                new = members.invite(member.customer, email=given["email"], role=given["role"])
-                audit.record(request, "invited", new, text=f"as {new.role} of {member.customer}")
-        except ActionRefused as refusal:
-            form.add_error("email", str(refusal))
-        else:
+        with attempt(request, form, "email") as attempted:
+            new = members.invite(member.customer, email=given["email"], role=given["role"])
+            audit.record(request, "invited", new, text=f"as {new.role} of {member.customer}")
+        if attempted.done:
             _post(request, new)
             return _back()
     now = timezone.now()
@@ -63,19 +57,12 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
 
 @action_of_owners
 def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    colleague = store.members_of(member.customer_id).filter(pk=pk).first()
-    if colleague is None:
-        raise Http404("no such colleague")
-    refused = _too_many(request, member)
-    if refused is not None:
-        return refused
-    try:
-        with transaction.atomic():
-            members.invite_again(colleague)
-            audit.record(request, "invited again", colleague)
-    except ActionRefused as refusal:
-        show_refusal(request, refusal)
-    else:
+    colleague = get_object_or_404(store.members_of(member.customer_id), pk=pk)
+    _count_invitation(request, member)
+    with attempt(request) as attempted:
+        members.invite_again(colleague)
+        audit.record(request, "invited again", colleague)
+    if attempted.done:
         _post(request, colleague)
     return _back()
 
@@ -86,30 +73,20 @@ def change_role(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Choose one of the roles")
         return _back()
-    try:
-        with transaction.atomic():
-            changed, before = members.change_role(member, pk, role=form.cleaned_data["role"])
-            audit.record(request, "changed", changed, changes={"role": [before, changed.role]})
-    except Member.DoesNotExist:
-        raise Http404("no such colleague") from None
-    except ActionRefused as refusal:
-        show_refusal(request, refusal)
-    else:
+    with attempt(request) as attempted:
+        changed, before = members.change_role(member, pk, role=form.cleaned_data["role"])
+        audit.record(request, "changed", changed, changes={"role": [before, changed.role]})
+    if attempted.done:
         messages.success(request, f"{changed} is now {changed.role}")
     return _back()
 
 
 @action_of_owners
 def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    try:
-        with transaction.atomic():
-            gone = members.remove(member, pk)
-            audit.record(request, "removed", str(gone), text=f"from {member.customer}")
-    except Member.DoesNotExist:
-        raise Http404("no such colleague") from None
-    except ActionRefused as refusal:
-        show_refusal(request, refusal)
-    else:
+    with attempt(request) as attempted:
+        gone = members.remove(member, pk)
+        audit.record(request, "removed", str(gone), text=f"from {member.customer}")
+    if attempted.done:
         messages.success(request, f"{gone} is removed and signed out")
     return _back()
 
@@ -123,8 +100,8 @@ def _post(request: HttpRequest, new: Member) -> None:
         )
 
 
-def _too_many(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return limited(request, "invite", f"customer {member.customer_id}", _INVITATIONS)
+def _count_invitation(request: HttpRequest, member: Member) -> None:
+    count(request, "invite", f"customer {member.customer_id}", _INVITATIONS)
 
 
 def _back() -> HttpResponse:

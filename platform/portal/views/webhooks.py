@@ -6,40 +6,38 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
 from access.callers import Quota
 from access.errors import ActionRefused
+from alerts.admin.states import attempt_rows, delivery_rows, webhook_state
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks as services
-from portal import formatting, store
+from portal import store
 from portal.forms.webhooks import WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
 from portal.views.pages import (
     action_of_owners,
+    attempt,
     carry_out,
     changed_by_owners,
+    count,
     for_members,
     for_owners,
-    limited,
     page,
 )
 from staff import audit
-from staff.changes import host_of
-from staff.formatting import ago, badge, grouped
+from staff.changes import between
+from staff.formatting import ago
 
 # Each posts to a URL that a user entered.
 _TESTS = Quota(rate=10 / 60, burst=10)
 _DELIVERIES = 50
-_STATES = {
-    Delivery.State.WAITING: ("waiting", "warning"),
-    Delivery.State.DELIVERED: ("delivered", "good"),
-    Delivery.State.FAILED: ("given up", "bad"),
-}
 
 
 @for_members
@@ -60,7 +58,7 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
 def _row(webhook: Webhook, now: Any) -> dict[str, Any]:
     return {
         "row": webhook,
-        "state": formatting.webhook_state(webhook, now),
+        "state": webhook_state(webhook, now),
         "kinds": ", ".join(webhook.kinds) or "all events",
         "delivered": ago(webhook.delivered_at, now),
     }
@@ -70,13 +68,10 @@ def _row(webhook: Webhook, now: Any) -> dict[str, Any]:
 def add(request: HttpRequest, member: Member) -> HttpResponse:
     form = WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
-            with transaction.atomic():
-                new = services.create(member.customer_id, **form.cleaned_data)
-                audit.record(request, "added", new, text="in the portal")
-        except ActionRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        with attempt(request, form) as attempted:
+            new = services.create(member.customer_id, **form.cleaned_data)
+            audit.record(request, "added", new, text="in the portal")
+        if attempted.done:
             messages.success(request, f"Added {new}: its secret is below. Send a test now")
             return _to(new.pk)
     return page(request, "portal/webhook_add.html", {"form": form})
@@ -89,22 +84,14 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     initial = {"name": found.name, "url": found.url, "kinds": found.kinds}
     form = WebhookForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
-            with transaction.atomic():
-                changed = services.edit(pk, **form.cleaned_data)
-                changes = {
-                    name: [initial[name], getattr(changed, name)]
-                    for name in initial
-                    if initial[name] != getattr(changed, name)
-                }
-                if "url" in changes:
-                    changes["url"] = [*map(host_of, changes["url"])]
-                audit.record(request, "changed", changed, text="in the portal", changes=changes)
-        except ActionRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        with attempt(request, form) as attempted:
+            changed = services.edit(pk, **form.cleaned_data)
+            changes = between(initial, changed)
+            audit.record(request, "changed", changed, text="in the portal", changes=changes)
+        if attempted.done:
             messages.success(request, f"Changed {changed}")
             return _to(pk)
+    newest = services.deliveries_of(found, limit=_DELIVERIES)
     context = {
         "webhook": found,
         "row": _row(found, now),
@@ -114,7 +101,8 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         if found.previous_until is not None and found.previous_until > now
         else None,
         "deliveries": [
-            _delivery(each, now) for each in services.deliveries_of(found, limit=_DELIVERIES)
+            {**row, "log": attempt_rows(each.log.all(), now, by_mail=False)}
+            for row, each in zip(delivery_rows(newest, now), newest, strict=True)
         ],
         "shown": _DELIVERIES,
     }
@@ -129,25 +117,6 @@ def _secret(webhook: Webhook) -> str | None:
         return None
 
 
-def _delivery(delivery: Delivery, now: Any) -> dict[str, Any]:
-    text, hue = _STATES[Delivery.State(delivery.state)]
-    return {
-        "row": delivery,
-        "event": delivery.event,
-        "state": badge(text, hue),
-        "at": ago(delivery.event.at, now),
-        "due": ago(delivery.due_at, now) if delivery.state == Delivery.State.WAITING else None,
-        "attempts": [
-            {
-                "row": each,
-                "at": ago(each.at, now),
-                "took": f"{grouped(each.milliseconds)} ms",
-            }
-            for each in delivery.log.all()
-        ],
-    }
-
-
 def _action(
     verb: str, said: str, run: Callable[[int], object], *, limited: bool = False
 ) -> Callable[..., HttpResponseBase]:
@@ -155,9 +124,8 @@ def _action(
 
     @action_of_owners
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-        refused = _limited(request, member) if limited else None
-        if refused is not None:
-            return refused
+        if limited:
+            _count_test(request, member)
         carry_out(request, _own(member, pk), verb, lambda: run(pk), said=said)
         return _to(pk)
 
@@ -192,11 +160,8 @@ def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
 @action_of_owners
 def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
     found = _own(member, pk)
-    if not Delivery.objects.filter(pk=delivery_pk, webhook=found).exists():
-        raise Http404("no such delivery of this webhook")
-    refused = _limited(request, member)
-    if refused is not None:
-        return refused
+    get_object_or_404(Delivery, pk=delivery_pk, webhook=found)
+    _count_test(request, member)
     again = partial(services.redeliver, delivery_pk, now=timezone.now())
     carry_out(request, found, "delivered again to", again, said="It is being delivered again")
     return _to(pk)
@@ -215,15 +180,12 @@ def mails(request: HttpRequest, member: Member) -> HttpResponse:
     return HttpResponseRedirect(reverse("portal:webhooks"))
 
 
-def _limited(request: HttpRequest, member: Member) -> HttpResponse | None:
-    return limited(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
+def _count_test(request: HttpRequest, member: Member) -> None:
+    count(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
 
 
 def _own(member: Member, pk: int) -> Webhook:
-    found = store.webhooks_of(member.customer_id).filter(pk=pk).first()
-    if found is None:
-        raise Http404("no such webhook of this customer")
-    return found
+    return get_object_or_404(store.webhooks_of(member.customer_id), pk=pk)
 
 
 def _to(pk: int) -> HttpResponse:

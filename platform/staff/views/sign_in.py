@@ -8,7 +8,6 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -73,7 +72,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
                 audit.record(request, "gave a code", user, text=f"From: {device.name}.")
             return HttpResponseRedirect(lead_to)
         audit.record(request, "failed a second factor", user, by=user)
-        form.add_error("code", _why_not(user))
+        form.add_error("code", second_factor.why_not(user))
     context = {
         **admin.site.each_context(request),
         "title": "Enter the code",
@@ -96,11 +95,3 @@ def _who(request: HttpRequest) -> tuple[Any, str] | None:
         asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return user, asked if inside else reverse("admin:index")
-
-
-def _why_not(user: Any) -> str:
-    until = second_factor.locked_until(user)
-    if until is None:
-        return "Wrong or used code: wait for the next one"
-    seconds = max(1, round((until - timezone.now()).total_seconds()))
-    return f"Wrong or used code. Wait {seconds} s, then enter a new one"
