@@ -27,7 +27,7 @@ _TOGETHER = {
         )
     ],
     "tests/priority/landing": [
-        f"tests/priority/test_landing_{name}.py" for name in ("bundles", "trouble", "ways")
+        f"tests/priority/test_landing_{name}.py" for name in ("bundles", "trouble", "upstreams")
     ],
     "tests/clients": [
         f"tests/clients/test_{name}.py"

@@ -140,15 +140,27 @@ def _received(
     pgconn = raw.pgconn
     results: list[pq.abc.PGresult] = []
     for kind, _ in sent:
-        result = pgconn.get_result()
+        result = _next_result(pgconn)
         if result is None or pgconn.status == pq.ConnStatus.BAD:
             raise psycopg.OperationalError(pgconn.get_error_message())
         # Each result is followed by a None, except that of the synchronization point, the last.
         if kind is not _SYNC:
-            pgconn.get_result()
+            _next_result(pgconn)
         results.append(result)
     pgconn.exit_pipeline_mode()
     return results
+
+
+def _next_result(pgconn: pq.abc.PGconn) -> pq.abc.PGresult | None:
+    """The connection's next result. libpq would wait for it with the interpreter's lock held, and
+    the thread that the server waits for could not run.
+    """
+    while pgconn.is_busy():
+        arriving = select.poll()
+        arriving.register(pgconn.socket, select.POLLIN)
+        arriving.poll()
+        pgconn.consume_input()
+    return pgconn.get_result()
 
 
 def _send(

@@ -3,6 +3,7 @@
 import io
 import os
 import socket
+import threading
 
 import psycopg
 import pytest
@@ -117,6 +118,35 @@ def test_queries_sent_together_return_the_same_as_alone(transactional_db):
             cursor.execute("DEALLOCATE ALL")  # as where a pooler gives another server process
     assert fetch_together(queries[:1]) == [[(4,)]]
     assert fetch_together([]) == []
+
+
+def test_queries_sent_together_leave_other_threads_running_while_they_wait(transactional_db):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(7, 7)")
+    began, faults = threading.Event(), []
+
+    def wait_for_the_lock():
+        try:
+            began.set()
+            fetch_together([("SELECT 1",), ("SELECT 2 FROM pg_advisory_lock(7, 7)",)])
+        except psycopg.Error as error:  # the lock timeout: this thread could not release it
+            faults.append(error)
+        finally:
+            connection.close()
+
+    waiting = threading.Thread(target=wait_for_the_lock)
+    waiting.start()
+    began.wait()
+    with connection.cursor() as cursor:
+        is_waiting = False
+        while not is_waiting and waiting.is_alive():
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)"
+            )
+            is_waiting = cursor.fetchone()[0]
+        cursor.execute("SELECT pg_advisory_unlock(7, 7)")
+    waiting.join()
+    assert not faults
 
 
 def test_one_that_fails_fails_all_and_leaves_the_connection_usable(transactional_db):

@@ -73,7 +73,7 @@ def is_due(*, now: datetime) -> bool:
 
 @transaction.atomic
 def _claim(model: type[G], now: datetime) -> G | None:
-    """A due gap that nobody else is at."""
+    """A due gap that no other worker has claimed."""
     gap = due_gaps(model, now=now).select_for_update(skip_locked=True).first()
     if gap is not None:
         gap.next_try_at = now + _CLAIM
