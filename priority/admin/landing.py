@@ -37,12 +37,6 @@ _MEANINGS = {
     "expired": "sent, not in a block, and it can no longer land",
     "refused": "no upstream accepted it",
 }
-_KINDS = {
-    Upstream.Kind.LEADERS: "leaders",
-    Upstream.Kind.NODE: "nodes",
-    Upstream.Kind.BLOCK_ENGINE: "block engines",
-    "": "deleted upstreams",
-}
 
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -130,7 +124,7 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         "histograms": _histograms(report, narrowed),
         "upstreams": [_upstream(each) for each in report.upstreams],
         "kinds": [
-            (_KINDS.get(kind, kind), grouped(count), f"{share:.1f}%")
+            (_plural(kind), grouped(count), f"{share:.1f}%")
             for kind, count, share in charts.shares(report.kinds.most_common())
         ],
         "tips": [] if narrowed.upstream else [_tip(each) for each in report.tips],
@@ -140,6 +134,13 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         "most_of_keys": grouped(MOST_OF_KEYS),
         "since_day": f"{report.steps[0][0]:%Y-%m-%d}" if report.steps else "",
     }
+
+
+def _plural(kind: str) -> str:
+    """Upstreams of the kind. A row may have a kind that only a newer release knows."""
+    if not kind:
+        return "deleted upstreams"
+    return Upstream.Kind(kind).plural if kind in Upstream.Kind.values else kind
 
 
 def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
