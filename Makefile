@@ -27,7 +27,7 @@ run: environment
 
 # In three processes; a few tests alone run in one (tests/spreading.py).
 test: environment
-	@.venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
+	@MALLOC_ARENA_MAX=2 .venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
 
 # In a minute, in two processes: these tests hardly wait. docs/testing.md says what it leaves out.
 quick: environment

@@ -1,5 +1,7 @@
 """Submissions and their fates: transactions, bundles, attempts, upstreams, counts."""
 
+from typing import Self
+
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -17,9 +19,24 @@ class Upstream(models.Model):
     """A service that sends to the leaders. An empty `url` means the followed chain's."""
 
     class Kind(models.TextChoices):
-        LEADERS = "leaders", "leaders, by TPU QUIC"
-        NODE = "node", "node, by JSON-RPC"
-        BLOCK_ENGINE = "block_engine", "block engine, for bundles"
+        """The stored value, the plural on the landing page, the label in forms and lists."""
+
+        LEADERS = "leaders", "leaders", "leaders, by TPU QUIC"
+        NODE = "node", "nodes", "node, by JSON-RPC"
+        BLOCK_ENGINE = "block_engine", "block engines", "block engine, for bundles"
+
+        plural: str
+
+        def __new__(cls, value: str, plural: str = "") -> Self:
+            if not plural:
+                raise TypeError(
+                    f"Upstream.Kind in priority/models.py: {value} has no plural: write"
+                    f' = "{value}", "its plural", "its label"'
+                )
+            kind = str.__new__(cls, value)
+            kind._value_ = value
+            kind.plural = plural
+            return kind
 
     name = models.SlugField(
         max_length=40, unique=True, help_text="callers choose by it; `bundle` is reserved"

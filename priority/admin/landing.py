@@ -30,12 +30,6 @@ _MEANINGS = {
     "expired": "sent, not in a block, and it can no longer land",
     "refused": "no upstream accepted it",
 }
-_KINDS = {
-    Upstream.Kind.LEADERS: "leaders",
-    Upstream.Kind.NODE: "nodes",
-    Upstream.Kind.BLOCK_ENGINE: "block engines",
-    "": "deleted upstreams",
-}
 
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -104,7 +98,7 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         "legend": [(state, report.states[state]) for state in _STACKED],
         "histograms": _histograms(report, narrowed),
         "kinds": [
-            (_KINDS.get(kind, kind), count, share)
+            (_plural(kind), count, share)
             for kind, count, share in charts.shares(report.kinds.most_common())
         ],
         "tips": [] if narrowed.upstream else report.tips,
@@ -112,6 +106,13 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         "most_of_keys": MOST_OF_KEYS,
         "since_day": report.steps[0][0] if report.steps else None,
     }
+
+
+def _plural(kind: str) -> str:
+    """Upstreams of the kind. A row may have a kind that only a newer release knows."""
+    if not kind:
+        return "deleted upstreams"
+    return Upstream.Kind(kind).plural if kind in Upstream.Kind.values else kind
 
 
 def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:

@@ -24,6 +24,7 @@ from tests.operations.reading import changed, well
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
+_RULES_FILE = "platform/operations/rules.py"
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
@@ -236,13 +237,25 @@ def test_a_web_process_watches_only_when_nobody_else_has() -> None:
 
 
 def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:
-    from django.urls import reverse
+    from django.urls import NoReverseMatch, reverse
 
-    assert len({rule.name for rule in RULES}) == len(RULES) >= 20
+    names = [rule.name for rule in RULES]
+    twice = {name for name in names if names.count(name) > 1}
+    assert not twice, f"two rules have the name {sorted(twice)}: rename one in {_RULES_FILE}"
+    assert len(RULES) >= 20
     for rule in RULES:
-        assert rule.advice.endswith(".") and rule.title
+        where = f"the Rule {rule.name} in {_RULES_FILE}"
+        assert rule.title, f"{where} has no title: name the problem"
+        advice = f"{where}: write `advice` as sentences that end with a period: what to do"
+        assert rule.advice.endswith("."), advice
         if rule.page:
-            assert reverse(f"admin:{rule.page}").startswith("/admin/")
+            try:
+                path = reverse(f"admin:{rule.page}")
+            except NoReverseMatch:
+                pytest.fail(
+                    f"{where}: `page` is no admin URL's name, such as rewind_gap_changelist"
+                )
+            assert path.startswith("/admin/"), f"{where}: {path} is not a page of the admin"
 
 
 def tip_class(*, available: bool) -> ClassReading:
@@ -290,14 +303,27 @@ def test_every_rule_has_readings_that_raise_it() -> None:
 @pytest.mark.parametrize(("name", "parts"), UNWELL, ids=lambda value: str(value)[:40])
 def test_each_rule_finds_what_it_is_for(name: str, parts: dict[str, Any]) -> None:
     readings = well(NOON)
-    assert not _found(name, readings)
+    raised = f"the check of {name} in {_RULES_FILE} finds something in readings without a problem"
+    assert not _found(name, readings), raised
+    unknown = parts.keys() - set(readings.__struct_fields__)
+    assert not unknown, (
+        f"the row {name} of UNWELL in tests/operations/test_watching.py names {sorted(unknown)}:"
+        f" Readings has {readings.__struct_fields__}"
+    )
     unwell = {part: changed(getattr(readings, part), **values) for part, values in parts.items()}
-    assert _found(name, changed(readings, **unwell))
+    assert _found(name, changed(readings, **unwell)), (
+        f"the check of {name} in {_RULES_FILE} finds nothing in the row of UNWELL in tests/"
+        f"operations/test_watching.py: make it yield a Finding for {parts}, or mend the row"
+    )
 
 
 def _found(name: str, readings: Any) -> list[Any]:
-    (rule,) = [rule for rule in RULES if rule.name == name]
-    return list(rule.check(readings) or [])
+    found = [rule for rule in RULES if rule.name == name]
+    assert len(found) == 1, (
+        f"{len(found)} rules have the name {name}: compare UNWELL in tests/operations/"
+        f"test_watching.py with RULES in {_RULES_FILE}"
+    )
+    return list(found[0].check(readings) or [])
 
 
 def test_what_landed_is_told_by_the_way_it_went(issue: Any) -> None:

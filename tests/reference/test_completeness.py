@@ -16,7 +16,7 @@ from gateway.paths import endpoints
 from jsonrpc.schemas import Schemas
 from reference import openapi, pages, rpc_documents
 from reference.catalogue import common_errors, errors
-from reference.examples import EXAMPLES
+from reference.examples import EXAMPLES, RECORDED
 from reference.get_errors import errors_of_get
 from reference.paths import COMMON_METHODS, gets, rpc_paths
 
@@ -86,11 +86,18 @@ def test_every_method_of_every_path_is_in_the_document(rpc_document: dict[str, A
     there = {
         (path, method.name) for path, view in endpoints() for method in getattr(view, "methods", ())
     }
-    assert documented == there and len(there) > 50
+    assert documented == there, (
+        f"{sorted(documented ^ there)}: the methods of the urls and of rpc.discover differ: see"
+        " rpc_paths() of platform/reference/paths.py. A view's `methods` is its MethodTable"
+    )
+    assert len(there) > 50
     names = [each["name"] for each in rpc_document["methods"]]
-    assert len(names) == len(set(names))
+    assert len(names) == len(set(names)), "platform/reference/rpc_documents.py lists a method twice"
     names = rpc_document["x-passed-on"]["methods"]
-    assert set(names) <= set(settings.PROXY_METHODS)
+    unknown = sorted(set(names) - set(settings.PROXY_METHODS))
+    assert not unknown, (
+        f"rpc.discover lists {unknown}, which PROXY_METHODS of platform/config/settings.py does not"
+    )
     assert names == sorted(names), "readers look for a name"
 
 
@@ -124,19 +131,29 @@ def test_every_param_of_the_code_is_documented(rpc_document: dict[str, Any]) -> 
     for at in rpc_paths():
         for method in at.methods:
             params = documented[at.path, method.name]["params"]
-            assert len(params) == len(method.params.names)
-            assert sum(each["required"] for each in params) == method.params.required
+            names = [to_snake(each["name"]) for each in params]
+            where = f"{source_of(method.name)}: method_objects() of platform/reference/"
+            where += f"rpc_documents.py documents the params {names}"
+            assert len(params) == len(method.params.names), f"{where}, not {method.params.names}"
+            required = sum(each["required"] for each in params)
+            assert required == method.params.required, (
+                f"{where}, {required} of them required; the function requires"
+                f" {method.params.required}"
+            )
 
 
 @pytest.mark.parametrize("which", ["rpc_document", "get_document"])
 def test_every_field_says_what_it_means(which: str, request: pytest.FixtureRequest) -> None:
     document = request.getfixturevalue(which)
     for name, schema in document["components"]["schemas"].items():
-        assert schema.get("description"), f"{name} has no docstring"
+        assert schema.get("description"), (
+            f"the class {name} has no docstring: say what it holds, with a line `field: …` for each"
+        )
         for field, documented in schema["properties"].items():
             line = f"add a line `{to_snake(field)}: …` to the docstring of {name}"
             assert documented.get("description"), line
-        assert set(schema.get("required", [])) <= schema["properties"].keys()
+        lacking = sorted(set(schema.get("required", [])) - schema["properties"].keys())
+        assert not lacking, f"the schema of {name} requires {lacking}, which are not its fields"
 
 
 def test_no_docstring_describes_a_field_that_does_not_exist() -> None:
@@ -154,7 +171,10 @@ def test_no_docstring_describes_a_field_that_does_not_exist() -> None:
             known += [] if found is None else found.params.names
         lines = re.findall(r"^ *([a-z_]+): \S", text, re.MULTILINE)
         left = sorted(set(lines) - set(known))
-        assert not left, f"the docstring of {name} describes {left}, which it does not have"
+        assert not left, (
+            f"the docstring of {name} describes {left}, which it does not have: remove or rename"
+            " these lines"
+        )
 
 
 def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, Any]) -> None:
@@ -164,12 +184,18 @@ def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, An
     }
     for method in documented_methods(rpc_document):
         codes = [each["code"] for each in method["errors"]]
-        assert len(codes) == len(set(codes)), "one entry a code"
+        assert len(codes) == len(set(codes)), (
+            f"{source_of(method['name'])} has several entries of one code in its errors: merge them"
+            " in platform/reference/rpc_documents.py"
+        )
         documented |= {reason for each in method["errors"] for reason in _reasons(each)}
     documented |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
     never = sorted({kind.reason for kind in errors()} - documented)
     assert not never, f"no method declares {never}: add the class to `errors=` of @methods.add"
-    assert {kind.reason for kind in errors()} == documented
+    unknown = sorted(documented - {kind.reason for kind in errors()})
+    assert not unknown, (
+        f"no error class has the documented reason {unknown}: remove it from errors="
+    )
 
 
 def _reasons(error: dict[str, Any]) -> list[str]:
@@ -187,15 +213,23 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
         if is_page and path in ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json"):
             continue
         there.add(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path))
-    assert documented == there
+    assert documented == there, (
+        f"{sorted(documented ^ there)}: the GETs of the urls and of /openapi.json differ. Make the"
+        " view a TypedGet (platform/gateway/declarations.py), or add a page's path to this test"
+    )
     for path, item in get_document["paths"].items():
         operation = item["get"]
-        assert operation["summary"] and operation["description"], path
+        assert operation["summary"] and operation["description"], (
+            f"the view of {path} has no docstring of a summary and a description"
+        )
         named = [each["name"] for each in operation.get("parameters", []) if each["in"] == "path"]
-        assert named == re.findall(r"{(\w+)}", path)
+        in_path = re.findall(r"{(\w+)}", path)
+        assert named == in_path, f"the view of {path} declares the params {named}, not {in_path}"
         for each in operation.get("parameters", []):
-            assert each["description"] and each["schema"], (path, each["name"])
-        assert "200" in operation["responses"]
+            assert each["description"] and each["schema"], (
+                f"add a line `{to_snake(each['name'])}: …` to the docstring of the params of {path}"
+            )
+        assert "200" in operation["responses"], f"the view of {path} declares no result"
 
 
 def test_every_method_has_an_example() -> None:
@@ -217,6 +251,16 @@ def test_every_method_has_an_example() -> None:
                 " platform/reference/examples.py, then record the response with RECORD_EXAMPLES=1"
                 " .venv/bin/pytest tests/clients/test_shown_answers.py"
             )
+
+
+def test_every_example_has_a_recorded_response() -> None:
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))["answers"].keys()
+    expected = {f"{path} {method}" for path, method in EXAMPLES if method != "rpc.discover"}
+    assert recorded == expected, (
+        f"{sorted(recorded ^ expected)}: platform/reference/recorded.json and EXAMPLES in"
+        " platform/reference/examples.py differ. Record the responses with RECORD_EXAMPLES=1"
+        " .venv/bin/pytest -q tests/clients/test_shown_answers.py"
+    )
 
 
 def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
@@ -249,7 +293,10 @@ def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
         for method in at.methods
         if method.name not in COMMON_METHODS or at.path == "/"
     }
-    assert there == shown
+    assert there == shown, (
+        f"{sorted(there ^ shown)}: the methods and the pages under /docs/ differ. Give the area a"
+        " page in PAGES of platform/reference/pages.py"
+    )
 
 
 def test_every_plain_get_is_on_the_page(page: Any) -> None:
@@ -266,7 +313,8 @@ def test_every_plain_get_is_on_the_page(page: Any) -> None:
 
 def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
     words = page("/docs/errors/")
-    assert {kind.reason for kind in errors()} <= words.ids
+    lacking = sorted({kind.reason for kind in errors()} - words.ids)
+    assert not lacking, f"the page /docs/errors/ lacks {lacking}: see platform/reference/pages.py"
     assert len(common_errors()) > 15
     assert "fetch a new blockhash" in words.text.lower()
 
