@@ -149,12 +149,13 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        row = self.get_object(request, unquote(object_id))
         try:
-            if row is not None and self.has_delete_permission(request, row):
-                reason = self.why_not_delete(row)
-                if reason is not None:
-                    raise ActionRefused(reason)
+            if type(self).why_not_delete is not StaffAdmin.why_not_delete:
+                row = self.get_object(request, unquote(object_id))
+                if row is not None and self.has_delete_permission(request, row):
+                    reason = self.why_not_delete(row)
+                    if reason is not None:
+                        raise ActionRefused(reason)
             response: HttpResponse = super().delete_view(request, object_id, extra_context)
         except ActionRefused as refusal:
             messages.error(request, str(refusal))

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -47,12 +47,9 @@ class TipEntryAdmin(LongListAdmin):
             return Q(pubkey=pubkey)
         return None if signature is None else Q(signature=signature)
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
         days, classes = days_of_tips(days=_DAYS)
-        extra = {"days": days, "classes": classes, **(extra_context or {})}
-        return super().changelist_view(request, extra)  # type: ignore[no-any-return]
+        return {"days": days, "classes": classes}
 
     # --- what is shown ---
 
