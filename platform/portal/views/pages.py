@@ -65,6 +65,8 @@ def changed_by_owners(view: View[P]) -> Page[P]:
 
 
 def _restricted(view: View[P], who: str, methods: Collection[str]) -> Page[P]:
+    counted = counting(view)
+
     @functools.wraps(view)
     def restricted(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
@@ -81,7 +83,7 @@ def _restricted(view: View[P], who: str, methods: Collection[str]) -> Page[P]:
         needs_owner = who == "owners" or (who == "owners change" and request.method == "POST")
         if needs_owner and not member.is_owner:
             return page(request, "portal/forbidden.html", {}, status=403)
-        response = counting(view)(request, member, *args, **kwargs)
+        response = counted(request, member, *args, **kwargs)
         add_never_cache_headers(response)
         return response
 
