@@ -72,12 +72,16 @@ def close_lost_connection() -> None:
     raw = connection.connection
     if raw is None or connection.in_atomic_block:
         return
-    if not raw.closed:
-        idle = select.poll()
-        idle.register(raw.fileno(), select.POLLIN)
-        if not idle.poll(0):
-            return
+    if not raw.closed and not _is_readable(raw.fileno(), wait=False):
+        return
     connection.close()
+
+
+def _is_readable(descriptor: int, *, wait: bool) -> bool:
+    """Whether something came, or the connection ended."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(None if wait else 0))
 
 
 def fetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
@@ -156,9 +160,7 @@ def _next_result(pgconn: pq.abc.PGconn) -> pq.abc.PGresult | None:
     the thread that the server waits for could not run.
     """
     while pgconn.is_busy():
-        arriving = select.poll()
-        arriving.register(pgconn.socket, select.POLLIN)
-        arriving.poll()
+        _is_readable(pgconn.socket, wait=True)
         pgconn.consume_input()
     return pgconn.get_result()
 
