@@ -1,4 +1,4 @@
-"""whoami: what a caller is told of itself, by JSON-RPC and by GET."""
+"""whoami: what a caller is answer of itself, by JSON-RPC and by GET."""
 
 import json
 import time
@@ -43,9 +43,9 @@ def test_a_key_is_told_what_it_is_and_may(door: Any, issue: Issue, way: Any) -> 
         expires_at=expiry,
     )
     before = time.time()
-    told = way(door, issued.secret)
+    answer = way(door, issued.secret)
     after = time.time()
-    assert told["key"] == {
+    assert answer["key"] == {
         "name": "test",
         "prefix": issued.key.shown_prefix,
         "lastFour": issued.secret[-4:],
@@ -55,14 +55,14 @@ def test_a_key_is_told_what_it_is_and_may(door: Any, issue: Issue, way: Any) -> 
         "expiresAt": int(expiry.timestamp()),
         "networks": ["127.0.0.0/8"],
     }
-    assert told["tier"] == "basic"
-    assert told["scopes"] == ["historical", "rewind"]
-    assert told["methods"] == ["getSlot"]
-    assert told["host"] == "all-in-one"
-    assert told["hosts"] == ["public.rpc.localhost", "basic.qos.localhost", "basic.rpc.localhost"]
-    assert told["address"] == "127.0.0.1"
-    assert int(before) <= told["serverTime"] <= after
-    limits = told["limits"]
+    assert answer["tier"] == "basic"
+    assert answer["scopes"] == ["historical", "rewind"]
+    assert answer["methods"] == ["getSlot"]
+    assert answer["host"] == "all-in-one"
+    assert answer["hosts"] == ["public.rpc.localhost", "basic.qos.localhost", "basic.rpc.localhost"]
+    assert answer["address"] == "127.0.0.1"
+    assert int(before) <= answer["serverTime"] <= after
+    limits = answer["limits"]
     assert limits["requests"] == {
         "perSecond": 5.0,
         "burst": 40,
@@ -73,21 +73,21 @@ def test_a_key_is_told_what_it_is_and_may(door: Any, issue: Issue, way: Any) -> 
     assert limits["bundles"] == unlimited
     assert limits["tipFetches"].keys() == {*unlimited, "dailyCap", "remainingToday"}
     assert limits["simulationJobs"] == {"open": 2, "simulationsPerJob": 1000}
-    assert issued.secret not in json.dumps(told)
+    assert issued.secret not in json.dumps(answer)
 
 
 def test_who_has_no_key_is_told_the_limits_of_those(door: Any, tier: Any) -> None:
     tier("anonymous", 0, requests_per_second=2, requests_burst=20, tip_fetches_daily_cap=7)
     door.call("getSlot")
-    told = ask(door)
-    assert told["key"] is None
-    assert told["usage"] is None
-    assert told["methods"] is None
-    assert told["tier"] == "anonymous"
-    assert told["limits"]["monthly"] is None
-    assert told["limits"]["requests"]["burst"] == 20
-    assert told["limits"]["requests"]["remaining"] == 18, "the call before, and this one"
-    assert told["limits"]["tipFetches"]["remainingToday"] == 7
+    answer = ask(door)
+    assert answer["key"] is None
+    assert answer["usage"] is None
+    assert answer["methods"] is None
+    assert answer["tier"] == "anonymous"
+    assert answer["limits"]["monthly"] is None
+    assert answer["limits"]["requests"]["burst"] == 20
+    assert answer["limits"]["requests"]["remaining"] == 18, "the call before, and this one"
+    assert answer["limits"]["tipFetches"]["remainingToday"] == 7
 
 
 def test_it_asks_for_no_scope_and_opens_no_other_method(door: Any, issue: Issue) -> None:
@@ -120,8 +120,8 @@ def test_a_suspended_key_is_told_so(door: Any, issue: Issue) -> None:
 
 def test_it_is_served_on_tier_hosts_the_key_opens(door: Any, issue: Issue) -> None:
     issued = issue()
-    told = fetch(door, issued.secret, HTTP_HOST="basic.qos.localhost")
-    assert told["host"] == "basic.qos"
+    answer = fetch(door, issued.secret, HTTP_HOST="basic.qos.localhost")
+    assert answer["host"] == "basic.qos"
     above = door.get("/whoami", key=issued.secret, HTTP_HOST="elite.rpc.localhost")
     assert above.status_code == 403
     assert json.loads(above.content)["error"] == "tier_too_low"
@@ -156,11 +156,11 @@ def test_the_month_is_told_with_what_counts(door: Any, issue: Issue) -> None:
             (issued.key.pk, "getSlot", "rate_limited", this_minute, 30, 100),
         ]
     )
-    told = ask(door, issued.secret)
-    first = datetime.fromtimestamp(told["limits"]["monthly"].pop("resetsAt"), UTC)
-    assert told["limits"]["monthly"] == {"limit": 10, "used": 6, "remaining": 4}
+    answer = ask(door, issued.secret)
+    first = datetime.fromtimestamp(answer["limits"]["monthly"].pop("resetsAt"), UTC)
+    assert answer["limits"]["monthly"] == {"limit": 10, "used": 6, "remaining": 4}
     assert (first.day, first.hour, first > timezone.now()) == (1, 0, True)
-    assert told["usage"] == {"calls": 36, "ok": 5, "refusedOrFailed": 31}
+    assert answer["usage"] == {"calls": 36, "ok": 5, "refusedOrFailed": 31}
 
 
 def test_a_month_used_up_refuses_all_but_whoami(
@@ -217,6 +217,6 @@ def test_a_key_calls_only_what_is_on_its_list(door: Any, issue: Issue) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/priority", "/bundle", "/rewind", "/historical"])
 def test_it_is_served_on_every_path(rpc: Any, path: str) -> None:
-    told = rpc(path, "whoami")["result"]
-    assert told["key"]["customer"] == "a customer"
-    assert told["limits"]["requests"]["perSecond"] is None
+    answer = rpc(path, "whoami")["result"]
+    assert answer["key"]["customer"] == "a customer"
+    assert answer["limits"]["requests"]["perSecond"] is None

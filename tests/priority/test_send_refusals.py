@@ -57,9 +57,9 @@ def fetched(*, expires_in: float) -> Pubkey:
 
 @pytest.mark.parametrize("found", [False, None])
 def test_a_preflight_is_not_made(door: Door, found: bool | None) -> None:
-    told = refused(door, signed(tip()), skipPreflight=found)
-    assert told["reason"] == "skip_preflight_required"
-    assert (told["required"], told["found"]) == (True, found)
+    error = refused(door, signed(tip()), skipPreflight=found)
+    assert error["reason"] == "skip_preflight_required"
+    assert (error["required"], error["found"]) == (True, found)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_a_preflight_is_not_made(door: Door, found: bool | None) -> None:
     ],
 )
 def test_bad_params_are_named(door: Door, params: list[Any], at: str | None) -> None:
-    told = refusal(door("/priority", "sendTransaction", *params))
-    assert told["reason"] == "invalid_params"
-    assert told.get("at", "").replace("[...]", "[0]") == (at or "")
+    error = refusal(door("/priority", "sendTransaction", *params))
+    assert error["reason"] == "invalid_params"
+    assert error.get("at", "").replace("[...]", "[0]") == (at or "")
 
 
 def test_retries_above_their_most_are_told_it(door: Door) -> None:
@@ -100,15 +100,15 @@ def test_what_is_no_transaction(door: Door) -> None:
     # An index that points nowhere: no validator would take it.
     transfer = whole.index(bytes((2, 2, 0, 1, 12)))
     outside = whole[: transfer + 3] + b"\x07" + whole[transfer + 4 :]
-    told = refused(door, text(outside))
-    assert (told["reason"], told["at"]) == ("transaction_undecodable", "[0]")
+    error = refused(door, text(outside))
+    assert (error["reason"], error["at"]) == ("transaction_undecodable", "[0]")
 
 
 def test_a_transaction_that_no_packet_holds(door: Door) -> None:
     note = Instruction(Pubkey.new_unique(), b"x" * 1_100, [])
-    told = refused(door, signed(tip(), note))
-    assert told["reason"] == "transaction_too_large"
-    assert told["maximum"] == 1_232 < told["found"]
+    error = refused(door, signed(tip(), note))
+    assert error["reason"] == "transaction_too_large"
+    assert error["maximum"] == 1_232 < error["found"]
 
 
 def test_a_version_that_does_not_run_yet(door: Door) -> None:
@@ -129,20 +129,20 @@ def test_every_signature_is_looked_at(door: Door) -> None:
         ([first, first], "signature_invalid"),
         ([first, Signature(bytes([1]) * 64)], "signature_invalid"),
     ):
-        told = refused(door, VersionedTransaction.populate(message, signatures))
-        assert (told["reason"], told["at"]) == (reason, "[0]")
+        error = refused(door, VersionedTransaction.populate(message, signatures))
+        assert (error["reason"], error["at"]) == (reason, "[0]")
     for bad in (Signature.default(), first):
-        told = refused(door, VersionedTransaction.populate(message, [first, bad]))
-        assert told["pubkey"] == str(other.pubkey())
+        error = refused(door, VersionedTransaction.populate(message, [first, bad]))
+        assert error["pubkey"] == str(other.pubkey())
     result(door("/priority", "sendTransaction", text(good), SENT))
 
 
 def test_no_tip_at_all(door: Door) -> None:
     for transaction in (signed(), signed(pay(Pubkey.new_unique(), MINIMUM - 1))):
-        told = refused(door, transaction)
-        assert told["reason"] == "tip_missing"
-        assert (told["required"], told["found"]) == (MINIMUM, 0)
-        assert told["addresses"] == [str(static_address())]
+        error = refused(door, transaction)
+        assert error["reason"] == "tip_missing"
+        assert (error["required"], error["found"]) == (MINIMUM, 0)
+        assert error["addresses"] == [str(static_address())]
 
 
 def test_a_tip_within_another_program_is_none(door: Door) -> None:
@@ -157,40 +157,40 @@ def test_a_tip_within_another_program_is_none(door: Door) -> None:
 
 def test_a_tip_below_the_minimum_or_split_over_transfers(door: Door) -> None:
     half = MINIMUM // 2
-    told = refused(door, signed(tip(half), tip(half + 1)))
-    assert told["reason"] == "tip_too_small"
-    assert (told["required"], told["found"]) == (MINIMUM, half + 1)
-    assert (told["instructionIndex"], told["address"]) == (1, str(static_address()))
+    error = refused(door, signed(tip(half), tip(half + 1)))
+    assert error["reason"] == "tip_too_small"
+    assert (error["required"], error["found"]) == (MINIMUM, half + 1)
+    assert (error["instructionIndex"], error["address"]) == (1, str(static_address()))
 
 
 def test_a_tip_to_an_expired_address(door: Door) -> None:
     before = int(time.time())
     address = fetched(expires_in=-10)
     after = int(time.time())
-    told = refused(door, signed(pay(Pubkey.new_unique(), 5), pay(address, MINIMUM)))
-    assert told["reason"] == "tip_address_expired"
-    assert told["instructionIndex"] == 1
-    assert told["address"] == str(address)
-    assert before - 10 <= told["expiresAt"] <= after - 10
-    assert (told["required"], told["found"]) == (MINIMUM, MINIMUM)
+    error = refused(door, signed(pay(Pubkey.new_unique(), 5), pay(address, MINIMUM)))
+    assert error["reason"] == "tip_address_expired"
+    assert error["instructionIndex"] == 1
+    assert error["address"] == str(address)
+    assert before - 10 <= error["expiresAt"] <= after - 10
+    assert (error["required"], error["found"]) == (MINIMUM, MINIMUM)
 
 
 def test_a_tip_to_an_address_that_was_never_issued(door: Door) -> None:
     small, large = Pubkey.new_unique(), Pubkey.new_unique()
-    told = refused(door, signed(pay(small, MINIMUM), pay(large, MINIMUM + 1)))
-    assert told["reason"] == "tip_address_unknown"
-    assert (told["address"], told["instructionIndex"]) == (str(large), 1)
-    assert (told["required"], told["found"]) == (MINIMUM, MINIMUM + 1)
-    assert set(told["unknownAddresses"]) == {str(small), str(large)}
+    error = refused(door, signed(pay(small, MINIMUM), pay(large, MINIMUM + 1)))
+    assert error["reason"] == "tip_address_unknown"
+    assert (error["address"], error["instructionIndex"]) == (str(large), 1)
+    assert (error["required"], error["found"]) == (MINIMUM, MINIMUM + 1)
+    assert set(error["unknownAddresses"]) == {str(small), str(large)}
 
 
 def test_a_tip_behind_a_lookup_table(door: Door) -> None:
     table = AddressLookupTableAccount(Pubkey.new_unique(), [static_address()])
     transaction = signed_v0(tip(), tables=[table])
     assert transaction.message.address_table_lookups
-    told = refused(door, transaction)
-    assert told["reason"] == "tip_behind_lookup_table"
-    assert (told["instructionIndex"], told["required"], told["found"]) == (0, MINIMUM, MINIMUM)
+    error = refused(door, transaction)
+    assert error["reason"] == "tip_behind_lookup_table"
+    assert (error["instructionIndex"], error["required"], error["found"]) == (0, MINIMUM, MINIMUM)
 
 
 def test_the_refusal_tells_what_its_sender_meant_most(door: Door) -> None:
@@ -204,8 +204,8 @@ def test_the_refusal_tells_what_its_sender_meant_most(door: Door) -> None:
         (1, "tip_address_unknown"),
         (0, "tip_missing"),
     ):
-        told = refused(door, signed_v0(*parts[:count], tables=[table]))
-        assert told["reason"] == reason
+        error = refused(door, signed_v0(*parts[:count], tables=[table]))
+        assert error["reason"] == reason
 
 
 def test_a_qualifying_tip_makes_up_for_all_others(door: Door) -> None:
@@ -224,8 +224,8 @@ def test_a_fetched_address_must_hold_what_an_account_needs_to_live(
     settings.TIP_MINIMUM_LAMPORTS = 1_000
     rent = rent_exempt(0)
     live = fetched(expires_in=60)
-    told = refused(door, signed(pay(live, rent - 1)))
-    assert (told["reason"], told["required"]) == ("tip_too_small", rent)
+    error = refused(door, signed(pay(live, rent - 1)))
+    assert (error["reason"], error["required"]) == ("tip_too_small", rent)
     result(door("/priority", "sendTransaction", text(signed(pay(live, rent))), SENT))
     result(door("/priority", "sendTransaction", text(signed(tip(1_000))), SENT))
 
@@ -258,8 +258,8 @@ def test_what_redis_lost_the_database_knows(door: Door, issued_address: Pubkey) 
     assert [entry.tip and entry.tip.pubkey for entry in queued()] == [bytes(address)] * 2
     client().flushdb()
     TipBatch.objects.update(expires_at=datetime.now(UTC) - timedelta(seconds=5))
-    told = refused(door, signed(pay(address, MINIMUM)))
-    assert told["reason"] == "tip_address_expired"
+    error = refused(door, signed(pay(address, MINIMUM)))
+    assert error["reason"] == "tip_address_expired"
 
 
 def test_a_key_of_the_right_sort_is_needed(door: Door, issue: Any) -> None:

@@ -152,8 +152,8 @@ def test_every_field_says_what_it_means(which: str, request: pytest.FixtureReque
         for field, documented in schema["properties"].items():
             line = f"add a line `{to_snake(field)}: …` to the docstring of {name}"
             assert documented.get("description"), line
-        lacking = sorted(set(schema.get("required", [])) - schema["properties"].keys())
-        assert not lacking, f"the schema of {name} requires {lacking}, which are not its fields"
+        missing = sorted(set(schema.get("required", [])) - schema["properties"].keys())
+        assert not missing, f"the schema of {name} requires {missing}, which are not its fields"
 
 
 def test_no_docstring_describes_a_field_that_does_not_exist() -> None:
@@ -313,8 +313,8 @@ def test_every_plain_get_is_on_the_page(page: Any) -> None:
 
 def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
     words = page("/docs/errors/")
-    lacking = sorted({kind.reason for kind in errors()} - words.ids)
-    assert not lacking, f"the page /docs/errors/ lacks {lacking}: see platform/reference/pages.py"
+    missing = sorted({kind.reason for kind in errors()} - words.ids)
+    assert not missing, f"the page /docs/errors/ lacks {missing}: see platform/reference/pages.py"
     assert len(common_errors()) > 15
     assert "fetch a new blockhash" in words.text.lower()
 
