@@ -1,6 +1,8 @@
 """A whole localnet: `manage.py localnet` on free ports with fast slots, in a folder of its own."""
 
 import contextlib
+import fcntl
+import functools
 import json
 import os
 import random
@@ -24,6 +26,9 @@ from tests.patience import PATIENCE_SECONDS
 ROOT = Path(__file__).resolve().parent.parent
 # Not the generator that a test's seed sets: two processes would choose the same ports.
 _chance = random.SystemRandom()
+# The ports that this process keeps for itself, oldest first.
+_RESERVED = 400
+_reserved: dict[int, None] = {}
 
 
 @dataclass
@@ -159,23 +164,48 @@ class Localnet:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, each with a free one behind it. They lie below those that the
-    system hands out by itself: in the moment until they are used one of those may be taken.
+    """Ports that nothing listens on, each with a free one behind it, TCP and UDP. No other test
+    process on this machine gets them while this one runs (of its last 400), and they lie below
+    those that the system hands out by itself: a service may take seconds until it listens.
     """
     found: list[int] = []
-    with contextlib.ExitStack() as doors:
-        while len(found) < count:
-            port = 2 * _chance.randrange(5_000, 16_000)
-            tcp, udp, following = (
-                doors.enter_context(socket.socket(type=kind))
-                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_STREAM)
-            )
-            with contextlib.suppress(OSError):
-                tcp.bind(("127.0.0.1", port))
-                udp.bind(("127.0.0.1", port))
-                following.bind(("127.0.0.1", port + 1))
-                found.append(port)
+    while len(found) < count:
+        port = 2 * _chance.randrange(5_000, min(_first_ephemeral_port(), 32_000) // 2 - 1)
+        if port not in _reserved and _reserve(port):
+            found.append(port)
+            while len(_reserved) > _RESERVED:
+                oldest = next(iter(_reserved))
+                del _reserved[oldest]
+                fcntl.lockf(_reservations(), fcntl.LOCK_UN, 2, oldest)
     return found
+
+
+def _reserve(port: int) -> bool:
+    """Locks the port's bytes in the file of reservations, which ends with this process."""
+    with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 2, port)
+        _reserved[port] = None
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            for each in (port, port + 1):
+                sockets.enter_context(socket.socket(type=kind)).bind(("127.0.0.1", each))
+        return True
+    return False
+
+
+@functools.cache
+def _reservations() -> int:
+    """Opened once: a POSIX lock ends when its process closes any descriptor of the file."""
+    path = Path(tempfile.gettempdir()) / f"tidemark-test-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+@functools.cache
+def _first_ephemeral_port() -> int:
+    try:
+        return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError):
+        # The lowest default of a common kernel.
+        return 16_000
 
 
 @contextlib.contextmanager
