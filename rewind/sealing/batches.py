@@ -1,0 +1,178 @@
+"""Changes as columns: each compared with the one before it, many at once."""
+
+from collections.abc import Sequence
+from operator import lt, ne
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rewind.sealing.body import (
+    EXECUTABLE,
+    FORMAT,
+    HEADER,
+    LAMPORTS,
+    LOWEST_POSITION,
+    OWNER,
+    RENT,
+    RENT_MAX,
+    SIZE,
+    U64_MAX,
+)
+from rewind.sealing.changes import MAX_DATA, Change
+from rewind.sealing.columns import Signed, put, zigzag
+from rewind.sealing.differences import differences
+
+_PUBKEY = 32
+_I32_MAX, _I64_MAX = 2**31 - 1, 2**63 - 1
+_ZERO = np.zeros(1, np.int64)
+# What a change takes without its data, compressed, and each of its runs, about.
+_CHANGE_COST, _RUN_COST = 6.0, 1.5
+
+
+class Batch:
+    """Some changes, and what differs from the change before each."""
+
+    def __init__(self, rows: Sequence[Change], before: Change | None) -> None:
+        """`before` is the change before the first one. ValueError for changes that no block has."""
+        self.rows = rows
+        led = (before or rows[0], *rows)
+        pubkeys, slots, positions, kinds, lamports, rents, executables, owners, datas = zip(
+            *led, strict=True
+        )
+        count = len(led)
+        self.is_account = list(map(ne, pubkeys[1:], pubkeys))
+        if before is None:
+            self.is_account[0] = True
+        try:
+            self._slots = np.fromiter(slots, np.int64, count)
+            self._positions = np.fromiter(positions, np.int64, count)
+            self._owners = np.fromiter(owners, np.int64, count)
+            self._lamports = np.fromiter(lamports, np.uint64, count)
+            self._rents = np.fromiter(rents, np.uint64, count)
+            kind = np.fromiter(kinds, np.int64, count)
+        except (OverflowError, TypeError) as error:
+            raise ValueError(f"a change out of range: {error}") from error
+        self._sizes = np.fromiter(map(len, datas), np.int64, count)
+        self._check(pubkeys, kind, before is not None)
+        rents_are_max = self._rents == U64_MAX
+        flags = (kind | np.where(np.fromiter(executables, np.bool_, count), EXECUTABLE, 0))[1:]
+        rent_flags = np.where(rents_are_max, RENT_MAX, RENT)[1:]
+        # The flags of a change that goes on from the one before, and those of a whole state.
+        self.following = (
+            flags
+            | np.where(self._owners[1:] != self._owners[:-1], OWNER, 0)
+            | np.where(self._rents[1:] != self._rents[:-1], rent_flags, 0)
+            | np.where(self._lamports[1:] != self._lamports[:-1], LAMPORTS, 0)
+            | np.where(self._sizes[1:] != self._sizes[:-1], SIZE, 0)
+        )
+        self.whole = flags | rent_flags | OWNER | LAMPORTS | SIZE
+        self._compare(datas)
+
+    def _check(self, pubkeys: Sequence[bytes], kind: Signed, follows: bool) -> None:
+        account = np.array(self.is_account)
+        accounts = [pubkeys[number + 1] for number in np.flatnonzero(account).tolist()]
+        if any(len(each) != _PUBKEY for each in accounts):
+            raise ValueError("a pubkey has 32 bytes")
+        if not all(map(lt, accounts, accounts[1:])) or (
+            follows and accounts and accounts[0] < pubkeys[0]
+        ):
+            raise ValueError("pubkeys are not ascending")
+        steps, moves = np.diff(self._slots), np.diff(self._positions)
+        if not (account | (steps > 0) | ((steps == 0) & (moves > 0))).all():
+            raise ValueError("an account's changes are not ascending")
+        for name, values, least, most in (
+            ("slot", self._slots, 0, _I64_MAX),
+            ("position", self._positions, LOWEST_POSITION, _I32_MAX),
+            ("owner_id", self._owners, 1, _I32_MAX),
+            ("kind", kind, 0, 1),
+            ("size of data", self._sizes, 0, MAX_DATA),
+        ):
+            if int(values.min()) < least or int(values.max()) > most:
+                raise ValueError(f"a {name} outside of {least} .. {most}")
+
+    def _compare(self, datas: Sequence[bytes]) -> None:
+        numbers, pairs = [], []
+        for number, (is_account, old, new) in enumerate(
+            zip(self.is_account, datas, datas[1:], strict=False)
+        ):
+            if not is_account and old != new:
+                numbers.append(number)
+                pairs.append((old, new))
+        found = differences(pairs)
+        self.run_counts = np.zeros(len(self.rows), np.int64)
+        self.run_counts[numbers] = found.counts
+        self.run_ends = self.run_counts.cumsum()
+        self.starts, self.lengths, self.octets = found.starts, found.lengths, found.octets
+        self.octets_at = np.concatenate((_ZERO, found.lengths.cumsum()))
+        octets = self.octets_at[self.run_ends] - self.octets_at[self.run_ends - self.run_counts]
+        self.octet_counts: list[int] = octets.tolist()
+        self.costs: list[float] = (_CHANGE_COST + _RUN_COST * self.run_counts + octets).tolist()
+
+
+class Piece(NamedTuple):
+    """Changes of a batch that stand in one block."""
+
+    batch: Batch
+    begin: int
+    end: int
+
+
+def content_of(pieces: Sequence[Piece]) -> bytearray:
+    """A block's content: the first change and each account's first are whole states."""
+    rows = [row for batch, begin, end in pieces for row in batch.rows[begin:end]]
+    count = len(rows)
+    account = _joined([np.array(batch.is_account[begin:end]) for batch, begin, end in pieces])
+    account[0] = True
+    begins = np.flatnonzero(account)
+    firsts = [rows[k] for k in begins.tolist()]
+    slots = _values(pieces, "_slots")
+    steps = np.diff(slots, prepend=0)
+    lowest = int(slots[begins].min())
+    steps[begins] = slots[begins] - lowest
+    flags = np.where(account, _flags(pieces, "whole"), _flags(pieces, "following"))
+    lamports = _values(pieces, "_lamports")
+    changes_of_lamports = np.diff(lamports, prepend=lamports[:1])
+    changes_of_lamports[begins] = lamports[begins]
+    first, since, _ = pieces[0]
+    runs = _flags(pieces, "run_counts")
+    skipped = int(runs[0])  # the first change is whole, whatever differed from the one before
+    runs[0] = 0
+    starts, lengths, octets = [], [], []
+    for batch, begin, end in pieces:
+        a = int(batch.run_ends[begin] - batch.run_counts[begin])
+        b = int(batch.run_ends[end - 1])
+        if batch is first and begin == since:
+            a += skipped
+        starts.append(batch.starts[a:b])
+        lengths.append(batch.lengths[a:b])
+        octets.append(batch.octets[batch.octets_at[a] : batch.octets_at[b]])
+
+    out = bytearray(HEADER.pack(FORMAT, firsts[0].pubkey[0], count, len(firsts), lowest))
+    put(out, np.diff(begins, append=count))
+    put(out, steps)
+    put(out, _values(pieces, "_positions") - LOWEST_POSITION)
+    put(out, flags)
+    put(out, _values(pieces, "_owners")[(flags & OWNER) > 0])
+    put(out, _values(pieces, "_rents")[(flags & RENT) > 0])
+    put(out, zigzag(changes_of_lamports.view(np.int64)[(flags & LAMPORTS) > 0]))
+    put(out, _values(pieces, "_sizes")[(flags & SIZE) > 0])
+    out += b"".join(each.pubkey[1:] for each in firsts)
+    put(out, runs)
+    put(out, _joined(starts))
+    put(out, _joined(lengths))
+    out += b"".join(octets)
+    out += b"".join(each.data for each in firsts)
+    return out
+
+
+def _values(pieces: Sequence[Piece], name: str) -> Any:
+    """A column that begins with the value before the batch's first change."""
+    return _joined([getattr(batch, name)[begin + 1 : end + 1] for batch, begin, end in pieces])
+
+
+def _flags(pieces: Sequence[Piece], name: str) -> Any:
+    return _joined([getattr(batch, name)[begin:end] for batch, begin, end in pieces])
+
+
+def _joined(arrays: list[Any]) -> Any:
+    return np.concatenate(arrays)
