@@ -6,27 +6,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rewind.sealing.body import (
+from rewind.sealing.changes import MAX_DATA, Change
+from rewind.sealing.columns import Signed, zigzag
+from rewind.sealing.content import (
     EXECUTABLE,
-    FORMAT,
-    HEADER,
+    I32_MAX,
+    I64_MAX,
+    KIND,
     LAMPORTS,
     LOWEST_POSITION,
     OWNER,
     RENT,
-    RENT_MAX,
     SIZE,
-    U64_MAX,
+    build,
 )
-from rewind.sealing.changes import MAX_DATA, Change
-from rewind.sealing.columns import Signed, put, zigzag
 from rewind.sealing.differences import differences
 
 _PUBKEY = 32
-_I32_MAX, _I64_MAX = 2**31 - 1, 2**63 - 1
 _ZERO = np.zeros(1, np.int64)
+_ONE = np.uint64(1)
 # What a change takes without its data, compressed, and each of its runs, about.
 _CHANGE_COST, _RUN_COST = 6.0, 1.5
+_CHANGE_BYTES, _RUN_BYTES = 48, 6
 
 
 class Batch:
@@ -54,18 +55,14 @@ class Batch:
             raise ValueError(f"a change out of range: {error}") from error
         self._sizes = np.fromiter(map(len, datas), np.int64, count)
         self._check(pubkeys, kind, before is not None)
-        rents_are_max = self._rents == U64_MAX
-        flags = (kind | np.where(np.fromiter(executables, np.bool_, count), EXECUTABLE, 0))[1:]
-        rent_flags = np.where(rents_are_max, RENT_MAX, RENT)[1:]
-        # The flags of a change that goes on from the one before, and those of a whole state.
-        self.following = (
-            flags
+        # Those of a change that goes on from the one before.
+        self.flags = (
+            (kind | np.where(np.fromiter(executables, np.bool_, count), EXECUTABLE, 0))[1:]
             | np.where(self._owners[1:] != self._owners[:-1], OWNER, 0)
-            | np.where(self._rents[1:] != self._rents[:-1], rent_flags, 0)
+            | np.where(self._rents[1:] != self._rents[:-1], RENT, 0)
             | np.where(self._lamports[1:] != self._lamports[:-1], LAMPORTS, 0)
             | np.where(self._sizes[1:] != self._sizes[:-1], SIZE, 0)
         )
-        self.whole = flags | rent_flags | OWNER | LAMPORTS | SIZE
         self._compare(datas)
 
     def _check(self, pubkeys: Sequence[bytes], kind: Signed, follows: bool) -> None:
@@ -81,9 +78,9 @@ class Batch:
         if not (account | (steps > 0) | ((steps == 0) & (moves > 0))).all():
             raise ValueError("an account's changes are not ascending")
         for name, values, least, most in (
-            ("slot", self._slots, 0, _I64_MAX),
-            ("position", self._positions, LOWEST_POSITION, _I32_MAX),
-            ("owner_id", self._owners, 1, _I32_MAX),
+            ("slot", self._slots, 0, I64_MAX),
+            ("position", self._positions, LOWEST_POSITION, I32_MAX),
+            ("owner_id", self._owners, 1, I32_MAX),
             ("kind", kind, 0, 1),
             ("size of data", self._sizes, 0, MAX_DATA),
         ):
@@ -105,7 +102,8 @@ class Batch:
         self.starts, self.lengths, self.octets = found.starts, found.lengths, found.octets
         self.octets_at = np.concatenate((_ZERO, found.lengths.cumsum()))
         octets = self.octets_at[self.run_ends] - self.octets_at[self.run_ends - self.run_counts]
-        self.octet_counts: list[int] = octets.tolist()
+        # Bytes of a change in the content, at most.
+        self.bytes: list[int] = (_CHANGE_BYTES + _RUN_BYTES * self.run_counts + octets).tolist()
         self.costs: list[float] = (_CHANGE_COST + _RUN_COST * self.run_counts + octets).tolist()
 
 
@@ -120,49 +118,57 @@ class Piece(NamedTuple):
 def content_of(pieces: Sequence[Piece]) -> bytearray:
     """A block's content: the first change and each account's first are whole states."""
     rows = [row for batch, begin, end in pieces for row in batch.rows[begin:end]]
-    count = len(rows)
-    account = _joined([np.array(batch.is_account[begin:end]) for batch, begin, end in pieces])
-    account[0] = True
-    begins = np.flatnonzero(account)
-    firsts = [rows[k] for k in begins.tolist()]
-    slots = _values(pieces, "_slots")
-    steps = np.diff(slots, prepend=0)
+    is_account = _joined([np.array(batch.is_account[begin:end]) for batch, begin, end in pieces])
+    is_account[0] = True
+    begins = np.flatnonzero(is_account)
+    firsts = [rows[number] for number in begins.tolist()]
+    slots, lamports, owners, rents, sizes = (
+        _values(pieces, name) for name in ("_slots", "_lamports", "_owners", "_rents", "_sizes")
+    )
     lowest = int(slots[begins].min())
-    steps[begins] = slots[begins] - lowest
-    flags = np.where(account, _flags(pieces, "whole"), _flags(pieces, "following"))
-    lamports = _values(pieces, "_lamports")
-    changes_of_lamports = np.diff(lamports, prepend=lamports[:1])
-    changes_of_lamports[begins] = lamports[begins]
-    first, since, _ = pieces[0]
-    runs = _flags(pieces, "run_counts")
-    skipped = int(runs[0])  # the first change is whole, whatever differed from the one before
-    runs[0] = 0
+    steps = np.diff(slots, prepend=0)
+    steps[begins] = 0
+    flags = _column(pieces, "flags")
+    flags[begins] &= KIND | EXECUTABLE
+    # The first change is whole, whatever differed from the one before it.
+    runs = _column(pieces, "run_counts")
+    skipped, runs[0] = int(runs[0]), 0
     starts, lengths, octets = [], [], []
     for batch, begin, end in pieces:
-        a = int(batch.run_ends[begin] - batch.run_counts[begin])
-        b = int(batch.run_ends[end - 1])
-        if batch is first and begin == since:
-            a += skipped
-        starts.append(batch.starts[a:b])
-        lengths.append(batch.lengths[a:b])
-        octets.append(batch.octets[batch.octets_at[a] : batch.octets_at[b]])
-
-    out = bytearray(HEADER.pack(FORMAT, firsts[0].pubkey[0], count, len(firsts), lowest))
-    put(out, np.diff(begins, append=count))
-    put(out, steps)
-    put(out, _values(pieces, "_positions") - LOWEST_POSITION)
-    put(out, flags)
-    put(out, _values(pieces, "_owners")[(flags & OWNER) > 0])
-    put(out, _values(pieces, "_rents")[(flags & RENT) > 0])
-    put(out, zigzag(changes_of_lamports.view(np.int64)[(flags & LAMPORTS) > 0]))
-    put(out, _values(pieces, "_sizes")[(flags & SIZE) > 0])
-    out += b"".join(each.pubkey[1:] for each in firsts)
-    put(out, runs)
-    put(out, _joined(starts))
-    put(out, _joined(lengths))
-    out += b"".join(octets)
-    out += b"".join(each.data for each in firsts)
-    return out
+        first = int(batch.run_ends[begin] - batch.run_counts[begin]) + skipped
+        last = int(batch.run_ends[end - 1])
+        starts.append(batch.starts[first:last])
+        lengths.append(batch.lengths[first:last])
+        octets.append(batch.octets[batch.octets_at[first] : batch.octets_at[last]])
+        skipped = 0
+    columns = {
+        "counts": np.diff(begins, append=len(rows)),
+        "slots": slots[begins] - lowest,
+        "lamports": lamports[begins],
+        "owners": owners[begins],
+        "rents": rents[begins] + _ONE,
+        "sizes": sizes[begins],
+        "steps": steps,
+        "positions": _values(pieces, "_positions") - LOWEST_POSITION,
+        "runs": runs,
+        "flags": flags,
+        "new_owners": owners[(flags & OWNER) > 0],
+        "new_rents": rents[(flags & RENT) > 0] + _ONE,
+        "lamport_steps": zigzag(
+            np.diff(lamports, prepend=lamports[:1]).view(np.int64)[(flags & LAMPORTS) > 0]
+        ),
+        "new_sizes": sizes[(flags & SIZE) > 0],
+        "starts": _joined(starts),
+        "lengths": _joined(lengths),
+    }
+    return build(
+        firsts[0].pubkey[0],
+        lowest,
+        columns,
+        b"".join([each.pubkey[1:] for each in firsts]),
+        b"".join(octets),
+        b"".join([each.data for each in firsts]),
+    )
 
 
 def _values(pieces: Sequence[Piece], name: str) -> Any:
@@ -170,9 +176,10 @@ def _values(pieces: Sequence[Piece], name: str) -> Any:
     return _joined([getattr(batch, name)[begin + 1 : end + 1] for batch, begin, end in pieces])
 
 
-def _flags(pieces: Sequence[Piece], name: str) -> Any:
+def _column(pieces: Sequence[Piece], name: str) -> Any:
     return _joined([getattr(batch, name)[begin:end] for batch, begin, end in pieces])
 
 
 def _joined(arrays: list[Any]) -> Any:
+    """A copy, which may be changed."""
     return np.concatenate(arrays)

@@ -1,7 +1,9 @@
-"""Columns of unsigned numbers: a width byte, then the lowest bytes of all numbers, then the next.
+"""Columns of unsigned numbers: the lowest bytes of all numbers, then the next ones, and so on.
 
-Zeros of the higher bytes lie together that way, and numpy reads a column in two steps.
+Zeros of the higher bytes lie together that way, and numpy reads any part of a column in two steps.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ Signed = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
 
 _U64 = np.dtype("<u8")
-_NONE = np.zeros(0, _U64)
+_ONE = np.uint64(1)
 
 
 def zigzag(differences: Signed) -> Unsigned:
@@ -23,56 +25,60 @@ def zigzag(differences: Signed) -> Unsigned:
 
 def unzigzag(numbers: Unsigned) -> Unsigned:
     """The differences modulo 2**64."""
-    one = np.uint64(1)
-    return (numbers >> one) ^ (~(numbers & one) + one)
+    halves: Unsigned = (numbers >> _ONE) ^ -(numbers & _ONE)
+    return halves
 
 
-def put(out: bytearray, numbers: Unsigned | Signed) -> None:
-    """Append a column. Its length is not written: the reader knows it."""
+def put(out: bytearray, numbers: npt.NDArray[Any]) -> int:
+    """Append a column of uint64 or int64 from 0 on; its width, in bytes a number."""
     if not len(numbers):
-        return
-    width = (int(numbers.view(np.uint64).max()).bit_length() + 7) >> 3
-    out.append(width)
+        return 0
+    width = (int(numbers.max()).bit_length() + 7) >> 3
     if width:
         octets = numbers.astype(_U64, copy=False).view(np.uint8).reshape(-1, 8)
         out += octets[:, :width].T.tobytes()
+    return width
 
 
-class Reader:
-    """Takes columns and bytes off a body, one after the other."""
+class Column(NamedTuple):
+    """Where a column lies in a block's content; its bytes are known to be there."""
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
-        self.data, self.at = data, at
+    content: bytes
+    at: int
+    length: int
+    width: int
 
-    def column(self, count: int) -> Unsigned:
-        """The next `count` numbers. BlockDamaged if the body ends before."""
-        if not count:
-            return _NONE
-        data, at = self.data, self.at
-        if at >= len(data):
-            raise BlockDamaged("a column is missing")
-        width = data[at]
-        end = at + 1 + width * count
-        if width > 8 or end > len(data):
-            raise BlockDamaged("a column ends early")
-        self.at = end
-        octets = np.zeros((count, 8), np.uint8)
-        if width:
-            planes = np.frombuffer(data, np.uint8, width * count, at + 1).reshape(width, count)
-            octets[:, :width] = planes.T
+    def part(self, begin: int, end: int) -> Unsigned:
+        """Some of the numbers. BlockDamaged if there are not so many."""
+        content, at, length, width = self
+        if end > length:
+            raise BlockDamaged("a column has too few numbers")
+        octets = np.zeros((end - begin, 8), np.uint8)
+        if width and begin < end:
+            planes = np.frombuffer(content, np.uint8, width * length, at).reshape(width, length)
+            octets[:, :width] = planes[:, begin:end].T
         return octets.view(_U64)[:, 0]
 
-    def small(self, count: int, most: int) -> Signed:
-        """The next `count` numbers, each at most `most`, which is below 2**63."""
-        numbers = self.column(count)
-        if count and int(numbers.max()) > most:
+    def octets(self) -> Octets:
+        """All numbers of a column that has one byte for each. BlockDamaged if it has more."""
+        if self.width > 1:
+            raise BlockDamaged("a number is too large")
+        if not self.width:
+            return np.zeros(self.length, np.uint8)
+        return np.frombuffer(self.content, np.uint8, self.length, self.at)
+
+    def small(self, begin: int, end: int, most: int) -> Signed:
+        """Some of the numbers, none above `most`, which is below 2**63. BlockDamaged if one is."""
+        numbers = self.part(begin, end)
+        if begin < end and most >> 8 * self.width == 0 and int(numbers.max()) > most:
             raise BlockDamaged("a number is too large")
         return numbers.view(np.int64)
 
-    def take(self, size: int) -> int:
-        """Where the next `size` bytes begin."""
-        at = self.at
-        if size > len(self.data) - at:
-            raise BlockDamaged("bytes are missing")
-        self.at = at + size
-        return at
+    def total(self, end: int, most: int) -> int:
+        """The sum of the first numbers. BlockDamaged if above `most`, which is below 2**31."""
+        if not end or not self.width:
+            return 0
+        total = int(self.small(0, end, most).sum())
+        if total > most:
+            raise BlockDamaged("numbers are too large together")
+        return total

@@ -9,8 +9,8 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 from rewind.sealing.changes import BlockDamaged
 
 LEVEL = 3
-# A block's content: encode cuts blocks at half of it, and one more change has at most MAX_DATA.
-MAX_CONTENT = 32 << 20
+# Of a block's content: it ends at 16 MiB, and one more change has at most 15.
+MAX_CONTENT = 40 << 20
 _CHECKSUM = 8
 # Decompressors that a thread holds, one for each dictionary that it read with last.
 _HELD = 16

