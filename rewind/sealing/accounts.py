@@ -1,8 +1,9 @@
 """Some accounts of a block, decoded: their keys at once, their values when they are asked for."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 
@@ -18,11 +19,11 @@ from rewind.sealing.content import (
     OWNER,
     RENT,
     SIZE,
+    U64_MAX,
     Content,
 )
 from rewind.sealing.differences import apply
 
-_ONE = np.uint64(1)
 _change = partial(tuple.__new__, Change)
 
 
@@ -38,12 +39,13 @@ class Accounts:
         self._begins = [0, *self._ends[:-1]]
         self._counts = list(map(int.__sub__, self._ends, self._begins))
         self._count = self._ends[-1]
-        end = self._end = before + self._count
         self._flags = content.flags.octets()
-        steps = content.steps.part(before, end)
+        steps = content.steps.part(before, before + self._count)
         self._slots = self._sums(steps, content.slots).view(np.int64) + content.lowest
         most = I32_MAX - LOWEST_POSITION
-        self._positions = content.positions.small(before, end, most) + LOWEST_POSITION
+        self._positions = (
+            content.positions.small(before, before + self._count, most) + LOWEST_POSITION
+        )
 
     def keys(self) -> list[tuple[int, int]]:
         """(slot, position) of each change."""
@@ -66,73 +68,72 @@ class Accounts:
         """
         content, part = self._content, slice(since, until)
         flags = self._flags[self._before + since : self._before + until]
-        rents = self._held(content.rents, content.new_rents, RENT) - _ONE
-        owners = self._held(content.owners, content.new_owners, OWNER)
+        rents = self._held(content.rents, content.new_rents, RENT, until)
+        owners = self._held(content.owners, content.new_owners, OWNER, until)
         values = zip(
             pubkeys,
             self._slots[part].tolist(),
             self._positions[part].tolist(),
             (flags & KIND).tolist(),
-            self._lamports()[part].tolist(),
-            rents[part].tolist(),
+            self._lamports(until)[part].tolist(),
+            [each - 1 if each else U64_MAX for each in rents[part]],
             (flags & EXECUTABLE).astype(np.bool_).tolist(),
-            owners[part].tolist(),
+            owners[part],
             self._datas(since, until),
             strict=False,
         )
         return map(_change, values)
 
-    def _whole(self, column: Column) -> Unsigned:
-        """A value of each account's first state."""
-        return column.part(self._first, self._first + len(self._ends))
-
     def _sums(self, steps: Unsigned, column: Column) -> Unsigned:
         """Each account's first value, and what the steps make of it, modulo 2**64."""
-        whole = self._whole(column)
-        if len(whole) == 1:
-            steps[0] = whole[0]
+        if len(self._ends) == 1:
+            steps[0] = column.one(self._first)
             sums: Unsigned = steps.cumsum()
             return sums
+        whole = column.part(self._first, self._first + len(self._ends))
         sums = steps.cumsum()
         sums += np.repeat(whole - sums[self._begins], self._counts)
         return sums
 
-    def _flagged(self, flag: int) -> tuple[int, Signed]:
+    def _flagged(self, flag: int, until: int) -> tuple[int, Signed]:
         """How many changes before these have the flag, and which of these."""
-        before = int(np.count_nonzero(self._flags[: self._before] & flag))
-        return before, (self._flags[self._before : self._end] & flag).nonzero()[0]
+        flagged = (self._flags[: self._before + until] & flag).nonzero()[0]
+        before = int(flagged.searchsorted(self._before))
+        return before, flagged[before:] - self._before
 
-    def _lamports(self) -> Unsigned:
-        steps = np.zeros(self._count, np.uint64)
-        before, given = self._flagged(LAMPORTS)
+    def _lamports(self, until: int) -> Unsigned:
+        steps = np.zeros(until, np.uint64)
+        before, given = self._flagged(LAMPORTS, until)
         column = self._content.lamport_steps
         steps[given] = unzigzag(column.part(before, before + len(given)))
         return self._sums(steps, self._content.lamports)
 
-    def _held(self, column: Column, news: Column, flag: int) -> Unsigned:
+    def _held(self, column: Column, news: Column, flag: int, until: int) -> list[int]:
         """A value that stays the same until a change has the flag."""
-        whole = self._whole(column)
-        values = np.repeat(whole, self._counts)
+        if len(self._ends) == 1:
+            values = [column.one(self._first)] * until
+        else:
+            whole = column.part(self._first, self._first + len(self._ends))
+            values = np.repeat(whole, self._counts).tolist()
         if news.length:
-            before, given = self._flagged(flag)
+            before, given = self._flagged(flag, until)
             numbers = given.tolist()
-            ends = np.array(self._ends)[np.searchsorted(self._ends, given, "right")].tolist()
-            new = news.part(before, before + len(numbers))
-            for at, end, value in zip(numbers, ends, new, strict=True):
-                values[at:end] = value
+            new: list[int] = news.part(before, before + len(numbers)).tolist()
+            for at, value in zip(numbers, new, strict=True):
+                end = min(until, self._ends[bisect_right(self._ends, at)])
+                values[at:end] = repeat(value, end - at)
         return values
 
     def _datas(self, since: int, until: int) -> Iterator[bytes]:
         content = self._content
-        found = self._held(content.sizes, content.new_sizes, SIZE)
-        if int(found.max()) > MAX_DATA:
+        sizes = self._held(content.sizes, content.new_sizes, SIZE, until)
+        if max(sizes) > MAX_DATA:
             raise BlockDamaged("an account that is too large")
-        sizes: list[int] = found.tolist()
         wholes = [sizes[each] for each in self._begins]
         at = content.sizes.total(self._first, content.wholes)
         if at + sum(wholes) > content.wholes:
             raise BlockDamaged("whole states are missing")
-        versions = _Versions(content, self._before, self._end, found.view(np.int64), sizes)
+        versions = _Versions(content, self._before, sizes)
         places = accumulate(wholes, initial=content.wholes_at + at)
         if len(wholes) == 1:
             return versions.of(next(places), 0, since, until)
@@ -142,23 +143,23 @@ class Accounts:
 class _Versions:
     """The data of changes: a whole state, and the runs of bytes that each change wrote."""
 
-    def __init__(
-        self, content: Content, before: int, end: int, sizes: Signed, listed: list[int]
-    ) -> None:
-        self._data, self._sizes = content.data, listed
-        counts = content.runs.small(before, end, MAX_DATA)
-        ends = counts.cumsum()
-        self._run_ends: list[int] = ends.tolist()
-        first, count = content.runs.total(before, content.starts.length), self._run_ends[-1]
-        if first + count > content.starts.length:
+    def __init__(self, content: Content, before: int, sizes: list[int]) -> None:
+        """Of changes from the number `before` on, as many as there are sizes."""
+        self._data, self._sizes = content.data, sizes
+        counts = content.runs.small(before, before + len(sizes), MAX_DATA)
+        self._run_ends: list[int] = counts.cumsum().tolist()
+        runs = content.starts.length
+        first, count = content.runs.total(before, runs), self._run_ends[-1]
+        if first + count > runs:
             raise BlockDamaged("differences are missing")
-        self._starts = starts = content.starts.small(first, first + count, MAX_DATA)
-        self._lengths = lengths = content.lengths.small(first, first + count, MAX_DATA)
-        at = content.lengths.total(first, content.octets)
-        self._octets_ends = lengths.cumsum() + (content.octets_at + at)
+        self._starts = content.starts.small(first, first + count, MAX_DATA)
+        self._lengths = content.lengths.small(first, first + count, MAX_DATA)
+        self._stops = self._starts + self._lengths
+        at = content.octets_at + content.lengths.total(first, content.octets)
+        self._octets_ends = self._lengths.cumsum() + at
         if count and (
             int(self._octets_ends[-1]) > content.wholes_at
-            or (starts + lengths > np.repeat(sizes, counts)).any()
+            or (self._stops > np.array(sizes).repeat(counts)).any()
         ):
             raise BlockDamaged("a difference outside of the data")
 
@@ -166,28 +167,22 @@ class _Versions:
         """Of an account whose whole state lies at `at` and whose changes begin with `begin`."""
         data, sizes, run_ends = self._data, self._sizes, self._run_ends
         size = sizes[begin]
-        whole = data[at : at + size]
-        run = run_ends[since]
-        if run == run_ends[begin] and size == sizes[since]:
-            version = whole
-        else:
-            version = self._at(whole, begin, since)
+        version = data[at : at + size]
+        run, last = run_ends[since], run_ends[until - 1]
+        if run > run_ends[begin] or size != sizes[since]:
+            version = self._at(version, begin, since)
         yield version
-        last = run_ends[until - 1]
-        if last == run and sizes[since:until].count(size) == until - since:
-            for _ in range(since + 1, until):
-                yield version
+        since += 1
+        if since == until:
             return
-        starts = self._starts[run:last].tolist()
-        lengths = self._lengths[run:last].tolist()
-        at = int(self._octets_ends[run] - self._lengths[run]) if starts else 0
-        written = zip(starts, lengths, strict=True)
+        part = slice(run, last)
+        at = int(self._octets_ends[run] - self._lengths[run]) if run < last else 0
+        written = zip(self._starts[part].tolist(), self._lengths[part].tolist(), strict=True)
         state = bytearray(version)
-        for number in range(since + 1, until):
-            if sizes[number] != len(state):
-                _resize(state, sizes[number])
+        for size, end in zip(sizes[since:until], run_ends[since:until], strict=True):
+            if size != len(state):
+                _resize(state, size)
                 version = bytes(state)
-            end = run_ends[number]
             if run < end:
                 while run < end:
                     start, length = next(written)
@@ -203,11 +198,11 @@ class _Versions:
         sizes = self._sizes[begin : number + 1]
         _resize(state, max(sizes))
         part = slice(self._run_ends[begin], self._run_ends[number])
-        starts, lengths = self._starts[part], self._lengths[part]
-        if len(starts):
+        lengths = self._lengths[part]
+        if len(lengths):
             at = int(self._octets_ends[part.start] - lengths[0])
-            apply(state, starts, lengths, self._data, at)
-        return bytes(state[: sizes[-1]])
+            apply(state, self._starts[part], lengths, self._data, at)
+        return bytes(state) if sizes[-1] == len(state) else bytes(state[: sizes[-1]])
 
 
 def _resize(state: bytearray, size: int) -> None:

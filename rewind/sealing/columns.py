@@ -16,6 +16,8 @@ Octets = npt.NDArray[np.uint8]
 
 _U64 = np.dtype("<u8")
 _ONE = np.uint64(1)
+# Fewer bytes than these are added up sooner without numpy.
+_FEW = 400
 
 
 def zigzag(differences: Signed) -> Unsigned:
@@ -74,11 +76,24 @@ class Column(NamedTuple):
             raise BlockDamaged("a number is too large")
         return numbers.view(np.int64)
 
+    def one(self, number: int) -> int:
+        """One of the numbers, which is there."""
+        at = self.at
+        planes = self.content[at + number : at + self.width * self.length : self.length]
+        return int.from_bytes(planes, "little")
+
     def total(self, end: int, most: int) -> int:
-        """The sum of the first numbers. BlockDamaged if above `most`, which is below 2**31."""
-        if not end or not self.width:
-            return 0
-        total = int(self.small(0, end, most).sum())
+        """The sum of the first numbers. BlockDamaged if it is above `most`."""
+        total = 0
+        for plane in range(self.width):
+            at = self.at + plane * self.length
+            total += _sum(self.content, at, at + end) << 8 * plane
         if total > most:
             raise BlockDamaged("numbers are too large together")
         return total
+
+
+def _sum(octets: bytes, begin: int, end: int) -> int:
+    if end - begin < _FEW:
+        return sum(octets[begin:end])
+    return int(np.frombuffer(octets, np.uint8, end - begin, begin).sum(dtype=np.int64))
