@@ -158,7 +158,7 @@ class _Versions:
         at = content.octets_at + content.lengths.total(first, content.octets)
         self._octets_ends = self._lengths.cumsum() + at
         if count and (
-            int(self._octets_ends[-1]) > content.wholes_at
+            int(self._octets_ends[-1]) > len(content.data)
             or (self._stops > np.array(sizes).repeat(counts)).any()
         ):
             raise BlockDamaged("a difference outside of the data")

@@ -35,13 +35,12 @@ class Batch:
 
     def __init__(self, rows: Sequence[Change], before: Change | None) -> None:
         """`before` is the change before the first one. ValueError for changes that no block has."""
-        self.rows = rows
         led = (before or rows[0], *rows)
         pubkeys, slots, positions, kinds, lamports, rents, executables, owners, datas = zip(
             *led, strict=True
         )
         count = len(led)
-        self.is_account = list(map(ne, pubkeys[1:], pubkeys))
+        self.is_account = np.fromiter(map(ne, pubkeys[1:], pubkeys), np.bool_, len(rows))
         if before is None:
             self.is_account[0] = True
         try:
@@ -66,7 +65,7 @@ class Batch:
         self._compare(datas)
 
     def _check(self, pubkeys: Sequence[bytes], kind: Signed, follows: bool) -> None:
-        account = np.array(self.is_account)
+        account = self.is_account
         accounts = [pubkeys[number + 1] for number in np.flatnonzero(account).tolist()]
         if any(len(each) != _PUBKEY for each in accounts):
             raise ValueError("a pubkey has 32 bytes")
@@ -90,13 +89,13 @@ class Batch:
     def _compare(self, datas: Sequence[bytes]) -> None:
         numbers, pairs = [], []
         for number, (is_account, old, new) in enumerate(
-            zip(self.is_account, datas, datas[1:], strict=False)
+            zip(self.is_account.tolist(), datas, datas[1:], strict=False)
         ):
             if not is_account and old != new:
                 numbers.append(number)
                 pairs.append((old, new))
         found = differences(pairs)
-        self.run_counts = np.zeros(len(self.rows), np.int64)
+        self.run_counts = np.zeros(len(datas) - 1, np.int64)
         self.run_counts[numbers] = found.counts
         self.run_ends = self.run_counts.cumsum()
         self.starts, self.lengths, self.octets = found.starts, found.lengths, found.octets
@@ -113,15 +112,26 @@ class Piece(NamedTuple):
     batch: Batch
     begin: int
     end: int
+    # Those of which the block has the whole state; data of others is not held.
+    wholes: list[Change]
+    last: tuple[bytes, int, int]
+
+
+def piece(batch: Batch, rows: Sequence[Change], begin: int, end: int, *, opens: bool) -> Piece:
+    """A piece of the batch of these rows, which opens a block or goes on with one."""
+    numbers = (np.flatnonzero(batch.is_account[begin:end]) + begin).tolist()
+    if opens and (not numbers or numbers[0] != begin):
+        numbers.insert(0, begin)
+    return Piece(batch, begin, end, [rows[number] for number in numbers], rows[end - 1][:3])
 
 
 def content_of(pieces: Sequence[Piece]) -> bytearray:
     """A block's content: the first change and each account's first are whole states."""
-    rows = [row for batch, begin, end in pieces for row in batch.rows[begin:end]]
-    is_account = _joined([np.array(batch.is_account[begin:end]) for batch, begin, end in pieces])
+    is_account = _column(pieces, "is_account")
     is_account[0] = True
     begins = np.flatnonzero(is_account)
-    firsts = [rows[number] for number in begins.tolist()]
+    count = len(is_account)
+    firsts = [each for piece in pieces for each in piece.wholes]
     slots, lamports, owners, rents, sizes = (
         _values(pieces, name) for name in ("_slots", "_lamports", "_owners", "_rents", "_sizes")
     )
@@ -134,7 +144,7 @@ def content_of(pieces: Sequence[Piece]) -> bytearray:
     runs = _column(pieces, "run_counts")
     skipped, runs[0] = int(runs[0]), 0
     starts, lengths, octets = [], [], []
-    for batch, begin, end in pieces:
+    for batch, begin, end, *_ in pieces:
         first = int(batch.run_ends[begin] - batch.run_counts[begin]) + skipped
         last = int(batch.run_ends[end - 1])
         starts.append(batch.starts[first:last])
@@ -142,7 +152,7 @@ def content_of(pieces: Sequence[Piece]) -> bytearray:
         octets.append(batch.octets[batch.octets_at[first] : batch.octets_at[last]])
         skipped = 0
     columns = {
-        "counts": np.diff(begins, append=len(rows)),
+        "counts": np.diff(begins, append=count),
         "slots": slots[begins] - lowest,
         "lamports": lamports[begins],
         "owners": owners[begins],
@@ -173,11 +183,11 @@ def content_of(pieces: Sequence[Piece]) -> bytearray:
 
 def _values(pieces: Sequence[Piece], name: str) -> Any:
     """A column that begins with the value before the batch's first change."""
-    return _joined([getattr(batch, name)[begin + 1 : end + 1] for batch, begin, end in pieces])
+    return _joined([getattr(batch, name)[begin + 1 : end + 1] for batch, begin, end, *_ in pieces])
 
 
 def _column(pieces: Sequence[Piece], name: str) -> Any:
-    return _joined([getattr(batch, name)[begin:end] for batch, begin, end in pieces])
+    return _joined([getattr(batch, name)[begin:end] for batch, begin, end, *_ in pieces])
 
 
 def _joined(arrays: list[Any]) -> Any:

@@ -48,9 +48,9 @@ def build(
     out += bytes(len(_NAMES))
     for number, name in enumerate(_NAMES):
         out[widths_at + number] = put(out, columns[name])
+    out += wholes
     out += tails
     out += octets
-    out += wholes
     return out
 
 
@@ -103,10 +103,10 @@ class Content:
         for name, count, width in zip(_NAMES, counts, widths, strict=True):
             setattr(self, name, Column(data, at, count, width))
             at += count * width
-        self.tails_at = at
-        self.octets_at = at + TAIL * accounts
+        self.wholes_at = at
         self.octets: int = octets
-        self.wholes_at = self.octets_at + octets
-        self.wholes = len(data) - self.wholes_at
+        self.octets_at = len(data) - octets
+        self.tails_at = self.octets_at - TAIL * accounts
+        self.wholes = self.tails_at - at
         if self.wholes < 0:
             raise BlockDamaged("the content ends early")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from rewind.sealing.batches import Batch, Piece
+from rewind.sealing.batches import Batch, Piece, piece
 from rewind.sealing.changes import Change
 from rewind.sealing.content import MAX_CHANGES, MAX_RUNS
 
@@ -12,6 +12,9 @@ _BATCH, _BATCH_BYTES = 2_048, 2 << 20
 _MOST_BYTES = 16 << 20
 # What an account's whole state takes, compressed, about: alone, and each byte of its data.
 _ACCOUNT_COST, _DATA_COST = 40.0, 0.25
+# Changes of an account go on in a block until they take so many times what another block's whole
+# state would, or, of a large account, the state and so many blocks.
+_REPEATED, _BLOCKS = 4.0, 2.0
 # How fast what came out corrects what is expected.
 _LEARNING = 0.15
 
@@ -28,7 +31,7 @@ class Cutter:
 
     def _clear(self) -> None:
         self._count = self._bytes = self._runs = 0
-        self._cost = self._whole = self._since_whole = 0.0
+        self._cost = self._worth = self._since_whole = 0.0
         self._bucket = b""
 
     def took(self, size: int) -> None:
@@ -57,14 +60,14 @@ class Cutter:
             return True
         if self._cost * self._ratio < self._target:
             return False
-        # Another block would repeat the account's whole state: the changes must be worth that.
-        return is_account or self._since_whole >= self._whole
+        return is_account or self._since_whole >= self._worth
 
     def add(self, change: Change, is_account: bool, cost: float, size: int, runs: int) -> None:
         """The open block has this change."""
         if is_account or not self._count:
             size = len(change.data)
-            cost = self._whole = _ACCOUNT_COST + _DATA_COST * size
+            cost = _ACCOUNT_COST + _DATA_COST * size
+            self._worth = min(_REPEATED * cost, cost + _BLOCKS * self._target)
             self._since_whole = 0.0
             self._bucket = change.pubkey[:1]
         else:
@@ -78,35 +81,35 @@ class Cutter:
 def blocks_of(changes: Iterable[Change], cutter: Cutter) -> Iterator[list[Piece]]:
     """The pieces of each block."""
     pieces: list[Piece] = []
-    for batch in _batches(changes):
-        begin = 0
-        rows = zip(
-            *(batch.rows, batch.is_account, batch.costs, batch.bytes, batch.run_counts.tolist()),
-            strict=True,
-        )
-        for number, (change, is_account, cost, size, runs) in enumerate(rows):
+    before: Change | None = None
+    for rows in _parts(changes):
+        batch, begin = Batch(rows, before), 0
+        columns = (batch.is_account.tolist(), batch.costs, batch.bytes, batch.run_counts.tolist())
+        for number, (change, is_account, cost, size, runs) in enumerate(
+            zip(rows, *columns, strict=True)
+        ):
             if cutter.ends_before(change, is_account, size, runs):
                 if begin < number:
-                    pieces.append(Piece(batch, begin, number))
+                    pieces.append(piece(batch, rows, begin, number, opens=not pieces))
                 cutter.end()
                 yield pieces
                 pieces, begin = [], number
             cutter.add(change, is_account, cost, size, runs)
-        pieces.append(Piece(batch, begin, len(batch.rows)))
+        pieces.append(piece(batch, rows, begin, len(rows), opens=not pieces))
+        before = rows[-1]
     if pieces:
         cutter.end()
         yield pieces
 
 
-def _batches(changes: Iterable[Change]) -> Iterator[Batch]:
-    before: Change | None = None
+def _parts(changes: Iterable[Change]) -> Iterator[list[Change]]:
     rows: list[Change] = []
     held = 0
     for change in changes:
         rows.append(change)
         held += len(change.data)
         if held >= _BATCH_BYTES or len(rows) >= _BATCH:
-            yield Batch(rows, before)
-            before, rows, held = change, [], 0
+            yield rows
+            rows, held = [], 0
     if rows:
-        yield Batch(rows, before)
+        yield rows

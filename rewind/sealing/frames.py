@@ -8,32 +8,34 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from rewind.sealing.changes import BlockDamaged
 
-LEVEL = 3
+LEVEL = 6
 # Of a block's content: it ends at 16 MiB, and one more change has at most 15.
 MAX_CONTENT = 40 << 20
 _CHECKSUM = 8
-# Decompressors that a thread holds, one for each dictionary that it read with last.
-_HELD = 16
+# Dictionaries that a process holds, and decompressors that each of its threads holds.
+_DICTIONARIES, _DECOMPRESSORS = 48, 8
+
+
+@lru_cache(maxsize=_DICTIONARIES)
+def _loaded(dictionary: bytes) -> tuple[zstandard.ZstdCompressionDict | None, int]:
+    """What threads share of a dictionary, and the checksum's seed: a block that is read with
+    another dictionary is found damaged.
+    """
+    if not dictionary:
+        return None, 0
+    return zstandard.ZstdCompressionDict(dictionary), xxh3_64_intdigest(dictionary)
+
+
+def _decompressor(dictionary: bytes) -> tuple[zstandard.ZstdDecompressor, int]:
+    loaded, seed = _loaded(dictionary)
+    return zstandard.ZstdDecompressor(dict_data=loaded), seed
 
 
 class _Decompressors(threading.local):
     """A decompressor serves one thread at a time."""
 
     def __init__(self) -> None:
-        self.of = lru_cache(maxsize=_HELD)(_decompressor)
-
-
-def _decompressor(dictionary: bytes) -> tuple[zstandard.ZstdDecompressor, int]:
-    return zstandard.ZstdDecompressor(dict_data=_loaded(dictionary)), _seed(dictionary)
-
-
-def _loaded(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
-    return zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-
-
-def _seed(dictionary: bytes) -> int:
-    """Of the checksum: a block that is read with another dictionary is found damaged."""
-    return xxh3_64_intdigest(dictionary) if dictionary else 0
+        self.of = lru_cache(maxsize=_DECOMPRESSORS)(_decompressor)
 
 
 _decompressors = _Decompressors()
@@ -43,10 +45,12 @@ class Compressor:
     """Content → body: a checksum over what follows, and the content, compressed."""
 
     def __init__(self, dictionary: bytes | None) -> None:
-        self._seed = _seed(dictionary or b"")
+        loaded = None
+        self._seed = 0
         try:
-            loaded = _loaded(dictionary or b"")
-            if loaded is not None:
+            if dictionary:
+                self._seed = xxh3_64_intdigest(dictionary)
+                loaded = zstandard.ZstdCompressionDict(dictionary)
                 loaded.precompute_compress(level=LEVEL)
             # All blocks have the same dictionary: its number is not written into each.
             self._zstd = zstandard.ZstdCompressor(
@@ -70,6 +74,6 @@ def unpack(body: bytes, dictionary: bytes | None) -> bytes:
         if not 0 < zstandard.frame_content_size(packed) <= MAX_CONTENT:
             raise BlockDamaged("the content has no size, or too large a one")
         content: bytes = decompressor.decompress(packed, allow_extra_data=False)
-    except (zstandard.ZstdError, MemoryError) as error:
+    except zstandard.ZstdError as error:
         raise BlockDamaged(f"not compressed as a block is: {error}") from error
     return content

@@ -1,6 +1,7 @@
 """Packed blocks of sealed changes: what goes in comes out, and nothing else is ever read."""
 
 import random
+import tracemalloc
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -240,6 +241,25 @@ def test_blocks_come_while_changes_are_read() -> None:
     blocks = encode(source(), None)
     next(blocks)
     assert taken < 10_000
+
+
+def test_memory_does_not_grow_with_a_large_accounts_changes() -> None:
+    size, versions = 2_000_000, 60
+    data = bytearray(random.Random(3).randbytes(size))
+
+    def source():
+        for slot in range(versions):
+            data[slot * 999 % size] ^= 255
+            yield Change(bytes(32), slot, 0, 0, 1, 0, False, 1, bytes(data))
+
+    tracemalloc.start()
+    try:
+        (block,) = encode(source(), None)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert block.changes == versions
+    assert most < 12 * size
 
 
 def test_any_flipped_bit_is_found() -> None:
