@@ -1,8 +1,13 @@
 """Packed blocks of sealed changes: what goes in comes out, and nothing else is ever read."""
 
+import os
 import random
+import subprocess
+import sys
 import tracemalloc
 from itertools import groupby, pairwise
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -260,6 +265,37 @@ def test_memory_does_not_grow_with_a_large_accounts_changes() -> None:
         tracemalloc.stop()
     assert block.changes == versions
     assert most < 12 * size
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+def test_importing_the_codec_starts_no_threads() -> None:
+    code = "import os, rewind.sealing.block_codec; print(len(os.listdir('/proc/self/task')))"
+    environment = {name: os.environ[name] for name in os.environ if "BLAS" not in name}
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).resolve().parent.parent.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "1"
+
+
+def test_threads_read_at_once() -> None:
+    """Each has a decompressor of its own."""
+    changes = [each for number in range(1, 9) for each in account(number, versions=40, size=500)]
+    blocks = list(encode(changes, None))
+    found = []
+    threads = [
+        Thread(target=lambda: found.extend(read(blocks, None) == changes for _ in range(20)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 80
 
 
 def test_any_flipped_bit_is_found() -> None:
