@@ -9,7 +9,7 @@ import numpy as np
 from rewind.sealing.columns import Octets, Signed
 
 # Equal bytes between two that differ: so few cost less than another run.
-_BRIDGED = 3
+_BRIDGED = 2
 # Bytes that are compared at once: what numpy holds beside them is eight times that at worst.
 _AT_ONCE = 256 << 10
 _INVERTED = bytes(255 - each for each in range(256))

@@ -9,7 +9,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 from rewind.sealing.changes import BlockDamaged
 
 LEVEL = 6
-# Of a block's content: it ends at 16 MiB, and one more change has at most 15.
+# Of a block's content: it ends at 16 MiB, and one more change has at most 19.
 MAX_CONTENT = 40 << 20
 _CHECKSUM = 8
 # Dictionaries that a process holds, and decompressors that each of its threads holds.
