@@ -219,8 +219,23 @@ class UnknownSignature(RpcError):
         )
 
 
+class ArchiveDamaged(RpcError):
+    """What the archive stores of some sealed changes is not what was sealed: it is never served."""
+
+    reason = "archive_damaged"
+
+    def __init__(self, segment: int, block: int, fault: str) -> None:
+        super().__init__(
+            f"Sealed block {block} of segment {segment} is damaged: {fault}",
+            data={"segment": segment, "block": block},
+        )
+
+
 # What any position may be refused for.
-POSITIONS = (BadPosition, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange)
+POSITIONS = (
+    *(BadPosition, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange),
+    ArchiveDamaged,
+)
 
 
 class FilteredAccountStale(RpcError):

@@ -9,6 +9,7 @@ from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
 from gaps.slot_gap import SlotGap
+from rewind import sealed_models  # noqa: F401  (Django looks for models here)
 from rewind.positions import END_OF_SLOT
 
 
@@ -70,7 +71,7 @@ class AccountChange(models.Model):
 
 
 class AccountSegment(models.Model):
-    """Where an account occurs in sealed slots: one row for each segment of 432,000 slots."""
+    """Where an account occurs in old slots: one row for each segment of 432,000 slots."""
 
     pk = models.CompositePrimaryKey("pubkey", "segment")
     pubkey = PubkeyColumn(max_length=32)
@@ -279,9 +280,7 @@ class AuditedDay(models.Model):
 
 
 class Divergence(models.Model):
-    """A transaction whose replay did not end as the chain says: something is missing or wrong
-    in the archive, or in the engine.
-    """
+    """A replay that did not end as the chain says: the archive or the engine is wrong."""
 
     slot = SlotColumn()
     position = models.IntegerField()

@@ -1,6 +1,7 @@
 """Celery tasks of the archive."""
 
 import logging
+import time
 from datetime import timedelta
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
-from rewind.services import audit, segments
+from rewind.services import audit, sealing, segments
 from rewind.services.jobs import running, upkeep
 from shared_state.outages import until_next_call
 
@@ -18,6 +19,8 @@ log = logging.getLogger(__name__)
 
 # Below the period of its clock: whatever else the worker has to do gets its turn.
 _AUDIT_SECONDS = 4.0
+# Seconds from one run of sealing to the next.
+SEALING_PERIOD = 5.0
 # The turn of a job: less for each, the more of them its key has open.
 _TURN_SECONDS = 3.0
 
@@ -62,6 +65,17 @@ def resume_simulation_jobs() -> None:
         for job_id, turn in idle:
             call_job(job_id, turn)
         upkeep.delete_expired(now=timezone.now())
+
+
+@shared_task
+def seal_archive() -> None:
+    """Seals for its share of the schedule's period; the rest on later runs."""
+    seconds = SEALING_PERIOD * settings.ARCHIVE_SEALING_PERCENT / 100
+    end = time.monotonic() + seconds
+    policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
+    with until_next_call("seal_archive", log):
+        while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
+            pass
 
 
 @shared_task

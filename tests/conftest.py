@@ -197,9 +197,10 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _partitions_of_this_test() -> None:
     """What a test that was rolled back had made is not there any more."""
-    from rewind.store import partition_cache
+    from rewind.store import open_blocks, owners, partition_cache
 
-    partition_cache.forget()
+    for module in (open_blocks, owners, partition_cache):
+        module.forget()
 
 
 @pytest.fixture(autouse=True)

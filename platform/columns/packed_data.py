@@ -32,6 +32,11 @@ def pack(data: bytes) -> bytes:
     return packed if must or len(packed) * 8 < len(data) * 7 else data
 
 
+def as_stored(data: bytes) -> bytes:
+    """Bytes that `unpack` gives the data of: packed only where they must be."""
+    return pack(data) if data.startswith(_MAGIC) else data
+
+
 def unpack(stored: bytes) -> bytes:
     """The account's data."""
     if not stored.startswith(_MAGIC):

@@ -13,11 +13,11 @@ from solders.pubkey import Pubkey
 from gaps.admin import in_words
 from historical.services.recorded_transactions import recorded_at
 from rewind.admin.divergences import differences_of
-from rewind.models import AccountChange
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Position
 from rewind.services import account_history as services
 from rewind.services.account_history import Entry
 from rewind.services.replay import replay
+from rewind.store.account_history import WholeWrite
 from staff.formatting import badge, in_full, lamports, link
 from staff.own_pages import OwnPage
 from staff.pages import StaffAdmin
@@ -116,10 +116,10 @@ def _diff(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
     return admin.page(request, "admin/rewind/account/diff.html", context)
 
 
-def _fields(a: AccountChange, b: AccountChange) -> list[dict[str, Any]]:
-    shown: tuple[tuple[str, Callable[[AccountChange], Any]], ...] = (
+def _fields(a: WholeWrite, b: WholeWrite) -> list[dict[str, Any]]:
+    shown: tuple[tuple[str, Callable[[WholeWrite], Any]], ...] = (
         ("Lamports", lambda row: lamports(row.lamports)),
-        ("Owner", lambda row: in_full(row.owner.pubkey)),
+        ("Owner", lambda row: in_full(row.owner)),
         ("Data", lambda row: f"{len(row.data):,} bytes"),
         ("Executable", lambda row: "yes" if row.executable else "no"),
         ("Rent epoch", lambda row: str(row.rent_epoch)),

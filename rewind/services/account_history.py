@@ -9,11 +9,11 @@ from solders.signature import Signature
 
 from chain.slot_ranges import SlotRange
 from historical.services import recorded_transactions
-from rewind.models import AccountChange, Gap
+from rewind.models import Gap
 from rewind.positions import END_OF_SLOT, Position
 from rewind.store import absence, coverage
 from rewind.store import account_history as store
-from rewind.store.account_history import Write
+from rewind.store.account_history import WholeWrite, Write
 from rewind.store.coverage import Summary
 from rewind.store.gaps import newest_open
 
@@ -118,7 +118,7 @@ def is_of_a_transaction(write: Write) -> bool:
 
 def rows_to_compare(
     pubkey: Pubkey, a: Position, b: Position
-) -> tuple[AccountChange, AccountChange] | None:
+) -> tuple[WholeWrite, WholeWrite] | None:
     """The rows at both positions; None where one is not there."""
     rows = store.row_at(pubkey, a), store.row_at(pubkey, b)
     return None if rows[0] is None or rows[1] is None else (rows[0], rows[1])

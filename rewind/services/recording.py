@@ -16,7 +16,7 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links
-from rewind.store import dropped_writes, owners, partitions, segments, writing
+from rewind.store import dropped_writes, owners, partitions, segments, unsealing, writing
 from rewind.store import slots as store
 from rewind.store.partition_cache import segment_of
 
@@ -139,9 +139,12 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
         if batch.staged:
             writing.stage()
             writing.copy_staged(batch.staged)
+            is_restored = unsealing.restore_staged()
             result.corrected = writing.correct_staged()
             changes.update(writing.insert_staged())
             changes.update(writing.turn_bases_into_writes())
+            if is_restored:
+                unsealing.forget_restored()
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
     segments.keep(batch.occurrences)

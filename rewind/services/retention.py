@@ -13,12 +13,14 @@ from rewind.store import (
     carry_over,
     dropped_writes,
     partitions,
+    sealing,
     segments,
     slot_lookup,
+    unsealing,
     writing,
 )
 from rewind.store import slots as store
-from rewind.store.partition_cache import segment_of
+from rewind.store.partition_cache import Sealed, segment_of
 
 
 def prune(before_slot: int) -> list[partitions.Partition]:
@@ -38,17 +40,38 @@ def prune(before_slot: int) -> list[partitions.Partition]:
         _move_edge(first_kept)
         life_cycle.cut_below(Gap, first_kept)
         store.forget_below(first_kept)
-    falling = [each for each in partitions.existing() if each.last < first_kept]
+    falling = _falling(first_kept)
     if not falling:
         return []
-    edge = falling[-1].last + 1
+    edge = max(each.last for each in falling) + 1
     _carry_over(edge)
     # Last, for they hold what a run that was stopped has not carried yet; and the lowest first,
     # for a higher one may show that what a lower one holds was closed.
-    fallen = list(takewhile(partitions.drop, falling))
+    fallen = list(takewhile(_drop, falling))
     if fallen == falling and segment_of(falling[0].first) < segment_of(edge):
         _forget_segments(segment_of(edge))
-    return fallen
+    return [each for each in fallen if isinstance(each, partitions.Partition)]
+
+
+def _falling(first_kept: int) -> list[partitions.Partition | Sealed]:
+    """What lies below the slot as a whole, lowest first, and what is sealed before the late rows
+    over it: these say otherwise.
+    """
+    sealed = [Sealed(each.id, each.first_slot, each.last_slot) for each in sealing.active()]
+    both: list[partitions.Partition | Sealed] = [*sealed, *partitions.existing()]
+    edge = first_kept
+    while cut := [each.first for each in both if each.first < edge <= each.last]:
+        edge = min(cut)
+    both.sort(key=lambda each: (each.first, isinstance(each, partitions.Partition)))
+    return [each for each in both if each.last < edge]
+
+
+def _drop(each: partitions.Partition | Sealed) -> bool:
+    if isinstance(each, partitions.Partition):
+        return partitions.drop(each)
+    with transaction.atomic():
+        sealing.retire([each.id])
+    return True
 
 
 def _move_edge(first_kept: int) -> None:
@@ -83,6 +106,7 @@ def _carry_over(edge: int) -> None:
         with transaction.atomic():
             writing.lift_timeouts()
             store.lock_for_writing([])
+            unsealing.copy_newest_below(*segments.slice_bounds(number), edge)
             dropped_writes.carry(number, edge)
             carry_over.carry(number, edge)
 

@@ -1,19 +1,25 @@
-"""Builds the index of sealed segments: which accounts occur in them."""
+"""Builds the index of finished segments: which accounts occur in them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 
 from django.db import transaction
 
-from rewind.store import partition_cache, partitions, segments, writing
+from rewind.sealing.changes import Change
+from rewind.store import change_source, partition_cache, partitions, sealing, segments, writing
 from rewind.store import slots as store
+from rewind.store.change_source import Key
 
 # An epoch of mainnet's is indexed for an hour or two. Other work must not wait for that long.
 SLICES_AT_ONCE = 16
+_ACCOUNTS_AT_ONCE = 10_000
 
 
 def index_next(slices: int = SLICES_AT_ONCE) -> int | None:
     """Some more of the lowest segment that slots hardly ever come to any more; its number once the
     last of it is done. It may be stopped anywhere, and run twice at once.
     """
-    highest = _highest_sealed()
+    highest = _highest_finished()
     if highest is None:
         return None
     if segments.progress().kept <= highest:
@@ -34,13 +40,32 @@ def index_next(slices: int = SLICES_AT_ONCE) -> int | None:
                 return None
             number = done.slices if segment == done.indexed else 0
             segments.index_slice(segment, number)
+            _index_sealed(segment, number)
             segments.slice_done(segment, number + 1)
         if number + 1 == segments.SLICES:
             return segment
     return None
 
 
-def _highest_sealed() -> int | None:
+def _index_sealed(segment: int, number: int) -> None:
+    first = segment * partition_cache.SEGMENT_SLOTS
+    last = first + partition_cache.SEGMENT_SLOTS - 1
+    sealed = [
+        each.id for each in sealing.active() if first <= each.first_slot and each.last_slot <= last
+    ]
+    low, high = segments.slice_bounds(number)
+    accounts = _accounts(change_source.merged([], sealed, after=Key(low, -1, 0), below=high))
+    while some := list(islice(accounts, _ACCOUNTS_AT_ONCE)):
+        segments.index_sealed(segment, some)
+
+
+def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int, int, int]]:
+    for pubkey, same in groupby(changes, key=lambda change: change.pubkey):
+        slots = [change.slot for change in same]
+        yield pubkey, slots[0], slots[-1], len(slots)
+
+
+def _highest_finished() -> int | None:
     """The highest segment that lies below the newest slot by a partition's length or more."""
     bounds = store.bounds()
     if bounds is None:
@@ -51,4 +76,5 @@ def _highest_sealed() -> int | None:
 
 def _lowest_with_slots(done: segments.Progress) -> int | None:
     numbers = {partition_cache.segment_of(partition.first) for partition in partitions.existing()}
+    numbers |= {partition_cache.segment_of(each.first_slot) for each in sealing.active()}
     return min((each for each in numbers if done.indexed <= each < done.kept), default=None)

@@ -39,6 +39,7 @@ _SNAPSHOT = (
 # them and which nothing writes later in the slot.
 _GENESIS = (
     f"SELECT FROM rewind_accountchange WHERE slot = 0 AND pubkey = '\\x{bytes(RENT).hex()}'::bytea"
+    " UNION ALL SELECT FROM rewind_sealedsegment WHERE state = 1 AND has_genesis"
 )
 
 

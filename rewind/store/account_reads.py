@@ -15,7 +15,7 @@ from columns.raw_queries import fetch_one, fetch_together
 from historical.store import query_parts
 from rewind.models import AccountChange
 from rewind.positions import Position
-from rewind.store import absence, partition_cache, slot_lookup, states
+from rewind.store import absence, partition_cache, sealed_reads, slot_lookup, states
 from rewind.store.absence import AbsenceFacts
 from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
@@ -96,6 +96,11 @@ def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look
             _remember(pubkey, position, found.state)
             return found
         plan, below = _next_plan(row, plan, below, position, layout)
+    if layout is not None and (lookup is None or lookup.layout == layout.number):
+        found = _look_into_sealed(pubkey, position, layout, with_block=with_block)
+        if found is not None:
+            _remember(pubkey, position, found.state)
+            return found
     if lookup is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         if with_block:
@@ -147,13 +152,16 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     if layout is None or segment is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
+    wanted = [(pubkey, position) for pubkey in dict.fromkeys(keys)]
+    sealed = sealed_reads.up_to(segment.sealed, position.slot)
     try:
-        before, rows, filtered, (whole,), after = fetch_together(
+        before, rows, filtered, (whole,), *packed, after = fetch_together(
             [
                 (slot_lookup.SLOT_LOOKUP, position.slot),
                 (states.several(segment.partitions), keys, *position),
                 (absence.FILTERED, keys, position.slot),
                 (absence.WHOLENESS, *position),
+                *(sealed_reads.queries_of_several(wanted, sealed) if sealed else ()),
                 (slot_lookup.SLOT_LOOKUP, position.slot),
             ]
         )
@@ -166,6 +174,8 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     if lookup.layout != layout.number:
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
     found = {row[0]: states.state_of(row) for row in rows}
+    if sealed:
+        found = states.merged(found, sealed_reads.newest_of_several(wanted, packed))
     if len(found) < len(keys) and segment != layout.segments[-1]:
         found = newest_states(keys, position, lookup.layout, above=(segment, found))
         return LookAtSeveral(lookup, found)
@@ -196,6 +206,9 @@ def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> _Plan | None:
     hint = _hints.get(pubkey, own)
     if hint is None:
         return _Plan((own,), own.first, is_short=True)
+    if segment.sealed:
+        # Its partitions are not all that it has.
+        return None if pubkey in _hints else _Plan((own,), own.first, is_short=True)
     if number < layout.indexed and hint.first < own.first and hint in segment.partitions:
         # The index has the segment's highest slot, which may lie above the position.
         return _Plan(segment.partitions, number * partition_cache.SEGMENT_SLOTS, bound=number)
@@ -215,9 +228,8 @@ def _next_plan(
     """After a row that does not answer."""
     if plan.is_short:
         own = plan.partitions[0]
-        return _whole_plan(
-            own, layout.by_number[partition_cache.segment_of(own.first)], layout
-        ), None
+        segment = layout.by_number[partition_cache.segment_of(own.first)]
+        return None if segment.sealed else _whole_plan(own, segment, layout), None
     last_slot = row[_LAST_SLOT]
     if plan.bound is None or last_slot is None or last_slot > position.slot:
         return None, None
@@ -236,6 +248,47 @@ def _whole_plan(own: Partition, segment: Segment, layout: Layout) -> _Plan:
     if any(each in layout.by_number for each in between):
         return _Plan(segment.partitions, down_to, bound=None)
     return _Plan(segment.partitions, down_to, bound=min(number, layout.indexed))
+
+
+def _look_into_sealed(
+    pubkey: bytes, position: Position, layout: Layout, *, with_block: bool
+) -> Look | None:
+    """The newest row in the position's segment, sealed or not; None where nothing of it is sealed,
+    or there is none, or the layout is another by now.
+    """
+    number = partition_cache.segment_of(position.slot)
+    segment = layout.by_number.get(number)
+    if segment is None:
+        return None
+    sealed = sealed_reads.up_to(segment.sealed, position.slot)
+    if not sealed:
+        return None
+    partitions = tuple(each for each in segment.partitions if each.first <= position.slot)
+    plan = _Plan(
+        partitions, number * partition_cache.SEGMENT_SLOTS, is_short=True, with_block=with_block
+    )
+    try:
+        (row,), *packed = fetch_together(
+            [
+                (_text(plan), pubkey, *position),
+                *sealed_reads.queries_of_one(pubkey, position, sealed),
+            ]
+        )
+    except UndefinedTable:
+        partition_cache.forget()
+        if connection.in_atomic_block:  # which is lost with the error
+            raise
+        return None
+    lookup = SlotLookup(*row[:_LOOKUP_COLUMNS])
+    if lookup.layout != layout.number:
+        return None
+    state = None
+    if row[_STATE] is not None:
+        state = states.state_of((pubkey, *row[_STATE:_LAST_SLOT]))
+    state = states.newer(state, sealed_reads.newest_of_one(pubkey, position, packed))
+    if state is None:
+        return None
+    return Look(lookup, state, transactions=row[_LOOKUP_COLUMNS])
 
 
 def _rows(

@@ -1,15 +1,27 @@
 """Queries of a verification on the archive."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from django.db import connection, transaction
 
-from rewind.store import partitions
+from rewind.positions import Position
+from rewind.store import (
+    change_source,
+    partition_cache,
+    partitions,
+    sealed_reads,
+    sealing,
+    slot_lookup,
+)
+from rewind.store.partition_cache import Sealed
 from rewind.store.slots import RUN_SLOTS
 
 # A partition is read through for its writes when it is no larger: some tenths of a second.
 _SCANNED_BYTES = 64 * 1_048_576
+# And sealed blocks where they are no larger.
+_DECODED_BYTES = 4 * 1_048_576
 
 
 class Archived(NamedTuple):
@@ -57,7 +69,19 @@ def balances_of(slot: int, writes: Sequence[Written]) -> list[int | None]:
             " ORDER BY number",
             [[each.pubkey for each in writes], [each.position for each in writes], slot],
         )
-        return [lamports for (lamports,) in cursor.fetchall()]
+        found = [lamports for (lamports,) in cursor.fetchall()]
+    sealed = _sealed_at(slot)
+    missing = [number for number, has in enumerate(found) if has is None] if sealed else []
+    places = [
+        (writes[number].pubkey, Position(slot, writes[number].position)) for number in missing
+    ]
+    packed = {
+        (change.pubkey, change.position): change.lamports
+        for change in sealed_reads.at_places(places, sealed)
+    }
+    for number in missing:
+        found[number] = packed.get((writes[number].pubkey, writes[number].position))
+    return found
 
 
 def written_in(slot: int, pubkeys: Collection[bytes]) -> set[bytes]:
@@ -67,7 +91,19 @@ def written_in(slot: int, pubkeys: Collection[bytes]) -> set[bytes]:
             "SELECT DISTINCT pubkey FROM rewind_accountchange WHERE slot = %s AND pubkey = ANY(%s)",
             [slot, list(pubkeys)],
         )
-        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+        found = {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+    sealed = [each.id for each in _sealed_at(slot)]
+    end = Position.end_of(slot)
+    wanted = [(pubkey, end) for pubkey in pubkeys if pubkey not in found]
+    newest = sealed_reads.newest(wanted, sealed)
+    return found | {pubkey for (pubkey, _), each in newest.items() if each.place[0] == slot}
+
+
+def _sealed_at(slot: int) -> list[Sealed]:
+    layout = partition_cache.layout(slot_lookup.look_up_slot(slot).layout)
+    segment = layout.by_number.get(partition_cache.segment_of(slot))
+    sealed = () if segment is None else segment.sealed
+    return [each for each in sealed if each.first <= slot <= each.last]
 
 
 def dropped_among(pubkeys: Collection[bytes]) -> set[bytes]:
@@ -84,11 +120,21 @@ def writes_of_slots(first: int, last: int) -> dict[int, int] | None:
     tables = [
         each.table for each in partitions.existing() if each.first <= last and each.last >= first
     ]
+    sealed = [
+        each for each in sealing.active() if each.first_slot <= last and each.last_slot >= first
+    ]
+    if sum(each.stored_bytes for each in sealed) > _DECODED_BYTES:
+        return None
     with connection.cursor() as cursor:
         for table in tables:
             cursor.execute("SELECT pg_relation_size(%s::regclass)", [table])
             if cursor.fetchone()[0] > _SCANNED_BYTES:
                 return None
+        if sealed:
+            changes = change_source.merged(
+                tables, [each.id for each in sealed], first_slot=first, last_slot=last
+            )
+            return Counter(change.slot for change in changes if change.kind == 0)
         cursor.execute(
             "SELECT slot, count(*) FROM rewind_accountchange"
             " WHERE slot BETWEEN %s AND %s AND kind = 0 GROUP BY slot",

@@ -46,7 +46,8 @@ def note(dropped: Mapping[bytes, tuple[int, int]], filters: Hashable) -> None:
 
 def carry(number: int, edge: int) -> None:
     """Before the states below the edge are carried there: of the slice's accounts, those whose
-    newest state is older than a dropped write stay old, others are no longer noted.
+    newest state is older than a dropped write stay old, others are no longer noted. The slice's
+    newest sealed states were copied (rewind/store/unsealing.py).
     """
     low, high = slice_bounds(number)
     with connection.cursor() as cursor:
@@ -56,8 +57,11 @@ def carry(number: int, edge: int) -> None:
             " AND last_slot < %(edge)s ORDER BY pubkey FOR UPDATE),"
             # A state that was carried itself is of any slot below the one that it stands in.
             " newest AS MATERIALIZED (SELECT pubkey, (SELECT slot - (position = %(carried)s)::int"
-            " FROM rewind_accountchange AS change WHERE change.pubkey = noted.pubkey"
-            " AND slot < %(edge)s ORDER BY slot DESC, position DESC LIMIT 1) AS slot FROM noted),"
+            " FROM (SELECT slot, position FROM rewind_accountchange AS change"
+            " WHERE change.pubkey = noted.pubkey AND slot < %(edge)s"
+            " UNION ALL SELECT slot, position FROM rewind_unsealed AS sealed"
+            " WHERE sealed.pubkey = noted.pubkey) AS change"
+            " ORDER BY slot DESC, position DESC LIMIT 1) AS slot FROM noted),"
             " fresh AS (DELETE FROM rewind_droppedaccount AS stored USING newest"
             " WHERE stored.pubkey = newest.pubkey AND newest.slot >= last_slot)"
             " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"

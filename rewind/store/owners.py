@@ -10,6 +10,10 @@ from rewind.models import Owner
 
 # The first half of an advisory lock's name.
 _LOCK = 7_304
+# Some 15 MB.
+_MOST_PUBKEYS = 100_000
+
+_pubkeys: dict[int, bytes] = {}
 
 
 def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
@@ -31,6 +35,24 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
             )
         found = _known(pubkeys)
     return found
+
+
+def pubkeys_of(ids: Collection[int]) -> dict[int, bytes]:
+    """The owners of these numbers, which are never given again."""
+    missing = [number for number in ids if number not in _pubkeys]
+    if missing:
+        if len(_pubkeys) + len(missing) > _MOST_PUBKEYS:
+            _pubkeys.clear()
+            missing = list(ids)
+        _pubkeys.update(
+            fetch_all("SELECT id, pubkey FROM rewind_owner WHERE id = ANY($1)", missing)
+        )
+    return {number: _pubkeys[number] for number in ids}
+
+
+def forget() -> None:
+    """Nothing is known: the table is another."""
+    _pubkeys.clear()
 
 
 def owner_id(pubkey: Pubkey) -> int | None:

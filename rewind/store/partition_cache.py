@@ -10,11 +10,22 @@ from rewind.store.partitions import Partition
 SEGMENT_SLOTS = 432_000
 
 
+class Sealed(NamedTuple):
+    """A sealed segment: its number, and the slots from `first` to `last`, both included."""
+
+    id: int
+    first: int
+    last: int
+
+
 class Segment(NamedTuple):
-    """The partitions of a run of SEGMENT_SLOTS slots, newest first."""
+    """The partitions of a run of SEGMENT_SLOTS slots, newest first, and what of it is sealed. A
+    partition over sealed slots has late rows: where both have a row of one key, its row counts.
+    """
 
     number: int
     partitions: tuple[Partition, ...]
+    sealed: tuple[Sealed, ...] = ()
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -22,8 +33,9 @@ class Segment(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The segments that have a partition, newest first; slots below `first_kept` fell out of the
-    window, and rewind/store/segments.py has the accounts of each segment below `indexed`.
+    """The segments that have a partition or sealed slots, newest first; slots below `first_kept`
+    fell out of the window, and rewind/store/segments.py has the accounts of each segment below
+    `indexed`.
     """
 
     number: int
@@ -39,6 +51,9 @@ _LAYOUT = """
 SELECT coalesce(layout, 0), coalesce(first_kept_slot, 0), coalesce(indexed_segments, 0), (
     SELECT string_agg(relname, ' ') FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
     WHERE inhparent = 'rewind_accountchange'::regclass
+), (
+    SELECT string_agg(id || ':' || first_slot || ':' || last_slot, ' ' ORDER BY first_slot DESC)
+    FROM rewind_sealedsegment WHERE state = 1
 )
 FROM (SELECT) AS one LEFT JOIN rewind_archivestate ON true
 """
@@ -92,9 +107,15 @@ def forget() -> None:
 def _read() -> Layout:
     row = fetch_one(_LAYOUT)
     assert row is not None
-    number, first_kept, indexed, names = row
-    found: dict[int, list[Partition]] = {}
+    number, first_kept, indexed, names, packed = row
+    found: dict[int, tuple[list[Partition], list[Sealed]]] = {}
     for partition in sorted(map(Partition.of_table, (names or "").split()), reverse=True):
-        found.setdefault(segment_of(partition.first), []).append(partition)
-    run = tuple(Segment(segment, tuple(partitions)) for segment, partitions in found.items())
+        found.setdefault(segment_of(partition.first), ([], []))[0].append(partition)
+    for each in (packed or "").split():
+        sealed = Sealed(*map(int, each.split(":")))
+        found.setdefault(segment_of(sealed.first), ([], []))[1].append(sealed)
+    run = tuple(
+        Segment(segment, tuple(parts), tuple(sealed))
+        for segment, (parts, sealed) in sorted(found.items(), reverse=True)
+    )
     return Layout(number, first_kept, indexed, run, {each.number: each for each in run})

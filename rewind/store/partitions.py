@@ -3,36 +3,41 @@
 They are made apart and then attached: CREATE TABLE … PARTITION OF would lock every reader out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
-from columns.raw_queries import fetch_all
+from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import ArchiveState
 
 PARTITION_SLOTS = 36_000
 
 # The first half of an advisory lock's name, so that no other lock has ours.
 _LOCK = 7_302
-_LONGEST_WAIT_MS = 1_000
+# Shorter than deadlock_timeout: a reader that holds a partition may wait for the parent, which we
+# hold; then we give up before PostgreSQL ends one of the two.
+_LONGEST_WAIT_MS = 300
 
 
 class Partition(NamedTuple):
-    """The slots from `first` to `last`, both included."""
+    """The slots from `first` to `last`, both included. Once its rows were sealed the table is
+    dropped; one that takes late rows has a `turn`, so that no name is ever given twice.
+    """
 
     first: int
     last: int
+    turn: int = 0
 
     @property
     def table(self) -> str:
-        return f"rewind_changes_{self.first}_{self.last}"
+        name = f"rewind_changes_{self.first}_{self.last}"
+        return f"{name}_{self.turn}" if self.turn else name
 
     @classmethod
     def of_table(cls, name: str) -> "Partition":
-        first, last = name.split("_")[2:4]
-        return cls(int(first), int(last))
+        return cls(*map(int, name.split("_")[2:]))
 
 
 def partition_of(slot: int) -> Partition:
@@ -42,15 +47,15 @@ def partition_of(slot: int) -> Partition:
 
 def ensure(slots: Iterable[int]) -> None:
     """The slots' partitions are there, until the transaction is rolled back."""
-    wanted = sorted({partition_of(slot) for slot in slots})
+    wanted = sorted({partition_of(slot).first for slot in slots})
     if not wanted or len(_there(wanted)) == len(wanted):
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
         there = _there(wanted)  # another writer may have made it while we waited
-        for partition in wanted:
-            if partition not in there:
-                _make(partition)
+        for first in wanted:
+            if first not in there:
+                _make(Partition(first, first + PARTITION_SLOTS - 1, _turn(first)))
         note_layout()
 
 
@@ -70,10 +75,8 @@ def drop(partition: Partition) -> bool:
     waiting for this lock keeps every reader of the archive waiting behind it.
     """
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
-            cursor.execute(f"DROP TABLE {partition.table}")
-            note_layout()
+        with transaction.atomic():
+            drop_in_transaction([partition])
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             return False
@@ -81,15 +84,47 @@ def drop(partition: Partition) -> bool:
     return True
 
 
-def _there(wanted: list[Partition]) -> set[Partition]:
+def drop_in_transaction(several: Sequence[Partition]) -> None:
+    """Their rows are gone with the transaction. Raises OperationalError by LockNotAvailable when
+    others were at them for too long.
+    """
+    note_layout()
+    if not several:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+        # One that was sealed meanwhile is gone already.
+        cursor.execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
+        cursor.execute("SET LOCAL lock_timeout = 0")
+
+
+def size_of(partition: Partition) -> int:
+    """Bytes on disk, indexes included."""
+    found = fetch_one(f"SELECT pg_total_relation_size('{partition.table}'::regclass)")
+    return 0 if found is None else int(found[0])
+
+
+def _there(wanted: list[int]) -> set[int]:
+    """Those of the first slots that have a partition."""
     rows = fetch_all(
-        "SELECT relname::text FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
-        " WHERE inhparent = 'rewind_accountchange'::regclass AND relname IN"
-        " (SELECT convert_from(wanted, 'UTF8') FROM unnest($1) AS wanted)",
-        [partition.table.encode() for partition in wanted],
+        "SELECT split_part(relname::text, '_', 3)::bigint FROM pg_inherits"
+        " JOIN pg_class ON pg_class.oid = inhrelid"
+        " WHERE inhparent = 'rewind_accountchange'::regclass"
+        " AND split_part(relname::text, '_', 3)::bigint = ANY($1)",
+        wanted,
     )
-    names = {name for (name,) in rows}
-    return {partition for partition in wanted if partition.table in names}
+    return {first for (first,) in rows}
+
+
+def _turn(first: int) -> int:
+    """0 for slots that were never sealed."""
+    found = fetch_one(
+        "SELECT CASE WHEN EXISTS (SELECT FROM rewind_sealedsegment WHERE first_slot <= $1"
+        " AND last_slot >= $1) THEN nextval('rewind_partition_turns') ELSE 0 END",
+        first,
+    )
+    assert found is not None
+    return int(found[0])
 
 
 def note_layout() -> None:

@@ -9,7 +9,7 @@ from psycopg.errors import UndefinedTable
 
 from columns.raw_queries import fetch_together
 from rewind.positions import Position
-from rewind.store import builds, partition_cache, row_cache, slot_lookup
+from rewind.store import builds, partition_cache, row_cache, sealed_reads, slot_lookup
 from rewind.store.builds import Build
 from rewind.store.partitions import Partition
 from rewind.store.row_cache import NO_VERSION, Kept, Version
@@ -23,6 +23,8 @@ from rewind.store.states import (
     newest_states,
     state_of,
 )
+
+_SEALED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,9 @@ def read(
     asked = list(dict.fromkeys(key for key, _ in places))
     kept = {key: row_cache.known(key) for key in asked}
     known = [NO_VERSION if (row := kept[key]) is None else row.version for key, _ in places]
+    sealed = sealed_reads.up_to(segment.sealed, slot)
     try:
-        (found,), rows, shelf = fetch_together(
+        (found,), rows, shelf, *packed = fetch_together(
             [
                 (slot_lookup.SLOT_LOOKUP, slot),
                 (
@@ -65,6 +68,7 @@ def read(
                     [version.xid for version in known],
                 ),
                 (builds.BUILDS, asked, slot),
+                *(sealed_reads.queries_of_several(places, sealed) if sealed else ()),
             ]
         )
     except UndefinedTable:
@@ -79,6 +83,8 @@ def read(
         (row[3], Position(*row[:2])): _remembered(state_of(row[3:]), row[2], kept[row[3]])
         for row in rows
     }
+    if sealed:
+        states |= _of_sealed(states, sealed_reads.newest_of_several(places, packed))
     return lookup, Ahead(slot, states, frozenset(asked), [Build(*row) for row in shelf])
 
 
@@ -99,6 +105,21 @@ def builds_at(keys: Collection[bytes], slot: int, ahead: Ahead | None) -> list[B
     if ahead is None or slot != ahead.slot or not ahead.asked.issuperset(keys):
         return builds.builds_at(list(keys), slot)
     return [each for each in ahead.builds if each.program in keys or each.code_key in keys]
+
+
+def _of_sealed(
+    states: Mapping[tuple[bytes, Position], State],
+    sealed: Mapping[tuple[bytes, Position], sealed_reads.Found],
+) -> dict[tuple[bytes, Position], State]:
+    """Those that are newer than the rows that were found."""
+    found = {}
+    for each, packed in sealed.items():
+        row = states.get(each)
+        if row is None or (row.slot, row.position) < packed.place:
+            state = State(*packed.row())
+            # Its change never becomes another; PostgreSQL gives no transaction this number.
+            found[each] = _remembered(state, _SEALED, row_cache.known(state.pubkey))
+    return found
 
 
 def _remembered(state: State, xid: int, kept: Kept | None) -> State:

@@ -1,10 +1,12 @@
 """Queries on the archive around a position, for simulations and replays."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.positions import Position
+from rewind.store import sealed_reads
+from rewind.store.partition_cache import Sealed
 
 # How far ahead an account's next write is looked for at first: 4 days of mainnet's.
 _NEAR_SLOTS = 864_000
@@ -22,36 +24,66 @@ class Later(NamedTuple):
 def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> list[Later]:
     """The first row of each account after the position, of those that have one up to `latest`."""
     slot, order = position
-    found: list[Later] = []
-    missing = list(pubkeys)
+    found: dict[bytes, tuple[int, int]] = {}
+    sealed = _sealed_between(slot, latest)
     for end in sorted({min(slot + _NEAR_SLOTS, latest), latest}):
+        missing = [pubkey for pubkey in pubkeys if pubkey not in found]
         if not missing:
             break
         # The range stands in the text: partitions outside it are then not even planned for.
         rows = fetch_all(
-            "SELECT c.pubkey, c.slot, c.position, coalesce(a.granularity = 0, false)"
-            " FROM unnest($1) AS k (pubkey), LATERAL ("
+            "SELECT c.pubkey, c.slot, c.position FROM unnest($1) AS k (pubkey), LATERAL ("
             "SELECT pubkey, slot, position FROM rewind_accountchange"
             f" WHERE pubkey = k.pubkey AND slot BETWEEN {slot} AND {end}"
-            " AND (slot, position) > ($2, $3) ORDER BY slot, position LIMIT 1) AS c"
-            " LEFT JOIN rewind_archivedslot a ON a.slot = c.slot",
+            " AND (slot, position) > ($2, $3) ORDER BY slot, position LIMIT 1) AS c",
             *(missing, slot, order),
         )
-        found += [Later(*row) for row in rows]
-        there = {each.pubkey for each in found}
-        missing = [pubkey for pubkey in missing if pubkey not in there]
-    return found
+        found |= {pubkey: (slot, position) for pubkey, slot, position in rows}
+        for pubkey in missing if sealed else ():
+            place = sealed_reads.first_after(pubkey, position, end, sealed)
+            if place is not None and place < found.get(pubkey, (end + 1, 0)):
+                found[pubkey] = place
+    fine = _with_every_write({place[0] for place in found.values()})
+    return [Later(pubkey, *place, place[0] in fine) for pubkey, place in found.items()]
 
 
 def written_between(pubkeys: Sequence[bytes], first: int, last: int) -> list[bytes]:
     """Those that have a row of any kind in these slots."""
+    if not pubkeys:
+        return []
     rows = fetch_all(
         "SELECT k.pubkey FROM unnest($1) AS k (pubkey) WHERE EXISTS ("
         "SELECT FROM rewind_accountchange AS c WHERE c.pubkey = k.pubkey"
         f" AND c.slot BETWEEN {first} AND {last})",
         list(pubkeys),
     )
-    return [pubkey for (pubkey,) in rows]
+    found = {pubkey for (pubkey,) in rows}
+    sealed = _sealed_between(first, last)
+    start = Position(first, -(2**31))
+    for pubkey in pubkeys if sealed else ():
+        if sealed_reads.first_after(pubkey, start, last, sealed) is not None:
+            found.add(pubkey)
+    return list(found)
+
+
+def _sealed_between(first: int, last: int) -> list[Sealed]:
+    """Newest first."""
+    rows = fetch_all(
+        "SELECT id, first_slot, last_slot FROM rewind_sealedsegment WHERE state = 1"
+        " AND first_slot <= $2 AND last_slot >= $1 ORDER BY first_slot DESC",
+        *(first, last),
+    )
+    return [Sealed(*row) for row in rows]
+
+
+def _with_every_write(slots: Collection[int]) -> set[int]:
+    if not slots:
+        return set()
+    rows = fetch_all(
+        "SELECT slot FROM rewind_archivedslot WHERE slot = ANY($1) AND granularity = 0",
+        list(slots),
+    )
+    return {slot for (slot,) in rows}
 
 
 def first_gap_from(slot: int) -> int | None:

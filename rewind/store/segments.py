@@ -3,6 +3,7 @@
 A row may claim slots that hold the account no longer; none is missing in a segment that is indexed.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.db import connection
@@ -164,6 +165,22 @@ def index_slice(segment: int, number: int) -> None:
                 "low": low,
                 "high": high,
             },
+        )
+
+
+def index_sealed(segment: int, accounts: Iterable[tuple[bytes, int, int, int]]) -> None:
+    """Accounts with the first and the last slot of their sealed changes in the segment, and how
+    many these are, have their rows.
+    """
+    rows = [(pubkey, segment, first, last, changes) for pubkey, first, last, changes in accounts]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {_TABLE} SELECT * FROM unnest(%s::bytea[], %s::int[], %s::bigint[],"
+            f" %s::bigint[], %s::int[]){_KEEP}, changes = greatest(stored.changes,"
+            " excluded.changes)",
+            list(map(list, zip(*rows, strict=True))),
         )
 
 

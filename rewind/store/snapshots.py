@@ -17,6 +17,7 @@ from chain.accounts import AccountWrite
 from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
+from rewind.store import unsealing
 from rewind.store.segments import KEEP_NEW, kept_terms
 from rewind.store.writing import NotAU64, copy_rows
 
@@ -85,6 +86,7 @@ class Staging:
         it is there already; that of an account that is gone only with `gone_too`. How many living
         ones are new.
         """
+        unsealing.copy_at_end_of(slot)
         living = self._insert(slot, "lamports <> 0")
         if gone_too:
             self._insert(slot, "lamports = 0")
@@ -106,14 +108,20 @@ class Staging:
         """What the staged accounts hold, and those of the base of that slot that are not among
         them.
         """
+        unsealing.copy_bases_of(-1 if base_slot is None else base_slot)
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
                 f" lamports FROM {self._table}"
                 " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
-                " + (SELECT coalesce(sum(lamports), 0) FROM rewind_accountchange AS base"
+                " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
+                " FROM rewind_accountchange"
                 " WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
-                f" AND NOT EXISTS (SELECT FROM {self._table} WHERE pubkey = base.pubkey))",
+                " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
+                " WHERE NOT EXISTS (SELECT FROM rewind_accountchange AS late"
+                " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"
+                " AND late.position = sealed.position)) AS base"
+                f" WHERE NOT EXISTS (SELECT FROM {self._table} WHERE pubkey = base.pubkey))",
                 {"base": -1 if base_slot is None else base_slot, "position": END_OF_SLOT},
             )
             (held,) = cursor.fetchone()
@@ -129,7 +137,9 @@ class Staging:
                 f" FROM (SELECT DISTINCT ON (pubkey) * FROM {self._table}"
                 " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
                 " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
-                f" WHERE wanted AND {which} ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+                f" WHERE wanted AND {which} AND NOT EXISTS"
+                " (SELECT FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
+                " ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
                 {"position": END_OF_SLOT, **kept_terms(slot)},
             )
             (new,) = cursor.fetchone()

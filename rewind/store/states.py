@@ -1,6 +1,6 @@
 """Past states: each account's newest row at or before a position."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
@@ -10,10 +10,10 @@ from psycopg.errors import UndefinedTable
 
 from chain.units import Slot
 from columns.packed_data import unpack
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import Query, fetch_together
 from rewind.errors import SlotTooOld
 from rewind.positions import CARRIED, Position
-from rewind.store import partition_cache, segments
+from rewind.store import partition_cache, sealed_reads, segments
 from rewind.store.large_data import packed_data
 from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
@@ -131,20 +131,41 @@ def _lasting(read: Callable[[], T]) -> T:
 def _newest(pubkey: bytes, position: Position, layout: Layout) -> State | None:
     bound = _indexed_below(position, layout)
     for segment in _down_to(bound, position, layout):
-        row = fetch_one(single(segment.partitions), pubkey, *position)
-        if row is not None:
-            return state_of(row)
+        state = _newest_in(segment, pubkey, position)
+        if state is not None:
+            return state
     while bound > _lowest(layout):
         found = segments.newest_below(pubkey, bound)
         if found is None:
             break
-        for partitions in filter(None, _partitions_of(found, layout)):
-            row = fetch_one(single(partitions), pubkey, *position)
-            if row is not None:
-                return state_of(row)
+        for segment in _parts_of(found, layout):
+            state = _newest_in(segment, pubkey, position)
+            if state is not None:
+                return state
         bound = found.segment
     _check_window(position, layout)
     return None
+
+
+def _newest_in(segment: Segment, pubkey: bytes, position: Position) -> State | None:
+    """The account's newest row in the segment, sealed or not; one round trip."""
+    sealed = sealed_reads.up_to(segment.sealed, position.slot)
+    queries: list[Query] = []
+    if segment.partitions:
+        queries.append((single(segment.partitions), pubkey, *position))
+    if sealed:
+        queries += sealed_reads.queries_of_one(pubkey, position, sealed)
+    found = fetch_together(queries)
+    rows = found.pop(0) if segment.partitions else []
+    packed = sealed_reads.newest_of_one(pubkey, position, found) if sealed else None
+    return newer(state_of(rows[0]) if rows else None, packed)
+
+
+def newer(state: State | None, sealed: sealed_reads.Found | None) -> State | None:
+    """Of a row and a sealed change the one that counts: of the same place, the row."""
+    if sealed is None or (state is not None and (state.slot, state.position) >= sealed.place):
+        return state
+    return State(*sealed.row())
 
 
 def _newest_of_each(
@@ -157,28 +178,26 @@ def _newest_of_each(
     states = dict(known)
     missing = [pubkey for pubkey in dict.fromkeys(pubkeys) if pubkey not in states]
 
-    def read(partitions: tuple[Partition, ...], among: list[bytes]) -> None:
-        for row in fetch_all(several(partitions), among, *position):
-            states[row[0]] = state_of(row)
+    def read(segment: Segment, among: list[bytes]) -> None:
+        states.update(_newest_of_each_in(segment, among, position))
 
     bound = _indexed_below(position, layout)
     for segment in _down_to(bound, position, layout):
         if missing and segment != read_already:
-            read(segment.partitions, missing)
+            read(segment, missing)
             missing = [pubkey for pubkey in missing if pubkey not in states]
     bounds = dict.fromkeys(missing, bound) if bound > _lowest(layout) else {}
     while bounds:
         occurrences = segments.newest_of_each(bounds)
-        looking: dict[tuple[Partition, ...], list[bytes]] = {}
+        looking: dict[Segment, list[bytes]] = {}
         for turn in range(2):
             looking.clear()
             for pubkey, found in occurrences.items():
-                if pubkey not in states:
-                    partitions = _partitions_of(found, layout)[turn]
-                    looking.setdefault(partitions, []).append(pubkey)
-            for partitions, among in looking.items():
-                if partitions:
-                    read(partitions, among)
+                parts = _parts_of(found, layout)
+                if pubkey not in states and turn < len(parts):
+                    looking.setdefault(parts[turn], []).append(pubkey)
+            for segment, among in looking.items():
+                read(segment, among)
         bounds = {
             pubkey: found.segment
             for pubkey, found in occurrences.items()
@@ -187,6 +206,39 @@ def _newest_of_each(
     if len(states) < len(set(pubkeys)):
         _check_window(position, layout)
     return states
+
+
+def _newest_of_each_in(
+    segment: Segment, pubkeys: list[bytes], position: Position
+) -> dict[bytes, State]:
+    """The newest row of each in the segment, sealed or not; one round trip and what it takes to
+    read blocks that are not known.
+    """
+    if not pubkeys:
+        return {}
+    sealed = sealed_reads.up_to(segment.sealed, position.slot)
+    wanted = [(pubkey, position) for pubkey in pubkeys]
+    queries: list[Query] = []
+    if segment.partitions:
+        queries.append((several(segment.partitions), pubkeys, *position))
+    if sealed:
+        queries += sealed_reads.queries_of_several(wanted, sealed)
+    found = fetch_together(queries)
+    rows = found.pop(0) if segment.partitions else []
+    states = {row[0]: state_of(row) for row in rows}
+    return merged(states, sealed_reads.newest_of_several(wanted, found) if sealed else {})
+
+
+def merged(
+    states: dict[bytes, State], sealed: Mapping[tuple[bytes, Position], sealed_reads.Found]
+) -> dict[bytes, State]:
+    """Of each account the row or the sealed change, whichever counts."""
+    both = dict(states)
+    for (pubkey, _), found in sealed.items():
+        state = newer(states.get(pubkey), found)
+        if state is not None:
+            both[pubkey] = state
+    return both
 
 
 def _indexed_below(position: Position, layout: Layout) -> int:
@@ -205,19 +257,17 @@ def _lowest(layout: Layout) -> int:
     return layout.segments[-1].number if layout.segments else 0
 
 
-def _partitions_of(
-    found: segments.Occurrence, layout: Layout
-) -> tuple[tuple[Partition, ...], tuple[Partition, ...]]:
+def _parts_of(found: segments.Occurrence, layout: Layout) -> tuple[Segment, ...]:
     """Where the account is, and where else in the segment it may be: of a row that claims too much
     only the segment is sure.
     """
-    segment = next((each for each in layout.segments if each.number == found.segment), None)
+    segment = layout.by_number.get(found.segment)
     if segment is None:
-        return (), ()
+        return ()
     newest = partition_of(found.last_slot)
-    if newest not in segment.partitions:
-        return (), segment.partitions
-    return (newest,), segment.partitions
+    if segment.sealed or newest not in segment.partitions:
+        return (segment,)
+    return Segment(found.segment, (newest,)), segment
 
 
 def _check_window(position: Position, layout: Layout) -> None:
@@ -246,6 +296,11 @@ def several(partitions: tuple[Partition, ...]) -> str:
     )
 
 
+_NO_ROWS = (
+    "SELECT ''::bytea AS pubkey, 0::bigint AS slot, 0 AS position, 0::smallint AS kind,"
+    " 0::bigint AS lamports, 0::bigint AS rent_epoch, false AS executable, 0 AS owner_id,"
+    " ''::bytea AS data, '1'::xid AS xmin WHERE false"
+)
 OWNER = "JOIN rewind_owner o ON o.id = c.owner_id"
 
 
@@ -261,6 +316,8 @@ def newest_of(
     looked into one after the other, newest first, until one has a row; those that begin above the
     position are passed over. `also` are columns beside those of a state.
     """
+    if not partitions:
+        return f"SELECT {_COLUMNS}{also} FROM ({_NO_ROWS}) AS none"
     parts = (
         f"(SELECT {_COLUMNS}{also} FROM {partition.table} WHERE {slot} >= {partition.first}"
         f" AND pubkey = {key} AND (slot, position) <= ({slot}, {order})"

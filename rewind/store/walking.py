@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from psycopg.errors import UndefinedTable
 
-from columns.packed_data import unpack
+from columns.packed_data import as_stored, unpack
 from columns.raw_queries import fetch_all
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, Position
-from rewind.store import partition_cache, partitions
+from rewind.sealing.changes import Change
+from rewind.store import owners, partition_cache, sealed_reads
 from rewind.store.large_data import packed_data
 from rewind.store.partition_cache import Layout, Segment
 from rewind.store.segments import newest_below
@@ -58,17 +59,51 @@ def rows_below(
         is_read = False
         while not is_read:
             try:
-                found = fetch_all(_rows(segment), pubkey, *below, first_slot, at_once)
+                rows = _read(segment, pubkey, below, first_slot, at_once)
             except UndefinedTable:
                 # A partition of the segment left the window; of the others nothing is lost.
                 partition_cache.forget()
                 yield from rows_below(pubkey, below, first_slot, layout, at_once=at_once)
                 return
-            rows = [_row(each) for each in found]
             if rows:
                 yield rows
                 below = Position(rows[-1].slot, rows[-1].position)
             is_read = len(rows) < at_once
+
+
+def _read(
+    segment: Segment, pubkey: bytes, below: Position, first_slot: int, at_once: int
+) -> list[Row]:
+    """The segment's next rows, sealed or not: of the same place, the one that is not."""
+    found = []
+    if segment.partitions:
+        found = fetch_all(_rows(segment), pubkey, *below, first_slot, at_once)
+    rows = [_row(each) for each in found]
+    if not segment.sealed:
+        return rows
+    packed = sealed_reads.below(pubkey, below, first_slot, segment.sealed, at_once)
+    if not packed:
+        return rows
+    both = {(row.slot, row.position): row for row in _sealed_rows(packed)}
+    both.update({(row.slot, row.position): row for row in rows})
+    return [row for _, row in sorted(both.items(), reverse=True)][:at_once]
+
+
+def _sealed_rows(changes: Sequence[Change]) -> Iterator[Row]:
+    names = owners.pubkeys_of({change.owner_id for change in changes})
+    coarse = {
+        slot
+        for (slot,) in fetch_all(
+            "SELECT slot FROM rewind_archivedslot WHERE slot = ANY($1) AND granularity > 0",
+            sorted({change.slot for change in changes}),
+        )
+    }
+    for change in changes:
+        yield Row(
+            *(change.slot, change.position, change.kind, change.lamports, change.rent_epoch),
+            *(change.executable, names[change.owner_id], as_stored(change.data)),
+            change.slot in coarse,
+        )
 
 
 def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iterator[Segment]:
@@ -106,16 +141,29 @@ def data_of(pubkey: bytes, row: Row) -> bytes:
 
 def written_later_in_slot(pubkeys: Sequence[bytes], position: Position, layout: int) -> set[bytes]:
     """Those of the accounts that were written after the position and in its slot."""
-    table = partitions.partition_of(position.slot).table
     segment = next(partition_cache.segments(position.slot, layout), None)
-    if not pubkeys or segment is None or table not in segment.tables:
+    if not pubkeys or segment is None:
         return set()
-    rows = fetch_all(
-        f"SELECT pubkey FROM {table} WHERE pubkey = ANY($1) AND slot = $2 AND position > $3"
-        f" AND kind = {_WRITE}",
-        *(list(pubkeys), *position),
-    )
-    return {pubkey for (pubkey,) in rows}
+    found: set[bytes] = set()
+    for each in segment.partitions:
+        if each.first <= position.slot <= each.last:
+            rows = fetch_all(
+                f"SELECT pubkey FROM {each.table} WHERE pubkey = ANY($1) AND slot = $2"
+                f" AND position > $3 AND kind = {_WRITE}",
+                *(list(pubkeys), *position),
+            )
+            found = {pubkey for (pubkey,) in rows}
+    sealed = [each for each in segment.sealed if each.first <= position.slot <= each.last]
+    if sealed:
+        end = Position(position.slot + 1, CARRIED - 1)
+        at_end = {pubkey: (pubkey, end) for pubkey in pubkeys if pubkey not in found}
+        later = sealed_reads.newest(list(at_end.values()), [each.id for each in sealed])
+        found |= {
+            pubkey
+            for (pubkey, _), each in later.items()
+            if each.place > position and each.change.kind == _WRITE
+        }
+    return found
 
 
 def _row(row: tuple[object, ...]) -> Row:

@@ -9,6 +9,7 @@ from django.db import connection
 from chain.accounts import AccountWrite
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
+from rewind.sealing.changes import Change
 
 
 class NewChange(NamedTuple):
@@ -30,7 +31,7 @@ class NotAU64(ValueError):
 
 
 _STATE = ("write_version", "lamports", "rent_epoch", "owner_id", "kind", "executable", "data")
-_COLUMNS = (
+COLUMNS = (
     "slot, write_version, lamports, rent_epoch, position, owner_id, kind, executable, pubkey, data"
 )
 # PostgreSQL's binary COPY form: each field behind its length. Made by hand, for it costs a tenth of
@@ -38,12 +39,14 @@ _COLUMNS = (
 _HEADER = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
 _TRAILER = struct.pack(">h", -1)
 _ROW = struct.Struct(">h iq iQ iQ iQ ii ii ih i? i32s i".replace(" ", ""))
+# Of rewind_sealedblock, without its number and with its block's length last.
+BLOCK_ROW = struct.Struct(">h iq ii iq ii ih i32s i".replace(" ", ""))
 _CHUNK = 1 << 17
 
 
 def copy_new(rows: Iterable[NewChange]) -> None:
     """Rows whose keys are not there: a slot's that this transaction alone may write."""
-    copy_rows("rewind_accountchange", _COLUMNS, _packed(rows))
+    copy_rows("rewind_accountchange", COLUMNS, _packed(rows))
 
 
 def stage() -> None:
@@ -57,7 +60,7 @@ def stage() -> None:
 
 
 def copy_staged(rows: Iterable[NewChange]) -> None:
-    copy_rows("rewind_staged", _COLUMNS, _packed(rows))
+    copy_rows("rewind_staged", COLUMNS, _packed(rows))
 
 
 def correct_staged() -> int:
@@ -80,8 +83,8 @@ def insert_staged() -> dict[int, int]:
     with connection.cursor() as cursor:
         # In the order of the index: neighbours in it are then written together.
         cursor.execute(
-            f"WITH new AS (INSERT INTO rewind_accountchange ({_COLUMNS})"
-            f" SELECT {_COLUMNS} FROM rewind_staged ORDER BY pubkey, slot, position"
+            f"WITH new AS (INSERT INTO rewind_accountchange ({COLUMNS})"
+            f" SELECT {COLUMNS} FROM rewind_staged ORDER BY pubkey, slot, position"
             " ON CONFLICT DO NOTHING RETURNING slot)"
             " SELECT slot, count(*) FROM new GROUP BY slot"
         )
@@ -135,6 +138,17 @@ def _chunks(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
             parts.clear()
             size = 0
     yield b"".join(parts)
+
+
+def packed_change(change: Change) -> tuple[bytes, bytes]:
+    """A sealed change as a row, without its `write_version`, which no read uses."""
+    stored = packed(change.data)
+    head = _ROW.pack(
+        10, 8, change.slot, 8, 0, 8, change.lamports, 8, change.rent_epoch,
+        4, change.position, 4, change.owner_id, 2, change.kind, 1, change.executable,
+        32, change.pubkey, len(stored),
+    )  # fmt: skip
+    return head, stored
 
 
 def _packed(rows: Iterable[NewChange]) -> Iterator[tuple[bytes, bytes]]:

@@ -12,8 +12,10 @@ from chain.accounts import AccountWrite
 from chain.blocks import Granularity
 from chain.units import U64_MAX
 from rewind.positions import END_OF_SLOT, START_OF_SLOT
+from tests.rewind import sealed_forms
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, signature
+from tests.rewind.sealed_forms import Form
 
 ACCOUNTS = (1, 2, 3)
 TRANSACTIONS = 3
@@ -70,6 +72,7 @@ class History:
     slots: list[Slot]
     base_slot: int
     base: list[AccountWrite]
+    form: Form = Form.HOT
     gaps: dict[int, str] = field(default_factory=dict)
     rows: dict[int, list[Row]] = field(default_factory=dict)
 
@@ -106,8 +109,15 @@ class History:
         from rewind.services.recording import record_slots
         from rewind.store import partition_cache
 
-        record_slots([each.record() for each in self.slots], source="stream", now=NOW)
+        records = [each.record() for each in self.slots]
+        record_slots(records, source="stream", now=NOW)
+        if self.form is Form.LATE:
+            sealed_forms.seal()
         record_baseline(self.base, self.base_slot, source="snapshot", now=NOW)
+        if self.form is not Form.HOT:
+            sealed_forms.seal(half=self.form is Form.HALF)
+        if self.form is Form.LATE:
+            record_slots(records, source="again", now=NOW, recheck=True)
         record_blocks([each.record() for each in self.slots if each.in_ledger], now=NOW)
         # All partitions of one test are of one transaction, and have its number.
         partition_cache.forget()
@@ -280,7 +290,7 @@ def histories(draw: Any) -> History:
             st.dictionaries(st.sampled_from(ACCOUNTS), _states, max_size=2)
         ).items()
     ]
-    return History(slots, base_slot, base)
+    return History(slots, base_slot, base, draw(st.sampled_from(Form)))
 
 
 def _writes(

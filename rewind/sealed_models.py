@@ -1,0 +1,104 @@
+"""Tables of sealed account changes: packed blocks, sorted by account."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from columns.keys import PubkeyColumn
+from columns.numbers import SlotColumn
+
+
+class SealedSegment(models.Model):
+    """A range of slots whose changes lie in packed blocks. While it is built readers do not know
+    it; a retired one was merged into another and is deleted after a while.
+    """
+
+    class State(models.IntegerChoices):
+        BUILDING = 0, "building"
+        ACTIVE = 1, "active"
+        RETIRED = 2, "retired"
+
+    first_slot = SlotColumn()
+    last_slot = SlotColumn()
+    state = models.SmallIntegerField(choices=State.choices, default=State.BUILDING)
+    tables = ArrayField(models.TextField(), help_text="Partitions that it replaces")
+    segments = ArrayField(models.IntegerField(), help_text="Sealed segments that it replaces")
+    dictionary = models.BinaryField(null=True, help_text="Of zstd; null where none was worth it")
+    changes = models.BigIntegerField(default=0)
+    blocks = models.BigIntegerField(default=0)
+    data_bytes = models.BigIntegerField(default=0, help_text="Account data, unpacked")
+    stored_bytes = models.BigIntegerField(default=0, help_text="Its blocks, packed")
+    replaced_bytes = models.BigIntegerField(
+        default=0, help_text="What its partitions took, with their indexes"
+    )
+    lamports = models.DecimalField(
+        max_digits=40, decimal_places=0, default=0, help_text="Sum over all changes"
+    )
+    digest = models.BinaryField(default=bytes, help_text="Sum of all changes' hashes")
+    has_genesis = models.BooleanField(
+        default=False, help_text="It has the accounts of genesis in slot 0"
+    )
+    done_pubkey = models.BinaryField(null=True, help_text="The last change that was packed")
+    done_slot = SlotColumn(default=0)
+    done_position = models.IntegerField(default=0)
+    started_at = models.DateTimeField()
+    sealed_at = models.DateTimeField(null=True)
+    retired_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-first_slot", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["state"],
+                condition=Q(state=0),
+                name="one_segment_is_built_at_a_time",
+            ),
+            models.UniqueConstraint(
+                fields=["first_slot"],
+                condition=Q(state=1),
+                name="one_active_segment_per_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"sealed segment of slots {self.first_slot} to {self.last_slot}"
+
+
+class SealedBlock(models.Model):
+    """Some 200 changes, sorted by (pubkey, slot, position): those from its first one up to the
+    first one of the next block. No block has pubkeys of two first bytes.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    segment = models.ForeignKey(
+        SealedSegment, models.DO_NOTHING, db_constraint=False, db_index=False
+    )
+    changes = models.IntegerField()
+    slot = SlotColumn(help_text="Of its first change")
+    position = models.IntegerField(help_text="Of its first change")
+    bucket = models.SmallIntegerField(help_text="The first byte of its pubkeys")
+    pubkey = PubkeyColumn(max_length=32, help_text="Of its first change")
+    block = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["segment", "pubkey", "slot", "position"],
+                name="one_sealed_block_per_first_change",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.id} of segment {self.segment_id}"
+
+
+class LateRow(models.Model):
+    """A change that was written to a partition while it was being sealed: noted by a trigger."""
+
+    pk = models.CompositePrimaryKey("pubkey", "slot", "position")
+    slot = SlotColumn()
+    position = models.IntegerField()
+    pubkey = PubkeyColumn(max_length=32)
+
+    def __str__(self) -> str:
+        return f"{self.pubkey} at {self.slot}, {self.position}"

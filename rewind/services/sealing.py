@@ -1,0 +1,206 @@
+"""Seals finished partitions into packed blocks, and merges what was sealed into whole segments.
+
+Each call of `seal_step` is a transaction or two and may be the last: what was packed is stored with
+how far it goes. Readers change over in one transaction, and only to what was read back.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from django.db import transaction
+
+from rewind.sealed_models import SealedSegment
+from rewind.sealing.block_codec import TARGET, encode, train
+from rewind.sealing.changes import Change
+from rewind.sealing.digest import Digest
+from rewind.store import change_source, open_blocks, partition_cache, partitions, sealing, writing
+from rewind.store import slots as store
+from rewind.store.change_source import BEFORE_ALL, Key
+from rewind.store.partitions import Partition
+from rewind.store.sealing import Piece
+
+# What one step packs: it takes about a second.
+_CHANGES = 50_000
+_DATA_BYTES = 48 << 20
+_BLOCK_BYTES = TARGET
+# A dictionary is made of this many ranges of keys, so many changes of each.
+_SAMPLED_RANGES, _SAMPLED_CHANGES = 64, 400
+# Readers may be at work on blocks that were merged into others.
+_GRACE = timedelta(minutes=10)
+
+
+class SealedWrongly(Exception):
+    """What was read back is not what was packed; nothing of it was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What lies `margin` slots or more below the newest is finished. Late rows are merged into what
+    is sealed once they take `late_share` of it.
+    """
+
+    margin: int
+    late_share: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be sealed next: slots, the partitions in them, and what of them is sealed."""
+
+    first_slot: int
+    last_slot: int
+    tables: tuple[Partition, ...]
+    segments: tuple[int, ...]
+
+
+def seal_step(policy: Policy, *, now: datetime) -> bool:
+    """Some more of what is to be sealed; whether there may be more to do at once. It may be stopped
+    anywhere and run twice at once. Raises SealedWrongly and ArchiveDamaged.
+    """
+    with transaction.atomic():
+        writing.lift_timeouts()
+        if not sealing.claim():
+            return False
+        segment = sealing.building()
+        if segment is None:
+            job = next_job(policy)
+            if job is None:
+                return sealing.delete_retired(now - _GRACE) > 0
+            return sealing.begin(*_terms(job), now) is not None
+        if not sealing.sources_are_there(segment):
+            sealing.abandon(segment)
+            return True
+        if _pack(segment):
+            return True
+    with transaction.atomic():
+        writing.lift_timeouts()
+        return sealing.claim() and sealing.activate(segment, now)
+
+
+def next_job(policy: Policy) -> Job | None:
+    """The lowest finished partition; else what of a whole segment can be merged."""
+    bounds = store.bounds()
+    if bounds is None:
+        return None
+    end = bounds[1] + 1 - policy.margin
+    first_kept = store.first_kept_slot()
+    sealed = sealing.active()
+    finished = [each for each in partitions.existing() if each.last < end]
+    for partition in finished:
+        if not _over(partition, sealed) and partition.last >= first_kept:
+            return Job(partition.first, partition.last, (partition,), ())
+    return _merge(sealed, finished, end, first_kept, policy)
+
+
+def _over(partition: Partition, sealed: Sequence[Piece]) -> list[Piece]:
+    """What is sealed of the partition's slots."""
+    return [
+        each
+        for each in sealed
+        if each.first_slot <= partition.first and partition.last <= each.last_slot
+    ]
+
+
+def _merge(
+    sealed: Sequence[Piece],
+    finished: Sequence[Partition],
+    end: int,
+    first_kept: int,
+    policy: Policy,
+) -> Job | None:
+    runs: dict[int, list[Piece]] = {}
+    for piece in sealed:
+        runs.setdefault(partition_cache.segment_of(piece.first_slot), []).append(piece)
+    for number, pieces in sorted(runs.items()):
+        first = number * partition_cache.SEGMENT_SLOTS
+        last = first + partition_cache.SEGMENT_SLOTS - 1
+        if last < first_kept:
+            continue
+        if last < end and len(pieces) > 1:
+            return _of(first, last, pieces, finished)
+        for piece in pieces:
+            job = _of(piece.first_slot, piece.last_slot, [piece], finished)
+            late = sum(map(partitions.size_of, job.tables))
+            if late > max(policy.late_share * piece.stored_bytes, 1 << 20):
+                return job
+    return None
+
+
+def _of(first: int, last: int, pieces: Sequence[Piece], finished: Sequence[Partition]) -> Job:
+    tables = tuple(each for each in finished if first <= each.first and each.last <= last)
+    return Job(first, last, tables, tuple(piece.id for piece in pieces))
+
+
+def _terms(job: Job) -> tuple[int, int, tuple[Partition, ...], tuple[int, ...]]:
+    return job.first_slot, job.last_slot, job.tables, job.segments
+
+
+def _pack(segment: SealedSegment) -> bool:
+    """Some more changes lie in blocks, and were read back; False when there are no more."""
+    done = BEFORE_ALL
+    if segment.done_pubkey is not None:
+        done = Key(bytes(segment.done_pubkey), segment.done_slot, segment.done_position)
+    else:
+        segment.dictionary = _dictionary(segment)
+        sealing.keep_dictionary(segment, segment.dictionary)
+    changes = _some(change_source.merged(segment.tables, segment.segments, after=done))
+    if not changes:
+        return False
+    digest = Digest().add(changes)
+    dictionary = None if segment.dictionary is None else bytes(segment.dictionary)
+    blocks = list(encode(changes, dictionary, target=_BLOCK_BYTES))
+    sealing.insert_blocks(segment.pk, blocks)
+    stored = sealing.blocks_after(segment.pk, done)
+    back = Digest()
+    for number, count, packed in stored:
+        body = open_blocks.decoded(number, segment.pk, packed)
+        back.add(body.all())
+        if body.changes != count:
+            raise SealedWrongly(f"block {number} of segment {segment.pk} counts its changes wrong")
+    if back != digest:
+        raise SealedWrongly(f"segment {segment.pk} after {done}: {digest} became {back}")
+    total = back + Digest(
+        segment.changes, int(segment.lamports), int.from_bytes(bytes(segment.digest))
+    )
+    sealing.advance(
+        segment,
+        Key(*changes[-1][:3]),
+        changes=len(changes),
+        blocks=len(stored),
+        data_bytes=sum(len(change.data) for change in changes),
+        stored_bytes=sum(len(packed) for _, _, packed in stored),
+        sums=(total.lamports, total.hash.to_bytes(16)),
+        has_genesis=segment.has_genesis or any(map(_is_of_genesis, changes)),
+    )
+    return True
+
+
+def _is_of_genesis(change: Change) -> bool:
+    return change.slot == 0 and change.pubkey == sealing.GENESIS_PUBKEY
+
+
+def _some(changes: Iterator[Change]) -> list[Change]:
+    found: list[Change] = []
+    size = 0
+    for change in islice(changes, _CHANGES):
+        found.append(change)
+        size += len(change.data)
+        if size >= _DATA_BYTES:
+            break
+    return found
+
+
+def _dictionary(segment: SealedSegment) -> bytes | None:
+    def sampled() -> Iterator[Change]:
+        for number in range(_SAMPLED_RANGES):
+            low = (number * 256 // _SAMPLED_RANGES).to_bytes()
+            high = ((number + 1) * 256 // _SAMPLED_RANGES).to_bytes(2).lstrip(b"\0") or b"\0"
+            below = None if len(high) > 1 else high
+            found = change_source.merged(
+                segment.tables, segment.segments, after=Key(low, -1, 0), below=below
+            )
+            yield from islice(found, _SAMPLED_CHANGES)
+
+    return train(sampled()) or None

@@ -1,0 +1,91 @@
+"""Account changes in the order of their keys, out of partitions and sealed segments at once."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from columns.packed_data import unpack
+from columns.raw_queries import fetch_all
+from rewind.sealing.changes import Change
+from rewind.store import open_blocks
+
+_U64 = 2**64
+# Rows of a table that are read at once, and their data. Of a larger row one comes alone.
+_ROWS = 10_000
+_MOST_BYTES = 32 << 20
+_BLOCKS = 64
+
+
+class Key(NamedTuple):
+    """Where a change stands among all."""
+
+    pubkey: bytes
+    slot: int
+    position: int
+
+
+BEFORE_ALL = Key(b"", -1, 0)
+_key = itemgetter(0, 1, 2)
+
+
+def merged(
+    tables: Sequence[str],
+    segments: Sequence[int],
+    *,
+    after: Key = BEFORE_ALL,
+    below: bytes | None = None,
+    first_slot: int = 0,
+    last_slot: int = 2**62,
+) -> Iterator[Change]:
+    """Every change of the partitions and segments in these slots whose key comes after that one,
+    and whose pubkey is below the other. Where two have the same key, the first source that is
+    named wins, and partitions win over segments.
+    """
+    sources = [_of_table(table, after, below, first_slot, last_slot) for table in tables]
+    sources += [_of_segment(each, after, below, first_slot, last_slot) for each in segments]
+    if len(sources) == 1:
+        return sources[0]
+    # merge() keeps the order of its sources among equals.
+    ordered = heapq.merge(*sources, key=_key)
+    return (next(same) for _, same in groupby(ordered, key=_key))
+
+
+def _of_table(
+    table: str, after: Key, below: bytes | None, first_slot: int, last_slot: int
+) -> Iterator[Change]:
+    text = _text(table, is_bounded=below is not None)
+    while True:
+        bounds = () if below is None else (below,)
+        rows = fetch_all(text, *after, first_slot, last_slot, *bounds)
+        for pubkey, slot, position, kind, lamports, rent, executable, owner, data in rows:
+            yield Change(
+                pubkey, slot, position, kind, lamports % _U64, rent % _U64, executable, owner,
+                unpack(data),
+            )  # fmt: skip
+        if not rows:
+            return
+        after = Key(*rows[-1][:3])
+
+
+def _text(table: str, *, is_bounded: bool) -> str:
+    key = "pubkey, slot, position"
+    bound = " AND pubkey < $6" if is_bounded else ""
+    return (
+        f"SELECT {key}, kind, lamports, rent_epoch, executable, owner_id, data FROM (SELECT *,"
+        f" sum(octet_length(data)) OVER (ORDER BY {key} ROWS UNBOUNDED PRECEDING) AS total"
+        f" FROM {table} WHERE ({key}) > ($1, $2, $3) AND slot BETWEEN $4 AND $5{bound}"
+        f" ORDER BY {key} LIMIT {_ROWS}) AS t WHERE total - octet_length(data) <= {_MOST_BYTES}"
+    )
+
+
+def _of_segment(
+    segment: int, after: Key, below: bytes | None, first_slot: int, last_slot: int
+) -> Iterator[Change]:
+    for body in open_blocks.bodies_from(segment, after, _BLOCKS):
+        for change in body.all():
+            if below is not None and change.pubkey >= below:
+                return
+            if first_slot <= change.slot <= last_slot and _key(change) > after:
+                yield change

@@ -1,0 +1,242 @@
+"""What is sealed, what is being sealed, and the moment in which readers change over."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from psycopg.errors import LockNotAvailable
+from solders.sysvar import RENT
+
+from columns.raw_queries import fetch_all, fetch_one
+from rewind.sealed_models import SealedSegment
+from rewind.sealing.changes import Block
+from rewind.store import partitions, slots, writing
+from rewind.store.change_source import Key
+from rewind.store.partitions import Partition
+
+# The first half of an advisory lock's name.
+_LOCK = 7_313
+_BLOCK_COLUMNS = "segment_id, changes, slot, position, bucket, pubkey, block"
+_TRIGGER = "rewind_note_late_row"
+_DELETED_AT_ONCE = 2_000
+# A row of it in slot 0 says that the accounts of genesis are here: nothing writes it later in the
+# slot.
+GENESIS_PUBKEY = bytes(RENT)
+State = SealedSegment.State
+
+
+class Piece(NamedTuple):
+    """A sealed segment as far as a plan needs it."""
+
+    id: int
+    first_slot: int
+    last_slot: int
+    stored_bytes: int
+
+
+def claim() -> bool:
+    """Locks sealing until the transaction ends; False when another worker has the lock."""
+    found = fetch_one(f"SELECT pg_try_advisory_xact_lock({_LOCK}, 0)")
+    return bool(found and found[0])
+
+
+def active() -> list[Piece]:
+    """The segments that readers read, lowest first."""
+    found = SealedSegment.objects.filter(state=State.ACTIVE).order_by("first_slot")
+    fields = found.values_list("id", "first_slot", "last_slot", "stored_bytes")
+    return [Piece(*each) for each in fields]
+
+
+def building() -> SealedSegment | None:
+    return SealedSegment.objects.filter(state=State.BUILDING).first()
+
+
+def begin(
+    first_slot: int,
+    last_slot: int,
+    replaced: Sequence[Partition],
+    segments: Sequence[int],
+    now: Any,
+) -> SealedSegment | None:
+    """A segment to be built of these partitions and segments. What is written to the partitions
+    from now on is noted. None when a writer is at one of them for too long.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = 300")
+            for each in replaced:
+                cursor.execute(
+                    f"CREATE TRIGGER {_TRIGGER} AFTER INSERT OR UPDATE ON {each.table}"
+                    f" FOR EACH ROW EXECUTE FUNCTION {_TRIGGER}()"
+                )
+            return SealedSegment.objects.create(
+                first_slot=first_slot,
+                last_slot=last_slot,
+                tables=[each.table for each in replaced],
+                segments=list(segments),
+                started_at=now,
+                replaced_bytes=sum(map(partitions.size_of, replaced)),
+            )
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return None
+        raise
+
+
+def sources_are_there(segment: SealedSegment) -> bool:
+    """False when retention took one of them meanwhile."""
+    tables = {each.table for each in partitions.existing()}
+    there = {each.id for each in active()}
+    return tables.issuperset(segment.tables) and there.issuperset(segment.segments)
+
+
+def abandon(segment: SealedSegment) -> None:
+    """What was built is deleted, and its partitions are as they were before."""
+    tables = {each.table for each in partitions.existing()}
+    with connection.cursor() as cursor:
+        for table in tables.intersection(segment.tables):
+            cursor.execute(f"DROP TRIGGER IF EXISTS {_TRIGGER} ON {table}")
+    _forget_late_rows(segment)
+    SealedSegment.objects.filter(pk=segment.pk).update(state=State.RETIRED, retired_at=None)
+
+
+def insert_blocks(segment: int, blocks: Sequence[Block]) -> None:
+    if blocks:
+        writing.copy_rows("rewind_sealedblock", _BLOCK_COLUMNS, _rows(segment, blocks))
+
+
+def _rows(segment: int, blocks: Sequence[Block]) -> Iterator[tuple[bytes, bytes]]:
+    pack = writing.BLOCK_ROW.pack
+    for each in blocks:
+        head = pack(
+            7, 8, segment, 4, each.changes, 8, each.slot, 4, each.position,
+            2, each.pubkey[0], 32, each.pubkey, len(each.body),
+        )  # fmt: skip
+        yield head, each.body
+
+
+def blocks_after(segment: int, key: Key) -> list[tuple[int, int, bytes]]:
+    """(number, changes, block) of the segment's blocks that begin after the key, in order."""
+    return [
+        (number, changes, packed)
+        for number, changes, packed in fetch_all(
+            "SELECT id, changes, block FROM rewind_sealedblock WHERE segment_id = $1"
+            " AND (pubkey, slot, position) > ($2, $3, $4) ORDER BY pubkey, slot, position",
+            *(segment, *key),
+        )
+    ]
+
+
+def activate(segment: SealedSegment, now: Any) -> bool:
+    """From the transaction's end on readers read the segment, and its partitions are gone; rows
+    that came to these while it was built are in new ones. False when others were at them for too
+    long, and nothing has changed.
+    """
+    replaced = [Partition.of_table(table) for table in segment.tables]
+    try:
+        with transaction.atomic():
+            if not slots.lock_window():
+                return False
+            writing.lift_timeouts()
+            if not SealedSegment.objects.filter(pk=segment.pk, state=State.BUILDING).exists():
+                return False
+            late = _keep_late_rows(segment)
+            SealedSegment.objects.filter(pk__in=segment.segments).update(
+                state=State.RETIRED, retired_at=now
+            )
+            SealedSegment.objects.filter(pk=segment.pk).update(state=State.ACTIVE, sealed_at=now)
+            partitions.drop_in_transaction(replaced)
+            if late:
+                partitions.ensure(late)
+                _put_late_rows_back()
+            _forget_late_rows(segment)
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return False
+        raise
+    return True
+
+
+def _keep_late_rows(segment: SealedSegment) -> list[int]:
+    """The rows that were noted lie aside; the first slots of their partitions."""
+    if not segment.tables:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS rewind_late_kept")
+        cursor.execute(
+            "CREATE TEMPORARY TABLE rewind_late_kept ON COMMIT DROP AS"
+            " SELECT change.* FROM rewind_laterow AS late JOIN rewind_accountchange AS change"
+            " USING (pubkey, slot, position) WHERE late.slot BETWEEN %s AND %s",
+            [segment.first_slot, segment.last_slot],
+        )
+        cursor.execute(f"SELECT DISTINCT slot / {partitions.PARTITION_SLOTS} FROM rewind_late_kept")
+        return [number * partitions.PARTITION_SLOTS for (number,) in cursor.fetchall()]
+
+
+def _put_late_rows_back() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO rewind_accountchange ({writing.COLUMNS})"
+            f" SELECT {writing.COLUMNS} FROM rewind_late_kept"
+        )
+
+
+def _forget_late_rows(segment: SealedSegment) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_laterow WHERE slot BETWEEN %s AND %s",
+            [segment.first_slot, segment.last_slot],
+        )
+
+
+def advance(
+    segment: SealedSegment,
+    done: Key,
+    *,
+    sums: tuple[int, bytes],
+    has_genesis: bool,
+    **added: int,
+) -> None:
+    """What was packed counts, up to the key. `sums` are those of lamports and hashes so far."""
+    SealedSegment.objects.filter(pk=segment.pk).update(
+        done_pubkey=done.pubkey,
+        done_slot=done.slot,
+        done_position=done.position,
+        lamports=sums[0],
+        digest=sums[1],
+        has_genesis=has_genesis,
+        **{name: F(name) + value for name, value in added.items()},
+    )
+
+
+def keep_dictionary(segment: SealedSegment, dictionary: bytes | None) -> None:
+    SealedSegment.objects.filter(pk=segment.pk).update(dictionary=dictionary)
+
+
+def delete_retired(before: Any) -> int:
+    """Deletes some blocks of segments that were retired before the moment, and segments that have
+    none left; how many blocks.
+    """
+    gone = SealedSegment.objects.filter(state=State.RETIRED).exclude(retired_at__gte=before)
+    for segment in gone.order_by("id")[:1]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "DELETE FROM rewind_sealedblock WHERE id IN (SELECT id FROM rewind_sealedblock"
+                " WHERE segment_id = %s LIMIT %s)",
+                [segment.pk, _DELETED_AT_ONCE],
+            )
+            deleted = int(cursor.rowcount)
+        if deleted < _DELETED_AT_ONCE:
+            segment.delete()
+        return deleted + 1
+    return 0
+
+
+def retire(segments: Sequence[int]) -> None:
+    """Readers no longer read them."""
+    SealedSegment.objects.filter(pk__in=segments, state=State.ACTIVE).update(
+        state=State.RETIRED, retired_at=Now()
+    )
+    partitions.note_layout()
