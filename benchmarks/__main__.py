@@ -19,7 +19,7 @@ from benchmarks import machine  # noqa: E402
 # Short ones first.
 PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
-    "sealing_codec",
+    *("sealing_codec", "sealing"),
     *("bundles", "landing", "slots_to_land", "open_streams", "ingest", "admin_pages"),
     *("rewind_reads", "footprint", "versions"),
 )

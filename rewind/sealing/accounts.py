@@ -159,7 +159,7 @@ class _Versions:
         self._octets_ends = self._lengths.cumsum() + at
         if count and (
             int(self._octets_ends[-1]) > len(content.data)
-            or (self._stops > np.array(sizes).repeat(counts)).any()
+            or (self._stops > _repeated(sizes, counts)).any()
         ):
             raise BlockDamaged("a difference outside of the data")
 
@@ -203,6 +203,12 @@ class _Versions:
             at = int(self._octets_ends[part.start] - lengths[0])
             apply(state, self._starts[part], lengths, self._data, at)
         return bytes(state) if sizes[-1] == len(state) else bytes(state[: sizes[-1]])
+
+
+def _repeated(sizes: list[int], counts: Signed) -> Signed | int:
+    if sizes.count(sizes[0]) == len(sizes):
+        return sizes[0]
+    return np.array(sizes).repeat(counts)
 
 
 def _resize(state: bytearray, size: int) -> None:

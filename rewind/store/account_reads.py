@@ -5,7 +5,6 @@ the query that is likely to find the row.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -19,6 +18,7 @@ from rewind.store import absence, partition_cache, sealed_reads, slot_lookup, st
 from rewind.store.absence import AbsenceFacts
 from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
+from rewind.store.read_plans import Plan, text
 from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import State, newest_state, newest_states
 
@@ -53,20 +53,6 @@ class LookAtSeveral(NamedTuple):
     states: dict[bytes, State]
     facts: AbsenceFacts | None = None
     kept_from: int | None = None
-
-
-class _Plan(NamedTuple):
-    """Where to look: into the partitions down to the slot `down_to`, newest first. Segments below
-    `bound` are in the index, or some between are not and it is None. A short plan leaves out the
-    index and the reasons for a null.
-    """
-
-    partitions: tuple[Partition, ...]
-    down_to: int
-    bound: int | None = None
-    is_short: bool = False
-    by_signature: bool = False
-    with_block: bool = False
 
 
 # The partition that an account was found in; None where it was the position's own.
@@ -126,7 +112,7 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
             return None
         position = Position(place[0], place[1] - step)
     else:
-        row = fetch_one(_text(plan._replace(by_signature=True)), pubkey, signature, step)
+        row = fetch_one(text(plan._replace(by_signature=True)), pubkey, signature, step)
         if row is None:
             return None
         position = Position(*row[-2:])
@@ -197,7 +183,7 @@ def forget() -> None:
     _hints.clear()
 
 
-def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> _Plan | None:
+def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> Plan | None:
     """How the account is likely to be found; None where the segment or the partition is missing."""
     own, number = partition_of(slot), partition_cache.segment_of(slot)
     segment = layout.by_number.get(number)
@@ -205,17 +191,17 @@ def _first_plan(pubkey: bytes, slot: int, layout: Layout) -> _Plan | None:
         return None
     hint = _hints.get(pubkey, own)
     if hint is None:
-        return _Plan((own,), own.first, is_short=True)
+        return Plan((own,), own.first, is_short=True)
     if segment.sealed:
         # Its partitions are not all that it has.
-        return None if pubkey in _hints else _Plan((own,), own.first, is_short=True)
+        return None if pubkey in _hints else Plan((own,), own.first, is_short=True)
     if number < layout.indexed and hint.first < own.first and hint in segment.partitions:
         # The index has the segment's highest slot, which may lie above the position.
-        return _Plan(segment.partitions, number * partition_cache.SEGMENT_SLOTS, bound=number)
+        return Plan(segment.partitions, number * partition_cache.SEGMENT_SLOTS, bound=number)
     return _whole_plan(own, segment, layout)
 
 
-def _hint_below(pubkey: bytes, plan: _Plan, layout: Layout) -> Partition | None:
+def _hint_below(pubkey: bytes, plan: Plan, layout: Layout) -> Partition | None:
     """A partition below those of the plan, in which the account was found before."""
     hint = _hints.get(pubkey)
     is_below = hint is not None and hint.first < plan.down_to and partition_cache.has(layout, hint)
@@ -223,8 +209,8 @@ def _hint_below(pubkey: bytes, plan: _Plan, layout: Layout) -> Partition | None:
 
 
 def _next_plan(
-    row: tuple[Any, ...], plan: _Plan, below: Partition | None, position: Position, layout: Layout
-) -> tuple[_Plan | None, Partition | None]:
+    row: tuple[Any, ...], plan: Plan, below: Partition | None, position: Position, layout: Layout
+) -> tuple[Plan | None, Partition | None]:
     """After a row that does not answer."""
     if plan.is_short:
         own = plan.partitions[0]
@@ -238,16 +224,16 @@ def _next_plan(
     return (plan, named) if is_new else (None, None)
 
 
-def _whole_plan(own: Partition, segment: Segment, layout: Layout) -> _Plan:
+def _whole_plan(own: Partition, segment: Segment, layout: Layout) -> Plan:
     number = segment.number
     if number < layout.indexed:
         # Whatever the segment has is in the index.
-        return _Plan((own,), own.first, bound=number + 1)
+        return Plan((own,), own.first, bound=number + 1)
     down_to = number * partition_cache.SEGMENT_SLOTS
     between = range(layout.indexed, number)
     if any(each in layout.by_number for each in between):
-        return _Plan(segment.partitions, down_to, bound=None)
-    return _Plan(segment.partitions, down_to, bound=min(number, layout.indexed))
+        return Plan(segment.partitions, down_to, bound=None)
+    return Plan(segment.partitions, down_to, bound=min(number, layout.indexed))
 
 
 def _look_into_sealed(
@@ -264,16 +250,11 @@ def _look_into_sealed(
     if not sealed:
         return None
     partitions = tuple(each for each in segment.partitions if each.first <= position.slot)
-    plan = _Plan(
+    plan = Plan(
         partitions, number * partition_cache.SEGMENT_SLOTS, is_short=True, with_block=with_block
     )
     try:
-        (row,), *packed = fetch_together(
-            [
-                (_text(plan), pubkey, *position),
-                *sealed_reads.queries_of_one(pubkey, position, sealed),
-            ]
-        )
+        row, packed = _rows_and_blocks(plan, pubkey, position, sealed)
     except UndefinedTable:
         partition_cache.forget()
         if connection.in_atomic_block:  # which is lost with the error
@@ -291,11 +272,28 @@ def _look_into_sealed(
     return Look(lookup, state, transactions=row[_LOOKUP_COLUMNS])
 
 
+def _rows_and_blocks(
+    plan: Plan, pubkey: bytes, position: Position, sealed: list[int]
+) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    """The plan's row, and those that sealed_reads.newest_of_one reads: one statement for a lone
+    segment, which costs less than two.
+    """
+    if len(sealed) > 1:
+        query = sealed_reads.query_of_one(pubkey, position, sealed)
+        (row,), packed = fetch_together([(text(plan), pubkey, *position), query])
+        return row, packed
+    found = fetch_one(text(plan._replace(is_sealed=True)), pubkey, *position, sealed[0])
+    assert found is not None
+    *of_plan, block, body, filtered = found
+    marks = of_plan[_FILTERS:_LAST_SLOT]
+    return tuple(of_plan), [] if block is None else [(sealed[0], block, body, filtered, *marks)]
+
+
 def _rows(
-    plan: _Plan, pubkey: bytes, position: Position, below: Partition | None
+    plan: Plan, pubkey: bytes, position: Position, below: Partition | None
 ) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
     """The plan's row, None when a partition is gone; and the newest of the partition below."""
-    query = (_text(plan), pubkey, *position)
+    query = (text(plan), pubkey, *position)
     try:
         if below is None:
             return fetch_one(*query), None
@@ -311,7 +309,7 @@ def _rows(
 def _found(
     row: tuple[Any, ...],
     pubkey: bytes,
-    plan: _Plan,
+    plan: Plan,
     position: Position,
     below: Partition | None = None,
     row_below: tuple[Any, ...] | None = None,
@@ -355,39 +353,3 @@ def _remember(pubkey: bytes, position: Position, state: State | None) -> None:
 def _note(partition: Partition) -> None:
     global _near, _last
     _near, _last = partition if partition == _last else None, partition
-
-
-@lru_cache(maxsize=2 * states.TEXTS)
-def _text(plan: _Plan) -> str:
-    """Of the account $1 at the position ($2, $3), or $3 places before the transaction of the
-    signature $2. Its columns stand in the order that the numbers above name.
-    """
-    slot, order, at, place = "$2", "$3", "", ""
-    if plan.by_signature:
-        slot, order, place = "at.slot", "at.position", ", at.slot, at.position"
-        found = query_parts.place("$2")
-        at = f"(SELECT slot, position - $3 AS position FROM ({found}) AS t) AS at, "
-    lookup = slot_lookup.query_at(slot)
-    count = query_parts.transaction_count(slot) if plan.with_block else "NULL::integer"
-    newest = states.newest_of(plan.partitions, "$1", slot, order)
-    index = facts = ""
-    if not plan.is_short:
-        index = (
-            f" LEFT JOIN LATERAL (SELECT last_slot FROM rewind_accountsegment WHERE pubkey = $1"
-            f" AND segment < {plan.bound or 0} AND first_slot <= {slot} AND newest.slot IS NULL"
-            " ORDER BY segment DESC LIMIT 1) AS found ON true"
-        )
-        when = "(newest.slot IS NULL OR newest.lamports = 0)"
-        facts = f", found.last_slot, {absence.facts_at(slot, order, when=when)}"
-    return (
-        f"SELECT lookup.*, {count} AS transactions,"
-        " newest.slot, newest.position, newest.kind, newest.lamports, newest.rent_epoch,"
-        " newest.executable, o.pubkey AS owner, o.filtered, newest.data,"
-        " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1) AS pubkey_filtered,"
-        f" d.first_slot AS first_dropped, d.last_slot AS last_dropped{facts}{place}"
-        f" FROM {at}LATERAL ({lookup}) AS lookup LEFT JOIN LATERAL ({newest}) AS newest ON true"
-        # LIMIT keeps the planner from hashing a small table.
-        " LEFT JOIN LATERAL (SELECT pubkey, filtered FROM rewind_owner"
-        " WHERE id = newest.owner_id LIMIT 1) AS o ON true"
-        f" LEFT JOIN rewind_droppedaccount d ON d.pubkey = $1{index}"
-    )

@@ -17,11 +17,20 @@ _NEWEST_BLOCK = (
     " ORDER BY pubkey DESC, slot DESC, position DESC LIMIT 1"
 )
 # Of the account $1 at the position ($2, $3): of each of the segments $4 the block that may have it.
+# With it comes what filters say of the account and of owners now.
 _OF_ONE = (
-    "SELECT s.id, b.id, b.block FROM unnest($4) WITH ORDINALITY AS s (id, number), LATERAL ("
+    "SELECT s.id, b.id, b.block, ARRAY(SELECT id FROM rewind_owner WHERE filtered),"
+    " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1), d.first_slot, d.last_slot"
+    " FROM unnest($4) WITH ORDINALITY AS s (id, number)"
+    " LEFT JOIN rewind_droppedaccount AS d ON d.pubkey = $1, LATERAL ("
     + _NEWEST_BLOCK.format(columns="id, block", pubkey="$1", slot="$2", position="$3")
     + ") AS b ORDER BY s.number"
 )
+# The block alone, of a lone segment $4; with it, which owners are filtered.
+BLOCK = _NEWEST_BLOCK.format(columns="id, block", pubkey="$1", slot="$2", position="$3").replace(
+    "s.id", "$4"
+)
+BLOCK_COLUMNS = "block.id, block.block, ARRAY(SELECT id FROM rewind_owner WHERE filtered)"
 # The same of the accounts $1 each at its position; without the blocks themselves.
 _OF_SEVERAL = (
     "SELECT k.number, s.id, b.id FROM unnest($1, $2, $3) WITH ORDINALITY"
@@ -81,24 +90,20 @@ def up_to(sealed: Sequence[Sealed], slot: int) -> list[int]:
     return [each.id for each in sealed if each.first <= slot]
 
 
-def queries_of_one(pubkey: bytes, position: Position, segments: Sequence[int]) -> list[Query]:
+def query_of_one(pubkey: bytes, position: Position, segments: Sequence[int]) -> Query:
     """What `newest_of_one` needs the rows of."""
-    return [
-        (_OF_ONE, pubkey, *position, list(segments)),
-        (_MARKS, [pubkey]),
-        (_FILTERED_OWNERS,),
-    ]
+    return _OF_ONE, pubkey, *position, list(segments)
 
 
 def newest_of_one(
-    pubkey: bytes, position: Position, rows: Sequence[Sequence[tuple[Any, ...]]]
+    pubkey: bytes, position: Position, rows: Sequence[tuple[Any, ...]]
 ) -> Found | None:
     """The account's newest sealed change at or before the position. Raises ArchiveDamaged."""
-    blocks, marks, filtered = rows
-    for segment, block, packed in blocks:
+    for segment, block, packed, filtered, *marks in rows:
         change = open_blocks.opened(block, segment, packed).newest(pubkey, *position)
         if change is not None:
-            return _found([change], marks, filtered)[0]
+            owner = owners.pubkeys_of((change.owner_id,))[change.owner_id]
+            return Found(change, owner, change.owner_id in filtered, *marks)
     return None
 
 

@@ -154,10 +154,10 @@ def _newest_in(segment: Segment, pubkey: bytes, position: Position) -> State | N
     if segment.partitions:
         queries.append((single(segment.partitions), pubkey, *position))
     if sealed:
-        queries += sealed_reads.queries_of_one(pubkey, position, sealed)
+        queries.append(sealed_reads.query_of_one(pubkey, position, sealed))
     found = fetch_together(queries)
     rows = found.pop(0) if segment.partitions else []
-    packed = sealed_reads.newest_of_one(pubkey, position, found) if sealed else None
+    packed = sealed_reads.newest_of_one(pubkey, position, found[0]) if sealed else None
     return newer(state_of(rows[0]) if rows else None, packed)
 
 
