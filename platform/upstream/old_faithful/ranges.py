@@ -1,5 +1,6 @@
 """Byte ranges of an archive's files: over HTTP, from an object store or from a folder."""
 
+import re
 import time
 from datetime import timedelta
 from typing import Any
@@ -9,6 +10,8 @@ from upstream.old_faithful.range_cache import RangeCache
 
 # A refused or broken connection and a 5xx are tried again so often, within the time limit.
 _RETRIES = 2
+# An address may hold a token.
+_ADDRESS = re.compile(r"\w+://\S+")
 
 
 class Archive:
@@ -136,7 +139,7 @@ def _remote_options(timeout: timedelta) -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    """The first line, which names the request and its outcome; the others are of the library."""
+    """The first line, which names the outcome, without addresses; the others are the library's."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
-    return str(error).partition("\n")[0][:300]
+    return _ADDRESS.sub("(address)", str(error).partition("\n")[0])[:300]
