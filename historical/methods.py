@@ -35,10 +35,18 @@ from historical.results import (
     AddressTransactions,
     Block,
     Context,
+    LedgerCoverage,
     SignatureStatuses,
     TransactionEntry,
 )
-from historical.services import address_pages, addresses, blocks, bounds, transactions
+from historical.services import (
+    address_pages,
+    addresses,
+    blocks,
+    bounds,
+    coverage,
+    transactions,
+)
 from historical.services.address_pages import Page, SortOrder
 from historical.services.remote_history import RemoteReads, is_below
 from jsonrpc.methods import MethodTable
@@ -372,10 +380,18 @@ def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
     return blocks.block_time(slot, _reads(call))
 
 
-@methods.add("getFirstAvailableBlock", quick=True, errors=(LedgerEmpty,))
+@methods.add("getFirstAvailableBlock", quick=True, errors=(LedgerEmpty, *_REMOTE))
 def get_first_available_block(call: Call) -> Slot:
-    """The lowest slot of the ledger.
+    """The lowest slot that is served: of the ledger, or of the remote history below it.
 
     returns: the slot
     """
-    return bounds.first_available_block()
+    return coverage.first_available_block(_reads(call))
+
+
+@methods.add("getLedgerCoverage", quick=True)
+def get_ledger_coverage(call: Call) -> LedgerCoverage:
+    """Which slots are stored, and which are read from a remote archive. No method of the standard
+    node.
+    """
+    return coverage.coverage()

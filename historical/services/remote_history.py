@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.conf import settings
 
-from chain.units import SLOTS_PER_EPOCH, Slot
+from chain.units import Slot
 from historical.errors import (
     BlockCleanedUp,
     BlockNotAvailable,
@@ -84,11 +84,6 @@ def _opened(
 ) -> tuple[History, ReadThreads]:
     archive = Archive(url, timeout_seconds=seconds, cache_bytes=cache)
     return History(archive, network=network, first_epoch=first_epoch), ReadThreads()
-
-
-def first_remote_slot() -> Slot:
-    """The first slot of the first epoch that the archive is said to have."""
-    return Slot(settings.OLD_FAITHFUL_FIRST_EPOCH * SLOTS_PER_EPOCH)
 
 
 def is_below(slot: int) -> bool:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -41,7 +41,8 @@ def serving(folder: Path) -> Iterator[RangeServer]:
             pass
 
         def do_GET(self) -> None:
-            _answer(server, self)
+            with suppress(ConnectionError):  # the client gave up
+                _answer(server, self)
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     listening.daemon_threads = True

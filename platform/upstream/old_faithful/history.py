@@ -130,7 +130,20 @@ class History:
     def first_slot(self) -> int | None:
         """The lowest slot that holds a block, in the first epoch; None where that is not there."""
         first = self._first_epoch * SLOTS_PER_EPOCH
-        return next(iter(self.slots_between(first, first + SLOTS_PER_EPOCH - 1, 1)), None)
+
+        def read(reading: Reading) -> int | None:
+            files = self._files(self._first_epoch, reading)
+            if files is None:
+                return None
+            few = range(first, first + _NEXT_SLOTS)
+            found = next((slot for slot in few if block_node(files, slot) is not None), None)
+            if found is not None:
+                return found
+            last = first + SLOTS_PER_EPOCH - 1
+            slots = slot_list.slots_in(self._bits(files), files.epoch, first, last)
+            return next(slots, None)
+
+        return self._read(read)
 
     def transaction(self, signature: bytes, epochs: Sequence[int]) -> FoundTransaction | None:
         """The transaction of that first signature in the epochs, which are tried in their order;

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,9 @@ from upstream.old_faithful.range_cache import RangeCache
 
 # A refused or broken connection and a 5xx are tried again so often, within the time limit.
 _RETRIES = 2
+# An archive that let a request time out is not asked again for so long, or for the time limit if
+# that is less: those who wait behind that request would each wait as long.
+_AWAY_SECONDS = 5.0
 # An address may hold a token.
 _ADDRESS = re.compile(r"\w+://\S+")
 
@@ -30,6 +34,7 @@ class Archive:
         self.cache = RangeCache(cache_bytes)
         self.bytes_read = 0
         self.requests = 0
+        self._away_until = 0.0
         self._failures = (BaseError, OSError, ValueError)
         timeout = timedelta(seconds=timeout_seconds)
         # A folder on this machine takes neither time limits nor retries.
@@ -44,32 +49,49 @@ class Archive:
         """Up to `size` bytes, fewer at the file's end. Raises Unreachable."""
         import obstore
 
-        self.requests += 1
-        try:
-            found = bytes(obstore.get_range(self._store, path, start=start, length=size))
-        except self._failures as error:
-            raise Unreachable(path, _reason(error)) from None
+        found = self._asked(
+            path, lambda: bytes(obstore.get_range(self._store, path, start=start, length=size))
+        )
         if len(found) > size:
             raise Unreachable(path, f"{len(found)} bytes were sent instead of {size}")
-        self.bytes_read += len(found)
         return found
 
     def whole(self, path: str, most: int) -> bytes | None:
         """A small file; None where there is none. Raises Unreachable."""
         import obstore
 
+        def read() -> bytes:
+            found = obstore.get(self._store, path)
+            size = found.meta["size"]
+            if size > most:
+                raise Damaged(path, f"{size} bytes, more than {most}")
+            return bytes(found.bytes())
+
+        try:
+            return self._asked(path, read)
+        except _NoSuchFile:
+            return None
+
+    def _asked(self, path: str, read: Callable[[], bytes]) -> bytes:
+        started = time.monotonic()
+        if started < self._away_until:
+            raise Unreachable(path, "the archive did not respond a moment ago")
         self.requests += 1
         try:
-            found = obstore.get(self._store, path)
-            if found.meta["size"] > most:
-                raise Damaged(path, f"{found.meta['size']} bytes, more than {most}")
-            content = bytes(found.bytes())
+            found = read()
         except FileNotFoundError:
-            return None
+            raise _NoSuchFile(path, "no such file") from None
         except self._failures as error:
+            now = time.monotonic()
+            if now - started >= self.timeout_seconds:
+                self._away_until = now + min(_AWAY_SECONDS, self.timeout_seconds)
             raise Unreachable(path, _reason(error)) from None
-        self.bytes_read += len(content)
-        return content
+        self.bytes_read += len(found)
+        return found
+
+
+class _NoSuchFile(Unreachable):
+    pass
 
 
 class Reading:
@@ -140,6 +162,4 @@ def _remote_options(timeout: timedelta) -> dict[str, Any]:
 
 def _reason(error: Exception) -> str:
     """The first line, which names the outcome, without addresses; the others are the library's."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
     return _ADDRESS.sub("(address)", str(error).partition("\n")[0])[:300]
