@@ -20,7 +20,7 @@ from benchmarks import machine  # noqa: E402
 PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
     *("bundles", "landing", "slots_to_land", "open_streams", "ingest", "admin_pages"),
-    *("rewind_reads", "footprint", "versions"),
+    *("rewind_reads", "remote_history", "footprint", "versions"),
 )
 
 

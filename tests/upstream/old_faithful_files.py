@@ -81,7 +81,12 @@ def confirmed(record: SlotRecord, block: Any) -> Content:
 
 
 def publish(
-    folder: Path, contents: Sequence[Content], *, signatures: bool = True, **options: Any
+    folder: Path,
+    contents: Sequence[Content],
+    *,
+    signatures: bool = True,
+    others: int = 0,
+    **options: Any,
 ) -> Path:
     """Writes the epoch of these blocks, lowest first, into the archive; returns its folder."""
     writer = EpochWriter(**options)
@@ -89,7 +94,7 @@ def publish(
         writer.block(record, metas, rewards)
     first, last = contents[0][0].slot, contents[-1][0].slot
     car, root = writer.rooted(first, last)
-    return publish_car(folder, first // SLOTS, car, root, signatures=signatures)
+    return publish_car(folder, first // SLOTS, car, root, signatures=signatures, others=others)
 
 
 def publish_car(
@@ -100,8 +105,11 @@ def publish_car(
     *,
     network: str = "mainnet",
     signatures: bool = True,
+    others: int = 0,
 ) -> Path:
-    """The same of a whole CAR."""
+    """The same of a whole CAR. With `others` the indexes have so many made entries besides, and one
+    for each slot outside of the CAR's, so that they are read as those of a whole epoch are.
+    """
     places: dict[bytes, bytes] = {}
     slots: dict[bytes, bytes] = {}
     named: dict[bytes, bytes] = {}
@@ -112,6 +120,14 @@ def publish_car(
             slots[node[1].to_bytes(8, "little")] = cid
         elif node[0] == 0 and node[1][3] in (None, 1):
             named[first_signature(node[1][4])] = cid
+    if others:
+        own = {int.from_bytes(slot, "little") for slot in slots}
+        for slot in range(epoch * SLOTS, (epoch + 1) * SLOTS):
+            if not min(own) <= slot <= max(own):
+                slots[slot.to_bytes(8, "little")] = _made(b"slot %d" % slot)
+        for number in range(others):
+            places[_made(b"node %d" % number)] = bytes(9)
+            named[_made(b"signature %d" % number).ljust(64)] = _made(b"node %d" % number)
     target = folder / str(epoch)
     target.mkdir(parents=True, exist_ok=True)
     (target / f"epoch-{epoch}.car").write_bytes(car)
@@ -130,6 +146,10 @@ def publish_car(
         path = target / f"epoch-{epoch}-{text}-{network}-{kind}.index"
         path.write_bytes(index_file(pairs, metadata, items, 9 if "offset" in kind else 36))
     return target
+
+
+def _made(of: bytes) -> bytes:
+    return b"\x01\x71\x12\x20" + hashlib.sha256(of).digest()
 
 
 def sections(car: bytes) -> Any:

@@ -1,6 +1,7 @@
 """A small HTTP server of a folder, with ranges, which can be told to fail."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from typing import Any
 @dataclass
 class RangeServer:
     """`faults` maps a part of a path to what happens to requests for it: `404`, `500`, `hang`
-    (until `release` is set), `short`, `broken off`, `redirect`, `no ranges`.
+    (until `release` is set), `short`, `broken off`, `redirect`, `no ranges`. Each request waits for
+    `delay` seconds; `sent` counts bytes of content.
     """
 
     folder: Path
@@ -21,6 +23,8 @@ class RangeServer:
     release: threading.Event = field(default_factory=threading.Event)
     hanging: threading.Event = field(default_factory=threading.Event)
     port: int = 0
+    delay: float = 0.0
+    sent: int = 0
 
     @property
     def url(self) -> str:
@@ -62,6 +66,7 @@ def _answer(server: RangeServer, handler: BaseHTTPRequestHandler) -> None:
     asked = handler.headers.get("Range", "")
     server.requests.append((handler.path, asked))
     fault = server.fault_of(handler.path)
+    time.sleep(server.delay)
     if fault == "redirect" and handler.path.startswith("/files"):
         moved = handler.path.replace("/files", "/moved", 1)
         _send(handler, 302, b"", {"Location": moved})
@@ -73,17 +78,21 @@ def _answer(server: RangeServer, handler: BaseHTTPRequestHandler) -> None:
     if fault in ("404", "500") or not path.is_file():
         _send(handler, 500 if fault == "500" else 404, b"", {})
         return
-    content = path.read_bytes()
+    size = path.stat().st_size
     if not asked or fault == "no ranges":
-        _send(handler, 200, content, {})
+        server.sent += size
+        _send(handler, 200, path.read_bytes(), {})
         return
     first, _, last = asked.removeprefix("bytes=").partition("-")
-    start, end = int(first), min(int(last), len(content) - 1)
-    if start >= len(content):
-        _send(handler, 416, b"", {"Content-Range": f"bytes */{len(content)}"})
+    start, end = int(first), min(int(last), size - 1)
+    if start >= size:
+        _send(handler, 416, b"", {"Content-Range": f"bytes */{size}"})
         return
-    part = content[start : end + 1]
-    headers = {"Content-Range": f"bytes {start}-{end}/{len(content)}"}
+    with path.open("rb") as file:
+        file.seek(start)
+        part = file.read(end + 1 - start)
+    server.sent += len(part)
+    headers = {"Content-Range": f"bytes {start}-{end}/{size}"}
     if fault == "broken off":
         headers["Content-Length"] = str(len(part))
         part = part[: len(part) // 2]
@@ -97,7 +106,13 @@ def _send(
     handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str]
 ) -> None:
     handler.send_response(status)
-    for name, value in {"Content-Length": str(len(body)), **headers}.items():
+    # The last two are what clients of an object store expect.
+    common = {
+        "Content-Length": str(len(body)),
+        "Last-Modified": "Tue, 01 Sep 2026 00:00:00 GMT",
+        "ETag": '"1"',
+    }
+    for name, value in {**common, **headers}.items():
         handler.send_header(name, value)
     handler.end_headers()
     handler.wfile.write(body)

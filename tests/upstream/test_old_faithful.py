@@ -80,6 +80,21 @@ def test_blocks_are_those_of_the_whole_file(store: str, archive: Path, server: R
     assert found.first_slot() == 99
 
 
+def test_an_object_store_is_read_like_any_other(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("ENDPOINT_URL", server.url.removesuffix("/files")),
+        ("ACCESS_KEY_ID", "a key"),
+        ("SECRET_ACCESS_KEY", "a secret"),
+        ("REGION", "here"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    found = history("s3://files")
+    assert [found.block(each.slot) for each in linked()] == linked()
+    assert not found.has_epoch(432_000)
+
+
 def test_old_faithfuls_own_file_is_read_by_ranges(fixtures: Path, tmp_path: Path) -> None:
     path = fixtures / "blocks" / "mainnet-0-9.old-faithful.car"
     car = path.read_bytes()
