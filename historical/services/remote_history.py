@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,9 @@ from upstream.old_faithful.ranges import Archive
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+# How long a verdict on the chain counts: the same one; unknown, or another one.
+_SAME_SECONDS = 3_600.0
+_UNKNOWN_SECONDS = 10.0
 # Of every response that the archive had a part in.
 HEADERS = {"X-History-Source": "old-faithful"}
 
@@ -62,8 +66,40 @@ class RemoteReads:
 
 
 def is_configured() -> bool:
-    """Whether there is an archive."""
-    return bool(settings.OLD_FAITHFUL_URL)
+    """Whether there is an archive, and the ledger is not of another chain."""
+    return bool(settings.OLD_FAITHFUL_URL) and _verdict.is_same(settings.OLD_FAITHFUL_NETWORK)
+
+
+def check_chain_by(check: Callable[[str], bool | None]) -> None:
+    """`check` says whether the stored chain is that of the network; None while it is unknown."""
+    _verdict.check = check
+    _verdict.forget()
+
+
+class _Verdict:
+    """Whether the archive's network is the stored chain: a chain that is the same stays so."""
+
+    def __init__(self) -> None:
+        self.check: Callable[[str], bool | None] = lambda network: None
+        self.forget()
+
+    def forget(self) -> None:
+        self._network: str | None = None
+        self._is_same = False
+        self._until = 0.0
+
+    def is_same(self, network: str) -> bool:
+        now = time.monotonic()
+        if network != self._network or now >= self._until:
+            found = self.check(network)
+            if found is False:
+                log.error("OLD_FAITHFUL_NETWORK=%s is not the ledger's chain: not read", network)
+            self._network, self._is_same = network, found is not False
+            self._until = now + (_SAME_SECONDS if found else _UNKNOWN_SECONDS)
+        return self._is_same
+
+
+_verdict = _Verdict()
 
 
 def opened() -> tuple[History, ReadThreads]:

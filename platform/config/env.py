@@ -174,8 +174,8 @@ def number_ranges(name: str, *, most: int) -> tuple[int, ...]:
     """Numbers and ranges of them, such as 0-2,7; the numbers, highest first, each once."""
     found: set[int] = set()
     for item in names(name, []):
-        low, _, high = item.partition("-")
-        if not low.isdecimal() or not (high or low).isdecimal():
+        low, between, high = item.partition("-")
+        if not low.isdecimal() or not (high if between else low).isdecimal():
             raise BadEnvironment(f"{name}={item!r}: expected numbers and ranges such as 0-2,7")
         numbers = range(int(low), int(high or low) + 1)
         if len(numbers) > most or len(found) > most:

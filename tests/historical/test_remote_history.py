@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from solders.hash import Hash
 from solders.signature import Signature
 
 from chain.blocks import SlotRecord
+from historical.services import remote_history
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
+from ingest.chain_identity import claim
+from ingest.known_chains import NAMES
+from ingest.models import StoredChain
+from rewind.models import ArchiveState
 from tests.conftest import Rpc
 from tests.historical.conftest import import_path
 from tests.patience import PATIENCE_SECONDS
@@ -56,7 +62,17 @@ def server(archive: Path) -> Iterator[RangeServer]:
 
 
 @pytest.fixture
-def remote(server: RangeServer, settings: Any, empty_ledger: None) -> RangeServer:
+def no_chain(empty_ledger: None) -> Iterator[None]:
+    """The database holds no chain yet; what other tests stored is there again afterwards."""
+    StoredChain.objects.all().delete()
+    ArchiveState.objects.update(filters_set_for="")
+    remote_history._verdict.forget()
+    yield
+    remote_history._verdict.forget()
+
+
+@pytest.fixture
+def remote(server: RangeServer, settings: Any, no_chain: None) -> RangeServer:
     """The archive is served, and the ledger stores slots 108 and 110."""
     record(*STORED)
     settings.OLD_FAITHFUL_URL = server.url
@@ -100,7 +116,7 @@ def test_a_remote_block_reads_field_for_field_as_a_stored_one(
 
 
 def test_mainnets_first_blocks_read_as_imported_ones(
-    rpc: Rpc, fixtures: Path, tmp_path: Path, settings: Any, empty_ledger: None
+    rpc: Rpc, fixtures: Path, tmp_path: Path, settings: Any, no_chain: None
 ) -> None:
     path = fixtures / "blocks" / "mainnet-0-9.old-faithful.car"
     car = path.read_bytes()
@@ -209,6 +225,22 @@ def test_a_block_that_does_not_fit_the_ledgers_is_refused(rpc: Rpc, remote: Rang
         {"reason": "remote_history_damaged", "slot": 101},
     )
     assert "result" in rpc(HISTORICAL, "getBlock", 100)
+
+
+@pytest.mark.parametrize("stored", ["mainnet", "devnet", "a private one"])
+def test_an_archive_of_another_chain_is_not_read(
+    stored: str, rpc: Rpc, remote: RangeServer, caplog: Any
+) -> None:
+    genesis = NAMES.get(stored, str(Hash.hash(b"private")))
+    claim(genesis, source="a test", now=timezone.now())
+    answer = rpc(HISTORICAL, "getBlock", 101)
+    coverage = rpc(HISTORICAL, "getLedgerCoverage")["result"]["value"]
+    if stored == "mainnet":
+        assert answer["result"]["blockhash"] == PARENT.blockhash and coverage["remote"]
+    else:
+        assert answer["error"]["code"] == -32001 and coverage["remote"] is None
+        assert remote.requests == []
+        assert "OLD_FAITHFUL_NETWORK=mainnet is not the ledger's chain" in caplog.text
 
 
 def test_a_signature_is_looked_for_in_the_epochs_that_are_named(

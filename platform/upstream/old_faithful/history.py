@@ -22,6 +22,7 @@ from upstream.old_faithful.ranges import Archive, Reading
 T = TypeVar("T")
 # An epoch that is not there may be published any day; a root never changes.
 _ABSENT_SECONDS = 60.0
+_MOST_ABSENT = 10_000
 # Slots after a skipped one that are looked up one by one, before the whole list is read.
 _NEXT_SLOTS = 8
 
@@ -214,6 +215,8 @@ class History:
             root = root_of(epoch, reading)
             with self._lock:
                 if root is None:
+                    if len(self._absent) >= _MOST_ABSENT:
+                        self._absent.clear()
                     self._absent[epoch] = time.monotonic() + _ABSENT_SECONDS
                     return None
                 self._roots[epoch] = root
