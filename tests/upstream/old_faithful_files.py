@@ -118,8 +118,8 @@ def publish_car(
         node = libipld.decode_dag_cbor(data)
         if node[0] == 2:
             slots[node[1].to_bytes(8, "little")] = cid
-        elif node[0] == 0 and node[1][3] in (None, 1):
-            named[first_signature(node[1][4])] = cid
+        elif node[0] == 0:
+            named[first_signature(node[1][4])] = cid  # it stands in the first frame
     if others:
         own = {int.from_bytes(slot, "little") for slot in slots}
         for slot in range(epoch * SLOTS, (epoch + 1) * SLOTS):

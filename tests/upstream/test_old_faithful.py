@@ -113,7 +113,7 @@ def test_old_faithfuls_own_file_is_read_by_ranges(fixtures: Path, tmp_path: Path
             assert one.record == transaction and one.block_time == record.block_time
 
 
-@pytest.mark.parametrize("options", [{}, {"frame": 300}, {"with_index": False}])
+@pytest.mark.parametrize("options", [{}, {"frame": 70}, {"with_index": False}])
 def test_a_transaction_is_found_by_its_signature(options: Any, tmp_path: Path) -> None:
     contents = [files.bare(PARENT), block_of_sample()]
     files.publish(tmp_path, [files.bare(BEFORE), *contents], **options)
