@@ -21,7 +21,7 @@ PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
     *("sealing_codec", "sealing"),
     *("bundles", "landing", "slots_to_land", "open_streams", "ingest", "admin_pages"),
-    *("rewind_reads", "footprint", "versions"),
+    *("rewind_reads", "remote_history", "footprint", "versions"),
 )
 
 

@@ -169,6 +169,44 @@ class FilterUnsupported(InvalidParams):
         )
 
 
+class RemoteHistoryUnavailable(RpcError):
+    """The archive that has what the ledger does not store cannot be read at the moment."""
+
+    code = -32019
+    reason = "remote_history_unavailable"
+
+    def __init__(self, slot: int | None) -> None:
+        super().__init__(
+            "Failed to query long-term storage; please try again",
+            data=None if slot is None else {"slot": slot},
+        )
+
+
+class RemoteHistoryDamaged(RpcError):
+    """What the archive has there is not what its hashes and indexes say, or not this chain's."""
+
+    code = -32019
+    reason = "remote_history_damaged"
+
+    def __init__(self, slot: int | None) -> None:
+        super().__init__(
+            "Failed to query long-term storage: what it has there is damaged",
+            data=None if slot is None else {"slot": slot},
+        )
+
+
+class RemoteHistoryBusy(RpcError):
+    """Too many calls wait for the archive already, of this caller or of all."""
+
+    code = -32005
+    reason = "remote_history_busy"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Too many calls wait for long-term storage: try again", data={"retryAfterSeconds": 2}
+        )
+
+
 class LedgerBehind(NotReady):
     """The newest block is older than an operator said it may be."""
 

@@ -21,6 +21,9 @@ from historical.errors import (
     LimitInvalid,
     MinContextSlotNotReached,
     RangeTooLarge,
+    RemoteHistoryBusy,
+    RemoteHistoryDamaged,
+    RemoteHistoryUnavailable,
     SlotMissing,
     SlotSkipped,
     TooManySignatures,
@@ -32,11 +35,20 @@ from historical.results import (
     AddressTransactions,
     Block,
     Context,
+    LedgerCoverage,
     SignatureStatuses,
     TransactionEntry,
 )
-from historical.services import address_pages, addresses, blocks, bounds, transactions
+from historical.services import (
+    address_pages,
+    addresses,
+    blocks,
+    bounds,
+    coverage,
+    transactions,
+)
 from historical.services.address_pages import Page, SortOrder
+from historical.services.remote_history import RemoteReads, is_below
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U8, U64, Config
 from jsonrpc.wire import Encoded
@@ -137,18 +149,24 @@ def _whole(config: C | TransactionEncoding, kind: type[C]) -> C:
     return kind(encoding=config) if isinstance(config, TransactionEncoding) else config
 
 
+def _reads(call: Call) -> RemoteReads:
+    """What the ledger does not store may come from the remote history."""
+    return RemoteReads(call.caller.key_id or call.address, call.headers)
+
+
 # Entries of a list that an event loop may write: more would hold it up.
 _QUICK_LIMIT = 250
 
 _READS = (MinContextSlotNotReached, CommitmentUnsupported)
 _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
+_REMOTE = (RemoteHistoryUnavailable, RemoteHistoryDamaged, RemoteHistoryBusy)
 
 
 @methods.add(
     "getTransaction",
     result=TransactionEntry | None,
     quick=True,
-    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
+    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion),
 )
 def get_transaction(
     call: Call,
@@ -168,6 +186,7 @@ def get_transaction(
         encoding=config.encoding or TransactionEncoding.JSON,
         max_version=config.max_supported_transaction_version,
         wanted=config.form or BlockForm.CURRENT,
+        reads=_reads(call),
     )
 
 
@@ -194,7 +213,7 @@ def get_signature_statuses(
 @methods.add(
     "getBlock",
     result=Block,
-    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
+    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion),
     expensive=True,
     quick=True,
 )
@@ -209,7 +228,7 @@ def get_block(
     """
     config = _whole(config, BlockConfig)
     details = config.transaction_details or TransactionDetails.FULL
-    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
+    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS) and not is_below(slot):
         require_thread()
     _finalized(config)
     return blocks.block(
@@ -219,10 +238,11 @@ def get_block(
         rewards=config.rewards is not False,
         max_version=config.max_supported_transaction_version,
         wanted=config.form or BlockForm.CURRENT,
+        reads=_reads(call),
     )
 
 
-@methods.add("getBlocks", errors=(*_READS, RangeTooLarge))
+@methods.add("getBlocks", errors=(*_READS, *_REMOTE, RangeTooLarge), quick=True)
 def get_blocks(
     call: Call,
     start_slot: U64,
@@ -239,11 +259,13 @@ def get_blocks(
     """
     if isinstance(end_slot, ContextConfig):
         config, end_slot = end_slot, None
+    if not is_below(start_slot + blocks.MAX_SLOTS if end_slot is None else end_slot):
+        require_thread()
     _finalized(config)
-    return blocks.slots_between(start_slot, end_slot)
+    return blocks.slots_between(start_slot, end_slot, _reads(call))
 
 
-@methods.add("getBlocksWithLimit", errors=(*_READS, RangeTooLarge))
+@methods.add("getBlocksWithLimit", errors=(*_READS, *_REMOTE, RangeTooLarge), quick=True)
 def get_blocks_with_limit(
     call: Call, start_slot: U64, limit: U64, config: ContextConfig = ContextConfig()
 ) -> list[int]:
@@ -254,8 +276,10 @@ def get_blocks_with_limit(
     config: what every method takes
     returns: the slots that hold a block, lowest first
     """
+    if not is_below(start_slot + blocks.MAX_SLOTS):
+        require_thread()
     _finalized(config)
-    return blocks.slots_from(start_slot, limit)
+    return blocks.slots_from(start_slot, limit, _reads(call))
 
 
 @methods.add(
@@ -346,20 +370,28 @@ def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
     return bounds.newest_slot()
 
 
-@methods.add("getBlockTime", quick=True, errors=_NO_BLOCK)
+@methods.add("getBlockTime", quick=True, errors=(*_NO_BLOCK, *_REMOTE))
 def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
     """When a block was made, as its validators estimated it.
 
     slot: the block's slot
     returns: Unix seconds; null where no time was recorded
     """
-    return blocks.block_time(slot)
+    return blocks.block_time(slot, _reads(call))
 
 
-@methods.add("getFirstAvailableBlock", quick=True, errors=(LedgerEmpty,))
+@methods.add("getFirstAvailableBlock", quick=True, errors=(LedgerEmpty, *_REMOTE))
 def get_first_available_block(call: Call) -> Slot:
-    """The lowest slot of the ledger.
+    """The lowest slot that is served: of the ledger, or of the remote history below it.
 
     returns: the slot
     """
-    return bounds.first_available_block()
+    return coverage.first_available_block(_reads(call))
+
+
+@methods.add("getLedgerCoverage", quick=True)
+def get_ledger_coverage(call: Call) -> LedgerCoverage:
+    """Which slots are stored, and which are read from a remote archive. No method of the standard
+    node.
+    """
+    return coverage.coverage()

@@ -156,3 +156,45 @@ class AddressTransactions(Result, frozen=True, kw_only=True):
         As(list[AddressTransaction | TransactionEntry]),
     ]
     pagination_token: str | None
+
+
+class RemoteHistory(Result, frozen=True, kw_only=True):
+    """The blocks that are not stored here and read from an archive when they are asked for. A
+    response that they have a part in has the header `X-History-Source`.
+
+    first_slot: the first slot of its first epoch
+    last_slot: the last slot below the first stored block; null while none is stored
+    source: the kind of archive: `old-faithful`
+    network: the network whose blocks it has
+    signature_epochs: the epochs in which getTransaction looks for a signature
+    """
+
+    first_slot: int
+    last_slot: int | None
+    source: Literal["old-faithful"]
+    network: str
+    signature_epochs: list[int]
+
+
+class Coverage(Result, frozen=True, kw_only=True):
+    """What is served.
+
+    first_slot: the lowest stored slot; null while none is stored
+    last_slot: the highest stored slot
+    remote: the history below it; null where there is none
+    """
+
+    first_slot: int | None
+    last_slot: int | None
+    remote: RemoteHistory | None
+
+
+class LedgerCoverage(Result, frozen=True, kw_only=True):
+    """The coverage, and what it is based on.
+
+    context: what the answer is based on
+    value: what is served
+    """
+
+    context: Context
+    value: Coverage

@@ -11,7 +11,15 @@ from chain.units import I64_MAX, UnixTimestamp
 from eventloop.calls import require_thread
 from historical import block_bodies
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
+from historical.services import remote_blocks
 from historical.services.bounds import why_no_block
+from historical.services.remote_history import (
+    RemoteReads,
+    is_above,
+    is_below,
+    is_configured,
+    may_have,
+)
 from historical.services.text_caches import recent_texts
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
@@ -19,6 +27,8 @@ from historical.store.blocks import BlockRow
 from jsonrpc.wire import Encoded
 
 MAX_SLOTS = 500_000
+# Of a range in which the next blocks are looked for: longer than most gaps.
+_LEAST_SLOTS = 1_000
 
 
 def block(
@@ -29,9 +39,11 @@ def block(
     rewards: bool,
     max_version: int | None,
     wanted: BlockForm = BlockForm.CURRENT,
+    reads: RemoteReads | None = None,
 ) -> Encoded:
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
-    UnsupportedTransactionVersion.
+    UnsupportedTransactionVersion. With `reads` also one that only the remote history has; then
+    also what RemoteReads.read raises.
     """
     row = store.block(slot) if slot <= I64_MAX else None
     while row is not None:
@@ -39,7 +51,19 @@ def block(
             return _block(row, encoding, details, rewards, max_version, wanted)
         except RecordingGone:
             row = store.block_now(slot)
-    raise why_no_block(slot)
+    why_not = why_no_block(slot)
+    if reads is None or not may_have(why_not):
+        raise why_not
+    return remote_blocks.block(
+        slot,
+        reads,
+        encoding=encoding,
+        details=details,
+        rewards=rewards,
+        max_version=max_version,
+        wanted=wanted,
+        why_not_here=why_not,
+    )
 
 
 class RecordingGone(Exception):
@@ -75,30 +99,66 @@ def blockhashes(first: int, last: int) -> dict[int, str]:
     return {slot: b58encode(blockhash) for slot, blockhash in found}
 
 
-def block_time(slot: int) -> UnixTimestamp | None:
-    """The block's estimated production time, None where its source had none."""
+def block_time(slot: int, reads: RemoteReads | None = None) -> UnixTimestamp | None:
+    """The block's estimated production time, None where its source had none; `reads` as above."""
     row = store.block(slot) if slot <= I64_MAX else None
     if row is None:
-        raise why_no_block(slot)
+        why_not = why_no_block(slot)
+        if reads is None or not may_have(why_not):
+            raise why_not
+        return remote_blocks.block_time(slot, reads, why_not)
     return None if row.block_time is None else UnixTimestamp(row.block_time)
 
 
-def slots_between(first: int, last: int | None) -> list[int]:
-    """Slots that hold a block, both ends inclusive; without an end, MAX_SLOTS from the first."""
+def slots_between(first: int, last: int | None, reads: RemoteReads | None = None) -> list[int]:
+    """Slots that hold a block, both ends inclusive; without an end, MAX_SLOTS from the first;
+    `reads` as above.
+    """
     if last is None:
         last = first + MAX_SLOTS
     if last < first:
         return []
     if last - first > MAX_SLOTS:
         raise RangeTooLarge("Slot range", last - first, MAX_SLOTS)
-    return store.slots_between(min(first, I64_MAX), min(last, I64_MAX), MAX_SLOTS + 1)
+    return _slots_between(min(first, I64_MAX), min(last, I64_MAX), MAX_SLOTS + 1, reads)
 
 
-def slots_from(first: int, limit: int) -> list[int]:
-    """The next slots that hold a block, skipped ones left out."""
+def slots_from(first: int, limit: int, reads: RemoteReads | None = None) -> list[int]:
+    """The next slots that hold a block, skipped ones left out; `reads` as above."""
     if limit > MAX_SLOTS:
         raise RangeTooLarge("Limit", limit, MAX_SLOTS)
-    return store.slots_between(min(first, I64_MAX), I64_MAX, limit)
+    first = min(first, I64_MAX)
+    found: list[int] = []
+    if reads is not None and is_configured():
+        found = _next_slots(first, limit, reads)
+        first = found[-1] + 1 if found else first
+    return found + store.slots_between(first, I64_MAX, limit - len(found))
+
+
+def _next_slots(first: int, limit: int, reads: RemoteReads) -> list[int]:
+    """The next slots, range by range, as long as there are blocks to find."""
+    found: list[int] = []
+    size = min(_LEAST_SLOTS + 2 * limit, MAX_SLOTS)
+    while len(found) < limit and first < I64_MAX - MAX_SLOTS and not is_above(first):
+        more = _slots_between(first, first + size, limit - len(found), reads)
+        if more:
+            found += more
+            first = more[-1] + 1
+        elif size < MAX_SLOTS:
+            size = MAX_SLOTS
+        else:
+            break
+    return found
+
+
+def _slots_between(first: int, last: int, limit: int, reads: RemoteReads | None) -> list[int]:
+    remote: list[int] = []
+    if reads is not None and is_configured():
+        remote = remote_blocks.slots_between(first, last, limit, reads)
+        if is_below(last):
+            return remote
+    stored = store.slots_between(first, last, limit)
+    return sorted({*remote, *stored})[:limit] if remote else stored
 
 
 def _transactions(

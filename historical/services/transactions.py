@@ -9,8 +9,10 @@ from chain.commitment import BlockForm, TransactionEncoding
 from historical import block_bodies
 from historical.errors import TooManySignatures, UnsupportedTransactionVersion
 from historical.results import SignatureStatus
+from historical.services import remote_transactions
 from historical.services.blocks import RecordingGone
 from historical.services.bounds import why_no_block
+from historical.services.remote_history import RemoteReads
 from historical.services.text_caches import recent_answers, recent_opened
 from historical.store import frames
 from historical.store import transaction_lookup as store
@@ -28,9 +30,11 @@ def transaction(
     encoding: TransactionEncoding,
     max_version: int | None,
     wanted: BlockForm = BlockForm.CURRENT,
+    reads: RemoteReads | None = None,
 ) -> Encoded | None:
     """A transaction as the standard node's getTransaction gives it; None when the ledger does not
-    have it; raises UnsupportedTransactionVersion.
+    have it; raises UnsupportedTransactionVersion. With `reads` also one of the remote history; then
+    also what RemoteReads.read raises.
     """
     raw = bytes(signature)
     found = store.transaction(raw)
@@ -39,7 +43,11 @@ def transaction(
             return _answer(found, encoding, max_version, wanted)
         except RecordingGone:
             found = store.transaction_now(raw)
-    return None
+    if reads is None:
+        return None
+    return remote_transactions.transaction(
+        raw, reads, encoding=encoding, max_version=max_version, wanted=wanted
+    )
 
 
 def _answer(

@@ -152,6 +152,40 @@ def http_urls(name: str, default: list[str]) -> list[str]:
     return found
 
 
+def store_url(name: str) -> str:
+    """The address of a folder of files: http, https, s3, gs, az, or file; without a trailing slash,
+    and empty for none. Its text is not repeated, for it may hold a token.
+    """
+    url = text(name, "").rstrip("/")
+    parts = _split(url)
+    good = not url
+    if parts is not None and parts.scheme == "file":
+        good = bool(parts.path) and not parts.netloc
+    elif parts is not None and parts.scheme in {"http", "https", "s3", "gs", "az"}:
+        good = bool(parts.hostname)
+    if not good:
+        raise BadEnvironment(
+            f"{name}: expected https://host/path, s3://bucket/path, gs://…, az://… or file:///path"
+        )
+    return url
+
+
+def number_ranges(name: str, *, most: int) -> tuple[int, ...]:
+    """Numbers and ranges of them, such as 0-2,7; the numbers, highest first, each once."""
+    found: set[int] = set()
+    for item in names(name, []):
+        low, between, high = item.partition("-")
+        if not low.isdecimal() or not (high if between else low).isdecimal():
+            raise BadEnvironment(f"{name}={item!r}: expected numbers and ranges such as 0-2,7")
+        numbers = range(int(low), int(high or low) + 1)
+        if len(numbers) > most or len(found) > most:
+            raise BadEnvironment(f"{name}: expected at most {most} numbers")
+        found.update(numbers)
+    if len(found) > most:
+        raise BadEnvironment(f"{name}: expected at most {most} numbers")
+    return tuple(sorted(found, reverse=True))
+
+
 def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)

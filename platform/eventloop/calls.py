@@ -64,8 +64,10 @@ class LoopCall(greenlet):
         else:
             self.throw(error)
 
-    def in_thread(self, function: Callable[[], T]) -> T:
-        """Runs the function in a thread and suspends the call; returns or raises its outcome."""
+    def in_thread(self, function: Callable[[], T], submit: Submit | None = None) -> T:
+        """Runs the function in a thread, by `submit` or by the call's own, and suspends the call;
+        returns or raises its outcome.
+        """
 
         def job() -> None:
             value, failure = None, None
@@ -78,7 +80,7 @@ class LoopCall(greenlet):
             except RuntimeError:
                 log.debug("a call's loop ended before its result arrived")
 
-        self.submit(job)
+        (submit or self.submit)(job)
         return self.wait()  # type: ignore[no-any-return]
 
 

@@ -13,10 +13,20 @@ def _stream_check() -> dict[str, Any]:
     return stream_state(now_seconds=time.time(), longest_lag_seconds=settings.READY_MAX_LAG_SECONDS)
 
 
+def _is_stored_chain(network: str) -> bool | None:
+    from ingest.chain_identity import known
+    from ingest.known_chains import NAMES
+
+    stored = known()
+    return stored == NAMES[network] if stored else None
+
+
 class IngestConfig(AppConfig):
     name = "ingest"
 
     def ready(self) -> None:
         from gateway.health import add_check
+        from historical.services.remote_history import check_chain_by
 
         add_check("stream", _stream_check)
+        check_chain_by(_is_stored_chain)

@@ -64,6 +64,7 @@ EXAMPLES: dict[tuple[str, str], list[Any]] = {
     ("/historical", "getSlot"): [],
     ("/historical", "getBlockTime"): ["{slot}"],
     ("/historical", "getFirstAvailableBlock"): [],
+    ("/historical", "getLedgerCoverage"): [],
     ("/rewind", "getAccountInfo"): ["{address}", {**_BEFORE, **_WRITTEN}],
     ("/rewind", "getMultipleAccounts"): [["{address}"], {**_AT, **_WRITTEN}],
     ("/rewind", "getAccountDiff"): [

@@ -183,3 +183,46 @@ def test_a_command_without_a_database_says_what_is_missing(tmp_path: Path) -> No
     assert answer.returncode != 0
     assert "does `make run` run?" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def history_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> dict[str, Any]:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return runpy.run_path(str(ROOT / "platform" / "config" / "history_settings.py"))
+
+
+def test_remote_history_is_named_by_an_address_a_network_and_epochs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = history_settings(
+        monkeypatch,
+        OLD_FAITHFUL_URL="s3://a-bucket/epochs/",
+        OLD_FAITHFUL_NETWORK="Testnet",
+        OLD_FAITHFUL_SIGNATURE_EPOCHS="0-2, 7,1",
+        OLD_FAITHFUL_CACHE_MB="1",
+    )
+    assert found["OLD_FAITHFUL_URL"] == "s3://a-bucket/epochs"
+    assert found["OLD_FAITHFUL_NETWORK"] == "testnet"
+    assert found["OLD_FAITHFUL_SIGNATURE_EPOCHS"] == (7, 2, 1, 0)
+    assert found["OLD_FAITHFUL_CACHE_BYTES"] == 1_048_576
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            ("OLD_FAITHFUL_URL", each)
+            for each in ("ftp://host", "a-host", "file://", "s3://", "/x")
+        ),
+        ("OLD_FAITHFUL_URL", "https://secret-token@:x"),
+        ("OLD_FAITHFUL_NETWORK", "localnet"),
+        *(("OLD_FAITHFUL_SIGNATURE_EPOCHS", each) for each in ("a", "1-", "-3", "0-64", "1.5")),
+        ("OLD_FAITHFUL_TIMEOUT_SECONDS", "0"),
+    ],
+)
+def test_remote_history_that_cannot_be_meant_stops_the_start(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadEnvironment, match=name) as caught:
+        history_settings(monkeypatch, **{name: value})
+    assert "secret" not in str(caught.value)

@@ -18,7 +18,7 @@ from solders.transaction import VersionedTransaction
 from chain.blocks import Granularity, SlotRecord
 from chain.units import Slot
 from tests.localnet_process import Localnet, running_localnet
-from tests.upstream import car_files
+from tests.upstream import car_files, old_faithful_files
 from upstream.archives.block_files import open_block_file
 from upstream.archives.confirmed_block import slot_record
 from upstream.geyser import messages
@@ -28,6 +28,8 @@ from upstream.geyser.closed_slots import slot_record as assembled
 from upstream.geyser.events import SlotClosed
 from upstream.geyser.updates import BlockMetaUpdate, TransactionUpdate
 from upstream.node import Node
+from upstream.old_faithful.history import History
+from upstream.old_faithful.ranges import Archive
 from upstream.protobuf import confirmed_block_pb2 as schema
 from upstream.protobuf import geyser_pb2 as stream_schema
 
@@ -149,6 +151,27 @@ def test_a_car_epoch_gives_the_streams_blocks(streamed: list[Streamed], tmp_path
     with open_block_file(path, blockhash_of=known.get) as blocks:
         assert list(blocks) == [of_ledger(each.record) for each in streamed]
         assert blocks.warnings == []
+
+
+def test_an_archive_gives_the_streams_blocks_by_ranges(
+    streamed: list[Streamed], tmp_path: Path
+) -> None:
+    expected = [of_ledger(each.record) for each in streamed]
+    contents = [
+        old_faithful_files.confirmed(each, _confirmed(other))
+        for each, other in zip(expected, streamed, strict=True)
+    ]
+    old_faithful_files.publish(tmp_path, contents, frame=200)
+    archive = Archive(f"file://{tmp_path}", timeout_seconds=20, cache_bytes=1 << 24)
+    history = History(archive, network="mainnet")
+    assert [history.block(each.slot) for each in expected[1:]] == expected[1:]
+    first, last = expected[0].slot, expected[-1].slot
+    assert history.slots_between(first, last, 10_000) == [each.slot for each in expected]
+    for record in expected[1:]:
+        for index, transaction in enumerate(record.transactions):
+            found = history.transaction(transaction.signature, [0])
+            assert found is not None
+            assert (found.slot, found.index, found.record) == (record.slot, index, transaction)
 
 
 def _confirmed(streamed: Streamed) -> Any:

@@ -22,6 +22,7 @@ from upstream.archives.car_nodes import (
     REWARDS,
     SUBSET,
     TRANSACTION,
+    LinkedNodes,
     Nodes,
     decoded,
     link,
@@ -60,20 +61,24 @@ class CarBlocks:
     `warnings` names the latter.
 
     A block's previous blockhash is that of its parent: of the block before it in the file, or else
-    what `blockhash_of` says.
+    what `blockhash_of` says. `inside`: the stream is a part of a file, without its header.
     """
 
-    def __init__(self, stream: ByteStream, most: int, blockhash_of: BlockhashOf) -> None:
+    def __init__(
+        self, stream: ByteStream, most: int, blockhash_of: BlockhashOf, *, inside: bool = False
+    ) -> None:
         self.known = 0
         self.not_taken = 0
         self.warnings: list[str] = []
         self._stream = stream
         self._most = most
         self._blockhash_of = blockhash_of
+        self._inside = inside
         self._before: tuple[Slot, str] | None = None
 
     def __iter__(self) -> Iterator[SlotRecord]:
-        _read_header(self._stream)
+        if not self._inside:
+            _read_header(self._stream)
         nodes = Nodes(self._most)
         while (section := _section(self._stream)) is not None:
             cid, data = section[:CID_SIZE], section[CID_SIZE:]
@@ -94,7 +99,7 @@ class CarBlocks:
             entries = links(member(block, 3), "entries")
             if not entries:
                 raise Unreadable("entries", "a block without entries has no blockhash")
-            blockhash = _blockhash(nodes.node(entries[-1], ENTRY, f"entries[{len(entries) - 1}]"))
+            blockhash = entry_hash(nodes.node(entries[-1], ENTRY, f"entries[{len(entries) - 1}]"))
             before, self._before = self._before, (slot, blockhash)
             if self._blockhash_of(slot) == blockhash:
                 self.known += 1
@@ -120,7 +125,7 @@ class CarBlocks:
                 parent_slot=parent_slot,
                 blockhash=blockhash,
                 previous_blockhash=previous,
-                block_time=_block_time(meta[1]),
+                block_time=block_time(meta[1]),
                 block_height=_block_height(slot, member(meta, 2)),
                 transactions=list(_transactions(slot, entries, nodes)),
                 rewards=rewards,
@@ -198,14 +203,16 @@ def _kind(cid: bytes, data: bytes) -> int:
     return data[1]
 
 
-def _blockhash(entry: list[Any]) -> str:
+def entry_hash(entry: list[Any]) -> str:
+    """An Entry's hash, as base58: that of a block's last one is the blockhash."""
     value = member(entry, 2)
     if not isinstance(value, bytes) or len(value) != 32:
         raise Unreadable("entries", "expected a hash of 32 bytes")
     return str(Hash.from_bytes(value))
 
 
-def _block_time(value: Any) -> UnixTimestamp | None:
+def block_time(value: Any) -> UnixTimestamp | None:
+    """The time in a Block's meta, None where the ledger had none."""
     time = checks.u64_or_none(value, "meta.blocktime")
     if time is not None and time > I64_MAX:
         raise Unreadable("meta.blocktime", "expected a number up to 2^63-1")
@@ -226,13 +233,16 @@ def _transactions(slot: Slot, entries: list[Any], nodes: Nodes) -> Iterator[Tran
             place = f"transactions[{position}]"
             node = nodes.node(transaction, TRANSACTION, place)
             try:
-                yield _transaction(node, slot, position, nodes)
+                yield transaction_of(node, slot, position, nodes)
             except Unreadable as fault:
                 raise Unreadable(f"{place}.{fault.place}".rstrip("."), fault.reason) from None
             position += 1
 
 
-def _transaction(node: list[Any], slot: Slot, position: int, nodes: Nodes) -> TransactionRecord:
+def transaction_of(
+    node: list[Any], slot: Slot, position: int, nodes: LinkedNodes
+) -> TransactionRecord:
+    """A Transaction node's content; Unreadable where it is not of that slot and position."""
     if member(node, 3) != slot:
         raise Unreadable("slot", f"{member(node, 3)!r:.40} is declared")
     if member(node, 4) not in (None, position):

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import libipld
 import zstandard
@@ -23,6 +23,12 @@ _NO_LINK = b"\x01\x55\x00\x00"
 _LARGEST_PAYLOAD = 256 * 1024 * 1024
 # Writers split a payload at about 1 MB, and the frames' links are a tree of small depth.
 _MOST_FRAMES = 1_024
+
+
+class LinkedNodes(Protocol):
+    """Where links lead to."""
+
+    def node(self, cid: Any, kind: int, place: str) -> list[Any]: ...
 
 
 @dataclass(slots=True)
@@ -83,7 +89,7 @@ def links(value: Any, place: str) -> list[Any]:
     return value
 
 
-def payload(frame: Any, nodes: Nodes, place: str) -> bytes:
+def payload(frame: Any, nodes: LinkedNodes, place: str) -> bytes:
     """The whole of a payload whose first frame stands in a node."""
     first = _frame(frame, place)
     total = checks.u64_or_none(member(first, 3), f"{place}.total")

@@ -1,0 +1,23 @@
+"""Settings of remote history: blocks below the ledger's own, read from an Old Faithful archive."""
+
+from config import env
+
+# The archive's address, below which each epoch has a folder: https://…, s3://…, gs://…, az://…,
+# file:///…; empty: the ledger serves what it stores, and nothing else.
+OLD_FAITHFUL_URL = env.store_url("OLD_FAITHFUL_URL")
+# The network in the names of its indexes.
+OLD_FAITHFUL_NETWORK = env.choice(
+    "OLD_FAITHFUL_NETWORK", "mainnet", ("mainnet", "testnet", "devnet")
+)
+# The lowest epoch that it has.
+OLD_FAITHFUL_FIRST_EPOCH = env.integer("OLD_FAITHFUL_FIRST_EPOCH", 0, maximum=100_000)
+# Epochs whose index of signatures getTransaction asks, such as 0-2,940-962: each reads 400 kB for a
+# signature that is not in it, so that all epochs would be 400 MB.
+OLD_FAITHFUL_SIGNATURE_EPOCHS = env.number_ranges("OLD_FAITHFUL_SIGNATURE_EPOCHS", most=64)
+# Ranges kept in the memory of each web process: an epoch's index of slots has 17 MB, a block 1 to 5
+# MB.
+OLD_FAITHFUL_CACHE_BYTES = env.integer("OLD_FAITHFUL_CACHE_MB", 128, minimum=1) * 1_048_576
+# How long one request to it, and the reads of one call together, may take.
+OLD_FAITHFUL_TIMEOUT_SECONDS = env.integer(
+    "OLD_FAITHFUL_TIMEOUT_SECONDS", 20, minimum=1, maximum=300
+)
