@@ -21,6 +21,7 @@ from historical.errors import (
     LimitInvalid,
     MinContextSlotNotReached,
     RangeTooLarge,
+    SealedDataDamaged,
     SlotMissing,
     SlotSkipped,
     TooManySignatures,
@@ -148,7 +149,7 @@ _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
     "getTransaction",
     result=TransactionEntry | None,
     quick=True,
-    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
+    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion, SealedDataDamaged),
 )
 def get_transaction(
     call: Call,
@@ -172,7 +173,9 @@ def get_transaction(
 
 
 @methods.add(
-    "getSignatureStatuses", quick=True, errors=(MinContextSlotNotReached, TooManySignatures)
+    "getSignatureStatuses",
+    quick=True,
+    errors=(MinContextSlotNotReached, TooManySignatures, SealedDataDamaged),
 )
 def get_signature_statuses(
     call: Call, signatures: list[Signature], config: StatusesConfig = StatusesConfig()
@@ -194,7 +197,7 @@ def get_signature_statuses(
 @methods.add(
     "getBlock",
     result=Block,
-    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion),
+    errors=(*_READS, *_NO_BLOCK, UnsupportedTransactionVersion, SealedDataDamaged),
     expensive=True,
     quick=True,
 )
@@ -262,7 +265,7 @@ def get_blocks_with_limit(
     "getSignaturesForAddress",
     quick=True,
     result=list[AddressSignature],
-    errors=(*_READS, LimitInvalid, FilterTransactionNotFound),
+    errors=(*_READS, LimitInvalid, FilterTransactionNotFound, SealedDataDamaged),
 )
 def get_signatures_for_address(
     call: Call, address: Pubkey, config: AddressConfig = AddressConfig()
@@ -296,6 +299,7 @@ def get_signatures_for_address(
         BadPaginationToken,
         FilterUnsupported,
         UnsupportedTransactionVersion,
+        SealedDataDamaged,
     ),
 )
 def get_transactions_for_address(

@@ -9,9 +9,9 @@ from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from eventloop.calls import require_thread
-from historical import block_bodies
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services.bounds import why_no_block
+from historical.services.sealed_texts import RecordingGone, block_texts
 from historical.services.text_caches import recent_texts
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
@@ -31,7 +31,7 @@ def block(
     wanted: BlockForm = BlockForm.CURRENT,
 ) -> Encoded:
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
-    UnsupportedTransactionVersion.
+    UnsupportedTransactionVersion, SealedDataDamaged.
     """
     row = store.block(slot) if slot <= I64_MAX else None
     while row is not None:
@@ -40,10 +40,6 @@ def block(
         except RecordingGone:
             row = store.block_now(slot)
     raise why_no_block(slot)
-
-
-class RecordingGone(Exception):
-    """The block was recorded again or removed after its row was read."""
 
 
 def _block(
@@ -121,10 +117,7 @@ def _transactions(
 
 
 def _texts(row: BlockRow) -> bytes:
-    stored = store.body_of_recording(row.slot, row.recording)
-    if stored is None:
-        raise RecordingGone
-    return block_bodies.unpack(*stored, _signatures(row))
+    return block_texts(row.slot, row.recording, _signatures(row))
 
 
 def _first_unsupported(row: BlockRow, max_version: int | None) -> int:

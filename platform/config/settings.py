@@ -92,6 +92,10 @@ if LEDGER_RETENTION_SLOTS and not 0 < ARCHIVE_RETENTION_SLOTS <= LEDGER_RETENTIO
         f"LEDGER_RETENTION_SLOTS={LEDGER_RETENTION_SLOTS}: the archive names transactions by the"
         f" ledger, so ARCHIVE_RETENTION_SLOTS ({ARCHIVE_RETENTION_SLOTS}) must be set and not more"
     )
+# The ledger packs ranges of so many slots once they are finished: an epoch. Longer ranges take a
+# look-up less each; 0 packs none. It takes this share of a core while there is something to pack.
+LEDGER_SEAL_SLOTS = env.integer("LEDGER_SEAL_SLOTS", 432_000, multiple_of=64)
+LEDGER_SEAL_PERCENT = env.integer("LEDGER_SEAL_PERCENT", 50, minimum=1, maximum=100)
 # The archive's version in its answers (`context.apiVersion`).
 ARCHIVE_API_VERSION = "rewind-1.0.0"
 # One answer's bytes and accounts, of the methods that cut an answer short and say so.
